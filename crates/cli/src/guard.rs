@@ -3,6 +3,7 @@
 
 use tenure_core::Result;
 use tenure_core::guard::{Treatment, treatment};
+use tenure_kernel::query::guards;
 use tenure_kernel::shape::Guards;
 
 use crate::context::Context;
@@ -31,7 +32,7 @@ pub(crate) fn state(context: &Context<'_>) -> Result<Guards> {
     if off_by_variable(context.env) {
         return Ok(here(context.env, Guards::default()));
     }
-    context.ask(|reach, call| reach.guards(call))
+    context.ask(&guards::Guards {})
 }
 
 /// That they are off, in one sentence; nothing where they are on.

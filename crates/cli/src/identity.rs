@@ -6,8 +6,9 @@
 //! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
 //! its ops refused, because two sessions under one name would not be fenced from each other.
 
+use tenure_core::action::Action;
 use tenure_core::session::{Whose, agent_name};
-use tenure_core::{Error, Kind, Result, Stage, name};
+use tenure_core::{Code, Error, Result, Stage, name};
 use tenure_server::mcp::Thread;
 
 use crate::agent_tool;
@@ -89,9 +90,10 @@ impl Caller {
                 several.join(" and ")
             }),
         };
-        Err(Error::new(Kind::Denied, "identity_missing", Stage::Resolve, message)
+        Err(Error::new(Code::IdentityMissing, message)
+            .at(Stage::Resolve)
             .hint("Pass `--agent NAME` or set TENURE_AGENT, with a name that no other session uses.")
-            .attempt("tenure whoami")
+            .attempt(Action::Whoami)
             .detail("tools", tools))
     }
 
@@ -160,7 +162,8 @@ pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>>
 
 fn pretender(name: String) -> Error {
     let message = format!("an agent tool cannot act as {name}");
-    Error::new(Kind::Denied, "people_only", Stage::Resolve, message)
+    Error::new(Code::PeopleOnly, message)
+        .at(Stage::Resolve)
         .entity(name)
         .hint("A person runs this from a terminal of their own; an agent gives a name without `person:`.")
 }
@@ -244,7 +247,8 @@ fn tool_of(thread: &Thread) -> Result<&'static str> {
     });
     known.map(|tool| tool.name).ok_or_else(|| {
         let shown = tenure_core::text::excerpt(thread.tool.as_deref().unwrap_or_default());
-        Error::usage("bad_arguments", format!("`{shown}` is no agent tool that is known here")).entity("tenure/session")
+        Error::usage(Code::BadArguments, format!("`{shown}` is no agent tool that is known here"))
+            .entity("tenure/session")
     })
 }
 
@@ -270,6 +274,8 @@ fn user(env: &Env) -> String {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use tenure_client::phrasing::Commands;
+    use tenure_core::Kind;
 
     use super::*;
 
@@ -302,7 +308,7 @@ mod tests {
     fn inv_i1_a_tool_is_not_a_person() {
         for vars in [[("CLAUDE_CODE_SESSION_ID", "a")], [("GEMINI_CLI", "1")]] {
             let error = who(Some("person:ann"), &env(vars)).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Denied, "people_only"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Denied, "people_only"));
         }
         assert_eq!(who(Some("person:ann"), &env([])).unwrap().kind, Who::Person);
     }
@@ -329,8 +335,8 @@ mod tests {
         ] {
             let env = env([(variable, "1"), ("CLAUDE_CODE_SESSION_ID", "")]);
             let error = who(None, &env).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Denied, "identity_missing"), "{variable}");
-            assert!(error.message().contains(tool) && error.advice().unwrap().contains("--agent NAME"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Denied, "identity_missing"), "{variable}");
+            assert!(error.message().contains(tool) && error.advice().unwrap().say(&Commands).contains("--agent NAME"));
             assert_eq!(resolve(&Globals::default(), &env).unwrap().for_query(), None);
             assert_eq!(who(Some("named"), &env).unwrap().tool, Some(tool));
         }

@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use tenure_core::line::CALL;
-use tenure_core::{Error, Kind, Result, Span, Stage, hold};
+use tenure_core::{Code, Error, Kind, Result, Span, hold};
+use tenure_kernel::query::turn;
 use tenure_kernel::shape::{Reserved, Turn};
 use tenure_kernel::{Op, Reply, RequestId};
 use tenure_store::{Bell, OsEntropy};
@@ -55,13 +56,13 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
         let mut looked = renewed;
         let mut before: Option<Turn> = None;
         loop {
-            let turn = outlast(left, || context.ask(|kernel, call| kernel.turn(call, place, before.as_ref())))?;
+            let turn = outlast(left, || context.ask(&turn::Turn { place: place.into(), before: before.clone() }))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = outlast(left, || context.ask(|kernel, call| Ok(context.dead(kernel, call))))?;
+                let found = outlast(left, || context.ask_with(|client, call| Ok(context.dead(client, call))))?;
                 // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
@@ -77,8 +78,8 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
             let most = left.min(RENEW.saturating_sub(renewed.elapsed())).max(Duration::from_millis(1));
-            context.ask(|reach, call| {
-                reach.pause(call, place, &mut bell.borrow_mut(), most);
+            context.ask_with(|client, call| {
+                client.pause(call, place, &mut bell.borrow_mut(), most);
                 Ok(())
             })?;
             before = Some(turn);
@@ -105,19 +106,15 @@ fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Resul
 fn still_waiting(answer: &Reserved) -> Error {
     let number = answer.place.unwrap_or(1);
     let kept = Span::seconds(answer.expires_in_s.unwrap_or(0));
-    let mut error = Error::new(
-        Kind::Busy,
-        "still_waiting",
-        Stage::Decide,
-        format!("you are number {number} in the line; your place is kept for {kept}"),
-    )
-    .hint("The same command goes on waiting. To leave the line, release what you wait for.")
-    .detail("waiting", true)
-    .detail("place", number)
-    .detail("id", answer.id.clone())
-    .detail("expires_in_s", answer.expires_in_s)
-    .detail("blockers", serde_json::json!(answer.blockers))
-    .detail("total", answer.total);
+    let mut error =
+        Error::new(Code::StillWaiting, format!("you are number {number} in the line; your place is kept for {kept}"))
+            .hint("The same command goes on waiting. To leave the line, release what you wait for.")
+            .detail("waiting", true)
+            .detail("place", number)
+            .detail("id", answer.id.clone())
+            .detail("expires_in_s", answer.expires_in_s)
+            .detail("blockers", serde_json::json!(answer.blockers))
+            .detail("total", answer.total);
     if let Some(first) = answer.blockers.first() {
         let does = if first.state == "waiting" { "waits before you" } else { "has it" };
         let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", first.reason) };

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result, Stage};
+use crate::action::{Action, Advice};
+use crate::error::{Code, Error, Result, Stage};
 use crate::name;
 use crate::text::{cut, excerpt};
 use crate::time::Span;
@@ -76,7 +77,7 @@ impl Role {
     /// Reads the word.
     pub fn parse(text: &str) -> Result<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
-            Error::usage("bad_role", format!("`{}` is not a role", excerpt(text)))
+            Error::usage(Code::BadRole, format!("`{}` is not a role", excerpt(text)))
                 .hint("A role is viewer, worker, operator or admin.")
         })
     }
@@ -111,7 +112,7 @@ impl Sort {
 pub fn principal(name: &str) -> Result<&str> {
     name::check(name)?;
     if name == SERVICE {
-        return Err(Error::usage("bad_name", "`service:` is not a name").hint("Put a name after it: service:ci."));
+        return Err(Error::usage(Code::BadName, "`service:` is not a name").hint("Put a name after it: service:ci."));
     }
     Ok(name)
 }
@@ -119,7 +120,7 @@ pub fn principal(name: &str) -> Result<&str> {
 /// Checks the name of somebody who is to be given access. Servers write in their own name, which must say nothing else.
 pub fn outsider(name: &str) -> Result<&str> {
     if principal(name)? == OURS {
-        return Err(Error::usage("reserved_name", format!("`{OURS}` is the name that servers write under"))
+        return Err(Error::usage(Code::ReservedName, format!("`{OURS}` is the name that servers write under"))
             .entity(OURS)
             .hint("Choose another name: service:ci."));
     }
@@ -130,8 +131,9 @@ pub fn outsider(name: &str) -> Result<&str> {
 /// no key of its own: it is for whoever is admin of every project.
 pub fn project(key: &str) -> Result<&str> {
     let bad = |why: &str| {
-        Err(Error::usage("bad_project_key", format!("`{}` is not a project: {why}", excerpt(key)))
-            .hint("Give the key as `tenure project list` shows it, or `*` for every project."))
+        Err(Error::usage(Code::BadProjectKey, format!("`{}` is not a project: {why}", excerpt(key))).hint(
+            Advice::from("Give the key as ").action(Action::ListProjects).text(" shows it, or `*` for every project."),
+        ))
     };
     match key {
         "" => bad("it is empty"),
@@ -148,7 +150,7 @@ pub fn hash(text: &str) -> Result<&str> {
         return Ok(text);
     }
     // Whatever it is, it may be the secret itself: it is not repeated.
-    Err(Error::usage("bad_hash", "that is not a SHA-256 in hexadecimal")
+    Err(Error::usage(Code::BadHash, "that is not a SHA-256 in hexadecimal")
         .hint("Send the hash of the secret, never the secret."))
 }
 
@@ -158,7 +160,7 @@ pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
         None => Ok(usual),
         // Compared in seconds: in microseconds a large number would not fit.
         Some(seconds) if (1..=most.as_seconds()).contains(&seconds) => Ok(Span::seconds(seconds)),
-        Some(_) => Err(Error::usage("bad_lifetime", format!("that is not a lifetime of 1s to {most}"))
+        Some(_) => Err(Error::usage(Code::BadLifetime, format!("that is not a lifetime of 1s to {most}"))
             .hint(format!("Give 1s to {most}; without it, it is {usual}."))),
     }
 }
@@ -207,13 +209,9 @@ impl Grants {
         match needed {
             Some(needed) if role >= needed => Ok(role),
             Some(needed) => Err(role_too_low(what, role, needed)),
-            None => Err(Error::new(
-                Kind::Denied,
-                "not_offered",
-                Stage::Resolve,
-                format!("nobody may ask for `{}` there", excerpt(what)),
-            )
-            .entity(excerpt(what))),
+            None => Err(Error::new(Code::NotOffered, format!("nobody may ask for `{}` there", excerpt(what)))
+                .at(Stage::Resolve)
+                .entity(excerpt(what))),
         }
     }
 }
@@ -221,48 +219,43 @@ impl Grants {
 /// The refusal of a principal whose role is not enough.
 pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
     let (role, needed) = (role.as_str(), needed.as_str());
-    Error::new(
-        Kind::Denied,
-        "role_too_low",
-        Stage::Resolve,
-        format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)),
-    )
-    .entity(excerpt(what))
-    .hint("Ask an admin of the project, or use a token that may.")
-    .detail("needed", needed)
-    .detail("role", role)
+    Error::new(Code::RoleTooLow, format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)))
+        .at(Stage::Resolve)
+        .entity(excerpt(what))
+        .hint("Ask an admin of the project, or use a token that may.")
+        .detail("needed", needed)
+        .detail("role", role)
 }
 
 /// The answer about a project that does not exist, and about one that is none of the caller's business: one text, so that
 /// nobody can tell them apart.
 pub fn unknown_project(name: &str) -> Error {
-    Error::new(
-        Kind::NotFound,
-        "unknown_project",
-        Stage::Read,
-        format!("no project of this store is called `{}`", excerpt(name)),
-    )
-    .entity(excerpt(name))
-    .attempt("tenure project list")
+    Error::new(Code::UnknownProject, format!("no project of this store is called `{}`", excerpt(name)))
+        .at(Stage::Read)
+        .entity(excerpt(name))
+        .attempt(Action::ListProjects)
 }
 
 /// The refusal of whoever has not shown who it is: no secret, one that nobody knows, one that has expired or was revoked,
 /// one of a principal that is disabled. Which of these it is, is not said.
 pub fn not_known() -> Error {
-    Error::new(Kind::Denied, "not_signed_in", Stage::Resolve, "no token or session that is valid was shown")
-        .hint("Show a token: a person makes one with `tenure token add`.")
+    Error::new(Code::NotSignedIn, "no token or session that is valid was shown")
+        .at(Stage::Resolve)
+        .hint(Advice::from("Show a token: a person makes one with ").action(Action::AddToken).text("."))
 }
 
 /// The refusal of a name that belongs to somebody else.
 pub fn not_yours(name: &str) -> Error {
     let name = excerpt(name);
-    Error::new(Kind::Denied, "not_yours", Stage::Resolve, format!("`{name}` is not an agent of yours"))
+    Error::new(Code::NotYours, format!("`{name}` is not an agent of yours"))
+        .at(Stage::Resolve)
         .entity(name)
         .hint("Act under your own name, or name an agent that nobody else has used.")
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::action::Plain;
     use proptest::prelude::*;
 
     use super::*;
@@ -304,8 +297,11 @@ mod tests {
     fn inv_s2_no_role_reads_as_no_project() {
         let none = grants(&[], None, None);
         let denied = none.check("name:p", "add", Some(Role::Viewer)).unwrap_err();
-        assert_eq!(denied.to_json(), unknown_project("name:p").to_json());
-        assert_eq!(none.check("name:p", "add", None).unwrap_err().to_json(), unknown_project("name:p").to_json());
+        assert_eq!(denied.to_json(&Plain), unknown_project("name:p").to_json(&Plain));
+        assert_eq!(
+            none.check("name:p", "add", None).unwrap_err().to_json(&Plain),
+            unknown_project("name:p").to_json(&Plain)
+        );
         let viewer = grants(&[("name:p", Role::Viewer)], None, None);
         assert_eq!(viewer.check("name:p", "add", Some(Role::Worker)).unwrap_err().code(), "role_too_low");
         assert_eq!(viewer.check("name:p", "x", None).unwrap_err().code(), "not_offered");
@@ -317,7 +313,7 @@ mod tests {
         let secret = format!("{SECRET}{}", "ab".repeat(32));
         for bad in ["", secret.as_str(), &"AB".repeat(32), &"a".repeat(63), &"g".repeat(64)] {
             let error = hash(bad).unwrap_err();
-            assert!(bad.is_empty() || !error.to_json().to_string().contains(bad));
+            assert!(bad.is_empty() || !error.to_json(&Plain).to_string().contains(bad));
         }
         assert!(hash(&"0f".repeat(32)).is_ok());
     }

@@ -3,7 +3,7 @@
 //! Sections come in the order they are read. Those that an agent cannot do without always appear, cut short if need be;
 //! the others take what room is left, whole items only, and say how many were left out and where they are.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How many bytes a token is taken for.
 pub const TOKEN: usize = 4;
@@ -50,7 +50,7 @@ pub struct Brief {
 pub fn budget(tokens: i64) -> Result<usize> {
     match usize::try_from(tokens) {
         Ok(tokens) if (LEAST..=MOST).contains(&tokens) => Ok(tokens * TOKEN),
-        _ => Err(Error::usage("bad_budget", format!("{tokens} is not a budget"))
+        _ => Err(Error::usage(Code::BadBudget, format!("{tokens} is not a budget"))
             .hint(format!("Give {LEAST} to {MOST} tokens; a token is {TOKEN} bytes."))),
     }
 }

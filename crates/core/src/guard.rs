@@ -1,6 +1,6 @@
 //! Guards: what looks at an edit, a command or a commit before it happens, and whom it lets pass.
 
-use crate::{Error, Result, Span, Time};
+use crate::{Code, Error, Result, Span, Time};
 
 /// How long guards are off when a person does not say how long.
 pub const OFF: Span = Span::hours(1);
@@ -12,7 +12,7 @@ pub fn off_for(span: Span) -> Result<Span> {
     if (Span(0)..=OFF_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_off", format!("guards cannot be off for {} seconds", span.as_seconds()))
+    Err(Error::usage(Code::BadOff, format!("guards cannot be off for {} seconds", span.as_seconds()))
         .hint("Give up to 24h, or 0s to switch them on again."))
 }
 

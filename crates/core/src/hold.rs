@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result};
+use crate::action::{Action, Advice};
+use crate::error::{Code, Error, Result};
 use crate::number::Fence;
 use crate::time::{Span, Time};
 
@@ -20,7 +21,8 @@ pub const PATH_TTL: Span = Span::hours(1);
 pub const GUARD_TTL: Span = Span::minutes(30);
 
 /// Whether others may have the same at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// They may, if they share it too.
     Shared,
@@ -95,7 +97,7 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_ttl", format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
+    Err(Error::usage(Code::BadTtl, format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
         .hint("Give 1s to 24h; a holder's own calls renew its hold."))
 }
 
@@ -206,10 +208,10 @@ pub enum Right {
 /// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
 pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
     let stale = |text: String| {
-        Err(Error::refused(Kind::Stale, "stale_fence", text)
+        Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
-            .attempt(format!("tenure show {}", claim.task))
-            .attempt("tenure next")
+            .attempt(Action::show(&claim.task))
+            .attempt(Action::NextTask)
             .detail("fence", claim.shown)
             .detail("current_fence", claim.last_fence.map_or(0, |fence| fence.0)))
     };
@@ -217,15 +219,14 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),
             Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
-                error.hint(format!("`tenure claim {}` shows the fence of the one you have now.", claim.task))
+                error.hint(Advice::from(Action::claim(&claim.task)).text(" shows the fence of the one you have now."))
             }),
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
-                .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
+                .map_err(|error| error.hint(Advice::from(Action::claim(&claim.task)).text(" shows it."))),
         },
         (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {
-            Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
-                .entity(claim.task))
+            Err(Error::new(Code::TaskHeld, format!("{} is held by {}", claim.task, live.holder)).entity(claim.task))
         }
         // On a task that was imported no fence was ever granted, whichever is shown.
         (None, shown @ Some(_)) if shown == claim.last_fence && claim.last_holder == Some(actor) => {
@@ -239,6 +240,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn inv_l4_nobody_holds_under_a_fence_that_was_never_granted() {

@@ -12,7 +12,8 @@ pub use typed::{
     TaskId, TokenId, kind, or_empty,
 };
 
-use crate::error::{Error, Kind, Result, Stage};
+use crate::action::{Action, Tasks};
+use crate::error::{Code, Error, Result, Stage};
 
 /// Digits and lowercase letters without i, l, o and u.
 pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -124,7 +125,7 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
         return Ok(text);
     }
     let shown = crate::text::excerpt(text);
-    Err(Error::usage("bad_id", format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
+    Err(Error::usage(Code::BadId, format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
         "Such an id is `{}-` and {SHORTEST} to {LONGEST} of the characters {}.",
         sort.letter(),
         String::from_utf8_lossy(ALPHABET)
@@ -143,15 +144,11 @@ pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) 
         0 => Err(unknown(typed, sort)),
         _ => {
             candidates.truncate(10);
-            Err(Error::new(
-                Kind::Usage,
-                "ambiguous_id",
-                Stage::Resolve,
-                format!("`{typed}` could be {}", candidates.join(", ")),
-            )
-            .entity(typed)
-            .hint("Type more characters of the id.")
-            .detail("candidates", candidates.iter().map(Borrow::borrow).collect::<Vec<&str>>()))
+            Err(Error::new(Code::AmbiguousId, format!("`{typed}` could be {}", candidates.join(", ")))
+                .at(Stage::Resolve)
+                .entity(typed)
+                .hint("Type more characters of the id.")
+                .detail("candidates", candidates.iter().map(Borrow::borrow).collect::<Vec<&str>>()))
         }
     }
 }
@@ -165,10 +162,10 @@ pub fn named(text: &str, sort: Sort) -> Result<()> {
 /// The answer to an id that names nothing, whatever its characters.
 pub fn unknown(typed: &str, sort: Sort) -> Error {
     let shown = crate::text::excerpt(typed);
-    Error::refused(Kind::NotFound, "not_found", format!("there is no {} `{shown}` in this project", sort.word()))
+    Error::new(Code::NotFound, format!("there is no {} `{shown}` in this project", sort.word()))
         .entity(shown)
-        .attempt("tenure list --all")
-        .attempt("tenure whoami")
+        .attempt(Action::ListTasks { which: Tasks::All })
+        .attempt(Action::Whoami)
 }
 
 #[cfg(test)]
@@ -176,6 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn ids_are_short_at_first_and_grow() {
@@ -215,7 +213,7 @@ mod tests {
         let ids = || vec![TaskId::new("t-7k3fq"), TaskId::new("t-7k3fqx")];
         assert_eq!(resolve("t-7k3fq", Sort::Task, ids()).unwrap(), "t-7k3fq");
         let error = resolve("t-7k", Sort::Task, ids()).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Usage, "ambiguous_id"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "ambiguous_id"));
         assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 2);
         assert_eq!(resolve::<TaskId>("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
     }

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod action;
 pub mod agent;
 pub mod brief;
 pub mod checkout;
@@ -37,5 +38,5 @@ pub mod time;
 pub mod tool;
 pub mod words;
 
-pub use error::{Error, Kind, Result, Stage};
+pub use error::{Code, Error, Kind, Result, Stage};
 pub use time::{Span, Time};

@@ -1,6 +1,6 @@
 //! Named locks: what a name is, and who gets a lock.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::number::Fence;
 use crate::text::{excerpt, hidden, is_invisible};
 use crate::time::Span;
@@ -39,7 +39,7 @@ pub fn name(text: &str) -> Result<&str> {
         return Ok(text);
     }
     let odd = odd.map_or_else(String::new, |(at, c)| format!(": U+{:04X} at byte {at}", c as u32));
-    Err(Error::usage("bad_lock_name", format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
+    Err(Error::usage(Code::BadLockName, format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
         "A lock has a name of 1 to {NAME_MAX} characters on one line, without a dash or a blank at its beginning."
     )))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::id::TaskId;
 use crate::name::AgentName;
 use crate::text::{self, excerpt};
@@ -128,7 +128,7 @@ pub fn key(given: &str) -> Result<String> {
             c if c.is_alphanumeric() || "./:#@+".contains(c) => key.push(c),
             other => {
                 return Err(Error::usage(
-                    "bad_key",
+                    Code::BadKey,
                     format!("the key `{}` has the character `{other}`", excerpt(given)),
                 )
                 .hint("A key has letters, digits and . / : # @ + - in it."));
@@ -138,7 +138,7 @@ pub fn key(given: &str) -> Result<String> {
     let key = key.trim_matches('-').to_owned();
     let length = key.chars().count();
     if length == 0 || length > KEY_MAX {
-        return Err(Error::usage("bad_key", format!("the key `{}` has {length} characters", excerpt(given)))
+        return Err(Error::usage(Code::BadKey, format!("the key `{}` has {length} characters", excerpt(given)))
             .hint("A key has 1 to 120 characters."));
     }
     Ok(key)
@@ -177,7 +177,7 @@ pub fn text(given: &str) -> Result<String> {
     let text = text::required(given, "memory")?;
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
-            "memory_too_long",
+            Code::MemoryTooLong,
             format!("the memory has {} bytes, at most {TEXT_MAX} fit", text.len()),
         )
         .hint("Say it in a few sentences, and name the file that has the rest."));
@@ -190,7 +190,7 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (Span::minutes(1)..=Span::days(3_650)).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_memory_ttl", "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
+    Err(Error::usage(Code::BadMemoryTtl, "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
 }
 
 /// What the order of memories looks at. Nothing here says how often one was shown: being shown never raises a rank.

@@ -1,6 +1,6 @@
 //! Names of agents and people: one grammar, checked at one place.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::id::{Id, IdKind};
 use crate::text;
 
@@ -49,7 +49,7 @@ pub fn check(name: &str) -> Result<&str> {
     if first && rest && name.len() <= NAME_MAX && name != PERSON {
         return Ok(name);
     }
-    Err(Error::usage("bad_name", format!("`{}` is not a name", text::excerpt(name)))
+    Err(Error::usage(Code::BadName, format!("`{}` is not a name", text::excerpt(name)))
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 
@@ -108,7 +108,7 @@ pub fn project(name: &str) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Error::usage("bad_project_name", format!("`{}` is not a project name", text::excerpt(name)))
+    Err(Error::usage(Code::BadProjectName, format!("`{}` is not a project name", text::excerpt(name)))
         .entity(text::excerpt(name))
         .hint("A project name has 1 to 64 of the characters a-z 0-9 . _ - and starts with a letter or digit."))
 }

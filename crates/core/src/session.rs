@@ -1,7 +1,7 @@
 //! Sessions of agent tools: which agent a session is, across `/clear`, compaction, a second terminal and a restart.
 
 use crate::agent::{Judgement, Liveness, Process, Sign, liveness};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hold::TASK_TTL;
 use crate::name::{AgentName, NAME_MAX};
 use crate::time::Time;
@@ -51,7 +51,7 @@ pub enum Context {
 }
 
 /// A session as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Seen {
     /// The tool's process, with an empty host where unknown.
     pub process: Process,
@@ -96,7 +96,7 @@ pub fn id(session: &str) -> Result<&str> {
     }
     let shown = crate::text::excerpt(session);
     Err(Error::usage(
-        "bad_session",
+        Code::BadSession,
         format!("`{shown}` is not the id of a session: 1 to {SESSION_MAX} bytes, one line"),
     ))
 }
@@ -180,7 +180,7 @@ pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str
 }
 
 /// Whose a command is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
     /// Nothing tells.

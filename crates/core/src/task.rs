@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result};
+use crate::action::Action;
+use crate::error::{Code, Error, Result};
 
 /// First priority.
 pub const PRIORITY_FIRST: i64 = 0;
@@ -19,7 +20,7 @@ pub fn priority(value: i64) -> Result<i64> {
     if (PRIORITY_FIRST..=PRIORITY_LAST).contains(&value) {
         return Ok(value);
     }
-    Err(Error::usage("bad_priority", format!("{value} is not a priority"))
+    Err(Error::usage(Code::BadPriority, format!("{value} is not a priority"))
         .hint("Priorities go from 0 (first) to 4 (last); 2 is the default."))
 }
 
@@ -256,19 +257,16 @@ pub const fn after(status: Status, verb: Verb) -> Option<Status> {
 /// The table, with the refusal that a caller sees where it has no entry.
 pub fn transition(task: &str, status: Status, verb: Verb) -> Result<Status> {
     after(status, verb).ok_or_else(|| {
-        let error = Error::refused(
-            Kind::Conflict,
-            "illegal_transition",
-            format!("{task} is {status}: {} is not possible", verb.as_str()),
-        )
-        .entity(task)
-        .detail("status", status.as_str());
+        let error =
+            Error::new(Code::IllegalTransition, format!("{task} is {status}: {} is not possible", verb.as_str()))
+                .entity(task)
+                .detail("status", status.as_str());
         match status {
             Status::Done | Status::Cancelled => {
-                error.attempt(format!("tenure why {task}")).attempt(format!("tenure reopen {task}"))
+                error.attempt(Action::why(task)).attempt(Action::Reopen { task: task.to_string() })
             }
-            Status::Blocked => error.attempt(format!("tenure show {task}")).attempt(format!("tenure unblock {task}")),
-            Status::Open | Status::Started => error.attempt(format!("tenure show {task}")),
+            Status::Blocked => error.attempt(Action::show(task)).attempt(Action::Unblock { task: task.to_string() }),
+            Status::Open | Status::Started => error.attempt(Action::show(task)),
         }
     })
 }

@@ -5,14 +5,18 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::access::PrincipalAdded;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Stage, event, name};
+use tenure_core::{Code, Error, Result, Stage, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
-use crate::op::Erased;
-use crate::unit::{Unit, people_only};
+use crate::op::{Domain, Erased};
+use crate::query::Query;
+use crate::unit::{About, Unit, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
 /// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
@@ -71,9 +75,21 @@ pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
     }
 }
 
-/// Lets a query through if its principal sees this project at all. Which role a query needs beyond that is in
-/// [`crate::query::role::query_needs`], and its door asks there: the kernel does not know queries by name.
-pub(crate) fn admit_query(call: &Call) -> Result<()> {
+/// Lets a query through if its principal may ask it in this project. A query that is about no project in particular shows
+/// only what its principal may see.
+pub(crate) fn admit_query<Q: Query>(call: &Call) -> Result<()> {
+    match &call.actor.principal {
+        Some(grants) if Q::DOMAIN != Domain::Anywhere => {
+            let project = call.project.key.as_str();
+            grants.check(project, Q::NAME, Q::ACCESS.needed(project)).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets a reader through whose principal sees this project at all. The role that a query needs is checked before, by
+/// [`admit_query`].
+pub(crate) fn admit_reader(call: &Call) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
         Some(grants) => {
@@ -188,7 +204,7 @@ pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
     if unit.project.key == WHOLE_STORE {
         return Ok(());
     }
-    Err(Error::usage("whole_store_only", format!("{what} concerns the whole store, and this is a project of it"))
+    Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, and this is a project of it"))
         .entity(&unit.project.key))
 }
 
@@ -205,15 +221,15 @@ pub(crate) fn known(unit: &mut Unit<'_>, name: &AgentName) -> Result<principal::
         disabled_at: None,
     };
     principal::insert(unit.tx, &row)?;
-    unit.append(event::kind::PRINCIPAL_ADDED, name, "", None, &serde_json::json!({}))?;
+    unit.append(About::of(name), Event::PrincipalAdded(PrincipalAdded {}))?;
     Ok(row)
 }
 
 /// The refusal of a principal that nobody has heard of.
 pub(crate) fn unknown_principal(name: &str) -> Error {
-    Error::refused(Kind::NotFound, "unknown_principal", format!("nobody called `{name}` has any access"))
+    Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
         .entity(name)
-        .attempt("tenure member list")
+        .attempt(Action::ListMembers)
 }
 
 /// Refuses what only an operator may do, where that turns out inside an op.

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
+use tenure_core::action::Phrasing;
 use tenure_core::agent::Process;
+use tenure_core::error::detail::{RecordedPlace, RecordedPlaces};
 use tenure_core::id::{CheckoutId, StoreId};
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
+use tenure_core::{Code, Error, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
@@ -83,6 +85,9 @@ pub enum Door {
     Http,
 }
 
+/// The words of each door, for the texts that the kernel makes.
+pub type Words = fn(Door) -> &'static dyn Phrasing;
+
 /// Longest text in a call: paths and keys that are made of them.
 const TEXT_MAX: usize = 8 * 1024;
 /// Most entries of a list in a call.
@@ -106,6 +111,11 @@ impl Call {
     /// A call about the whole store.
     pub fn of_store(actor: &str, entropy: &dyn Entropy) -> Call {
         Call::new(project::whole_store(), Actor::named(actor), entropy)
+    }
+
+    /// The same call about the whole store, which is in no checkout.
+    pub fn about_store(&self) -> Call {
+        Call { project: project::whole_store(), checkout: None, ..self.clone() }
     }
 
     /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
@@ -133,7 +143,7 @@ impl Call {
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
         }
-        Err(Error::usage("bad_call", "the call has a text or a list in it that is too long, or a NUL"))
+        Err(Error::usage(Code::BadCall, "the call has a text or a list in it that is too long, or a NUL"))
     }
 }
 
@@ -185,7 +195,7 @@ impl RequestId {
         if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(RequestId { value: value.to_owned(), given: true });
         }
-        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters")
+        Err(Error::usage(Code::BadRequestId, "the request id is not 1 to 128 visible ASCII characters")
             .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
     }
 
@@ -245,14 +255,14 @@ pub enum Trust {
 
 /// Where a project was seen, for a door that must find out whether a repository moved or was copied.
 pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
-    let places: Vec<_> = recorded
-        .iter()
-        .map(|row| {
-            serde_json::json!({ "path": row.common_path, "device": row.common_device, "inode": row.common_inode })
-        })
-        .collect();
-    Error::new(Kind::Conflict, "place_differs", Stage::Resolve, "this project was seen in another repository")
-        .detail("places", places)
+    let places = recorded.iter().map(|row| RecordedPlace {
+        path: row.common_path.clone(),
+        device: row.common_device,
+        inode: row.common_inode,
+    });
+    Error::new(Code::PlaceDiffers, "this project was seen in another repository")
+        .at(Stage::Resolve)
+        .with(&RecordedPlaces(places.collect()))
 }
 
 /// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on

@@ -1,10 +1,10 @@
 //! What `done`, `block`, `release` and `cancel` have in common: the actor's right to act, the step in the table of
 //! transitions, the event, and the end of the hold.
 
-use serde_json::{Value, json};
 use tenure_core::Result;
+use tenure_core::event::Event;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::id::TaskId;
+use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb, transition};
@@ -13,7 +13,7 @@ use tenure_store::table::task;
 use crate::op::claim::finished;
 use crate::paths;
 use crate::shape;
-use crate::unit::{Loaded, Unit};
+use crate::unit::{About, Loaded, Unit};
 
 /// A task that is about to leave its holder.
 pub(crate) struct Leaving {
@@ -58,20 +58,19 @@ impl Leaving {
         Ok(Leaving { task, right, status, loaded, overrode })
     }
 
-    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. Returns the event's number.
+    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. `event` is given the holder
+    /// whom a person overrode. Returns the event's number.
     pub(crate) fn end(
         &mut self,
         unit: &mut Unit<'_>,
-        kind: &str,
         ending: Ending,
-        mut data: Value,
+        event: impl FnOnce(Option<String>) -> Event,
         change: impl FnOnce(&mut task::Row),
     ) -> Result<i64> {
-        data["overrode"] = json!(self.overrode);
         let full = &mut self.loaded.full;
         let before = full.task.class();
-        let hold = full.held.as_ref().map_or(String::new(), |held| held.id.to_string());
-        let number = unit.append(kind, &self.task, &hold, None, &data)?;
+        let hold = or_empty(full.held.as_ref().map(|held| &held.id));
+        let number = unit.append(About::of(&self.task).hold(hold), event(self.overrode.as_ref().map(String::from)))?;
         unit.end_hold(full, ending, number, self.overrode.as_ref())?;
         full.task.set_status(self.status);
         full.task.version += 1;

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Span, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::OtherStore;
+use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
-use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
+use tenure_store::{Continued, Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
-use crate::call::{self, Actor, Call, sight};
+use crate::call::{self, Actor, Call, Words, sight};
 use crate::op::session_start::{SessionStart, not_switched_on};
 use crate::op::{Decision, Erased, Op, Operation};
 use crate::reply::{Answered, Reply};
@@ -27,7 +29,7 @@ const RETENTION_STEP: Span = Span::days(1);
 /// In how many projects what is due is settled at once.
 const DUE_PROJECTS: usize = 64;
 /// Who settles where nobody else does anything.
-const SETTLER: &str = tenure_core::access::OURS;
+pub(crate) const SETTLER: &str = tenure_core::access::OURS;
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 
@@ -35,6 +37,8 @@ const PRUNE_EVERY: i64 = 64;
 pub struct Kernel {
     store: Store,
     entropy: Arc<dyn Entropy>,
+    words: Words,
+    continued: Option<Arc<dyn Continued>>,
 }
 
 /// An op that was checked and prepared: all that is left to do needs the store.
@@ -96,10 +100,10 @@ impl Part<Result<Reply>> for Job<'_> {
 }
 
 impl Kernel {
-    /// A kernel on a store.
-    pub fn new(location: tenure_store::Location, options: Options) -> Result<Kernel> {
-        let entropy = options.entropy.clone();
-        Ok(Kernel { store: Store::new(location, options)?, entropy })
+    /// A kernel on a store. `words` are those of the doors: a brief names commands or tools, and is part of an answer.
+    pub fn new(location: tenure_store::Location, options: Options, words: Words) -> Result<Kernel> {
+        let (entropy, continued) = (options.entropy.clone(), options.continued.clone());
+        Ok(Kernel { store: Store::new(location, options)?, entropy, words, continued })
     }
 
     /// The store, for what is not an op: its identity and its health.
@@ -107,8 +111,16 @@ impl Kernel {
         &self.store
     }
 
+    pub(crate) fn words(&self) -> Words {
+        self.words
+    }
+
     pub(crate) fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
+    }
+
+    pub(crate) fn continued(&self) -> Option<&dyn Continued> {
+        self.continued.as_deref()
     }
 
     /// Runs an op: all of it or nothing, once for each request id.
@@ -126,8 +138,7 @@ impl Kernel {
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer =
-            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
+        let answer = self.write(call, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
         // A hint, and only after the commit: whoever waits looks by itself as well.
         if offers.get() > 0 {
             self.store.ring();
@@ -155,12 +166,10 @@ impl Kernel {
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
     pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
-        if orders.is_empty() {
-            return Vec::new();
-        }
+        let Some(first) = orders.first() else { return Vec::new() };
         let jobs: Vec<_> = orders.iter().map(|order| Job { kernel: self, order, offers: Cell::new(0) }).collect();
         let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
-        let done = self.store.write_many(&parts, longest);
+        let done = self.write_many(first.call, &parts, longest);
         // A hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
             self.store.ring();
@@ -215,8 +224,15 @@ impl Kernel {
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit =
-            Unit::new(tx, self.entropy.as_ref(), call, op.entry().name, (now, entered.clock), project, agent);
+        let mut unit = Unit::new(
+            tx,
+            (self.entropy.as_ref(), self.words),
+            call,
+            op.entry().name,
+            (now, entered.clock),
+            project,
+            agent,
+        );
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
@@ -279,7 +295,8 @@ impl Kernel {
         let due = self.store.read("", |tx, entered| project::due(tx, entered.clock, DUE_PROJECTS))?;
         let offers = Cell::new(0);
         for name in &due {
-            self.store.write(name, |tx, entered| self.settle_one(tx, entered, name, &offers))?;
+            let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
+            self.write(&call, |tx, entered| self.settle_one(tx, entered, &call, &offers))?;
         }
         if offers.get() > 0 {
             self.store.ring();
@@ -287,23 +304,17 @@ impl Kernel {
         Ok(due.len())
     }
 
-    fn settle_one(
-        &self,
-        tx: &mut dyn Tx,
-        entered: Entered,
-        name: &project::Name,
-        offers: &Cell<usize>,
-    ) -> Result<Verdict<()>> {
+    fn settle_one(&self, tx: &mut dyn Tx, entered: Entered, call: &Call, offers: &Cell<usize>) -> Result<Verdict<()>> {
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
-        let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
         let (due, quiet, in_line) = tx.fetch((
             hold::due(&id, now, settle::AT_MOST),
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
         ))?;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", (now, entered.clock), project, None);
+        let mut unit =
+            Unit::new(tx, (self.entropy.as_ref(), self.words), call, "settle", (now, entered.clock), project, None);
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }
@@ -318,14 +329,14 @@ impl Kernel {
         Ok(Verdict::Commit(()))
     }
 
-    /// Runs a query over one snapshot; see [`crate::query`].
-    pub(crate) fn ask<T>(
+    /// Reads one snapshot for a query, as an actor that the caller may be; see [`crate::query`].
+    pub(crate) fn in_snapshot<T>(
         &self,
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
     ) -> Result<T> {
-        access::admit_query(call)?;
-        self.ask_anywhere(call, |tx, scene| {
+        access::admit_reader(call)?;
+        self.in_snapshot_anywhere(call, |tx, scene| {
             if access::owner_of(call).is_some() {
                 let known = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
                 access::own(tx, call, known.as_ref(), Doing::Query)?;
@@ -334,8 +345,8 @@ impl Kernel {
         })
     }
 
-    /// Runs a query that is about no project in particular: it shows by itself only what its principal may see.
-    pub(crate) fn ask_anywhere<T>(
+    /// The same for a query that is about no project in particular: it shows by itself only what its principal may see.
+    pub(crate) fn in_snapshot_anywhere<T>(
         &self,
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
@@ -360,6 +371,7 @@ impl Kernel {
                 now,
                 clock: entered.clock,
                 dead,
+                words: self.words,
             };
             body(tx, &scene)
         })
@@ -384,17 +396,20 @@ fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(_) if entered.identity.id.is_empty() => Err(Error::new(
-            Kind::Storage,
-            "no_store",
-            Stage::Open,
-            "the store that this project is pinned to is not here",
-        )
-        .hint("Put it back, or name the right place for the store.")),
+        Some(_) if entered.identity.id.is_empty() => {
+            Err(Error::new(Code::NoStore, "the store that this project is pinned to is not here")
+                .at(Stage::Open)
+                .hint("Put it back, or name the right place for the store."))
+        }
         Some(pinned) if *pinned != entered.identity.id => {
-            Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
-                .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")
-                .detail("found", entered.identity.id.clone())
+            Err(Error::new(Code::OtherStore, "this project is pinned to another store")
+                .at(Stage::Resolve)
+                .hint(
+                    Advice::from("Use the store it is pinned to; a person changes the pin with ")
+                        .action(Action::PinProject)
+                        .text("."),
+                )
+                .with(&OtherStore(entered.identity.id.to_string()))
                 .detail("pinned", pinned.clone()))
         }
         _ => Ok(()),
@@ -402,14 +417,10 @@ pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
 }
 
 fn mismatch(request_id: &str) -> Error {
-    Error::new(
-        Kind::Mismatch,
-        "request_mismatch",
-        Stage::Idempotency,
-        "this request id was used before with another request",
-    )
-    .entity(request_id)
-    .hint("Nothing was changed. Use a new request id for a new request.")
+    Error::new(Code::RequestMismatch, "this request id was used before with another request")
+        .at(Stage::Idempotency)
+        .entity(request_id)
+        .hint("Nothing was changed. Use a new request id for a new request.")
 }
 
 /// SHA-256 of the request as sent, with the op's name.

@@ -1,9 +1,10 @@
 //! How much an agent and a project may hold at a time. A grant past a limit is refused; what others hand on or offer is not
 //! counted anew.
 
+use tenure_core::action::Action;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{self, LIVE_AGENT, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
-use tenure_core::{Error, Kind, Result, lock as rule};
+use tenure_core::{Code, Error, Result, lock as rule};
 use tenure_store::table::{lock, path};
 
 use crate::unit::Unit;
@@ -18,16 +19,15 @@ pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]
     if new > 0 {
         let (all, own) = path::unanchored(unit.tx, &unit.project.id, me, unit.now)?;
         if all + new > UNANCHORED_PROJECT || own + new > UNANCHORED_AGENT {
-            return Err(Error::refused(
-                Kind::Usage,
-                "too_many_unanchored",
+            return Err(Error::new(
+                Code::TooManyUnanchored,
                 format!(
                     "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
                      {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
                 ),
             )
             .hint("Begin the pattern with a directory, or release others first.")
-            .attempt("tenure holds --mine"));
+            .attempt(Action::own_holds()));
         }
     }
     let new = number(granted().count());
@@ -58,15 +58,14 @@ fn within(what: &str, (all, own): (i64, i64), new: i64, (agent, project): (i64, 
     if own + new <= agent && all + new <= project {
         return Ok(());
     }
-    Err(Error::refused(
-        Kind::Usage,
-        "too_many_holds",
+    Err(Error::new(
+        Code::TooManyHolds,
         format!(
             "too many {what} would be held: {own} are yours (at most {agent}), {all} are held in the project (at most \
              {project})"
         ),
     )
     .hint("Nothing was taken. Release what is no longer needed, or hold a directory in place of its files.")
-    .attempt("tenure holds --mine")
-    .attempt("tenure release PATH"))
+    .attempt(Action::own_holds())
+    .attempt(Action::ReleasePath))
 }

@@ -1,14 +1,14 @@
 //! Named locks: the live one of a name, and how it is told to whom it blocks.
 
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span};
+use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{agent, hold, lock};
 
 use crate::line::InTheWay;
 use crate::paths;
-use crate::shape::Blocker;
+use crate::shape::{Blocker, Blockers};
 use crate::unit::Unit;
 
 /// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
@@ -38,23 +38,19 @@ pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay)
     let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
     let Some(first) = blockers.first() else { return Err(Error::bug("a refusal without a blocker")) };
     let shown = cut(name, 120);
-    Ok(Error::refused(
-        Kind::Conflict,
-        "lock_held",
-        format!("the lock {shown} is free, and {} waits for it", first.holder),
-    )
-    .entity(shown)
-    .who(format!(
-        "{} is {} (last seen {} ago) and has waited for {}",
-        first.holder,
-        first.liveness.as_str(),
-        Span::seconds(first.last_seen_s),
-        Span::seconds(first.age_s),
-    ))
-    .attempt("tenure holds --kind name")
-    .person("A person can take it over: `lock` with --force.")
-    .detail("total", blockers.len())
-    .detail("blockers", json!(blockers)))
+    Ok(Error::new(Code::LockHeld, format!("the lock {shown} is free, and {} waits for it", first.holder))
+        .entity(shown)
+        .who(format!(
+            "{} is {} (last seen {} ago) and has waited for {}",
+            first.holder,
+            first.liveness.as_str(),
+            Span::seconds(first.last_seen_s),
+            Span::seconds(first.age_s),
+        ))
+        .attempt(Action::holds_of("name"))
+        .person("A person can take it over: `lock` with --force.")
+        .detail("total", blockers.len())
+        .with(&Blockers(blockers)))
 }
 
 /// The four-part refusal of a lock that somebody has.
@@ -65,7 +61,7 @@ pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
     let span = |seconds: i64| Span::seconds(seconds);
     let why = if row.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&row.reason, 60)) };
     let own = row.holder == unit.me();
-    let error = Error::refused(Kind::Conflict, "lock_held", format!("the lock {shown} is held by {}", row.holder))
+    let error = Error::new(Code::LockHeld, format!("the lock {shown} is held by {}", row.holder))
         .entity(shown)
         .who(format!(
             "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed{why}",
@@ -75,10 +71,10 @@ pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
             span(blocker.age_s),
             span(blocker.expires_in_s),
         ))
-        .attempt(format!("tenure why {}", row.id))
-        .attempt("tenure holds --kind name")
+        .attempt(Action::why(&row.id))
+        .attempt(Action::holds_of("name"))
         .person("A person can take it over: `lock` with --force, or `release` with the id and --force.")
-        .detail("blockers", json!([blocker]))
+        .with(&Blockers(vec![blocker]))
         .detail("total", 1);
     Ok(if own {
         error.hint(

@@ -1,14 +1,14 @@
 //! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
 
-use serde_json::json;
-use tenure_core::id::HoldId;
-use tenure_core::id::or_empty;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::message::Ended;
+use tenure_core::id::{HoldId, or_empty};
 use tenure_core::message::is_notice;
 use tenure_core::name::AgentName;
-use tenure_core::{Result, event};
 use tenure_store::table::{mail, message};
 
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// A hold that has ended while there were messages about it.
 #[derive(Debug)]
@@ -42,8 +42,14 @@ pub(crate) fn end(
     by: &AgentName,
     cause: Option<i64>,
 ) -> Result<()> {
-    let data = json!({ "author": row.author, "about": row.about.as_deref().unwrap_or_default(), "how": how, "by": by });
-    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, or_empty(row.hold.as_ref()), cause, &data)?;
+    let ended = Ended {
+        author: row.author.to_string(),
+        about: row.about.as_deref().unwrap_or_default().to_owned(),
+        how: how.to_owned(),
+        by: by.to_string(),
+    };
+    let about = About::of(&row.id).hold(or_empty(row.hold.as_ref())).cause(cause);
+    let number = unit.append(about, Event::MessageEnded(ended))?;
     let project = unit.project.id.clone();
     message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
     // Nobody waits for what becomes of a notice.

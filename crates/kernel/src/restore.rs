@@ -7,7 +7,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Expired;
+use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
 use tenure_core::id::{StoreId, TaskId, TokenId};
 use tenure_core::name::AgentName;
@@ -15,7 +17,7 @@ use tenure_core::number::Fence;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
-use tenure_core::{Error, Kind, Result, Stage, Time, event, id, number};
+use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
 use tenure_store::copy::{self, Backup, Existing, Progress};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
 use tenure_store::{Entered, Present, Tx, Verdict};
@@ -26,7 +28,7 @@ use crate::kernel::Kernel;
 use crate::mail::{self, Over};
 use crate::query::export::read_through;
 use crate::settle;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// What happens to a store that has something in it.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,15 @@ pub struct Ledger<'a> {
 impl Ledger<'_> {
     /// For a machine that keeps no record.
     pub const NONE: Ledger<'static> = Ledger { earlier: None, record: &|_| {} };
+}
+
+/// Why a project continues from an earlier state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A backup was restored.
+    Backup,
+    /// The file of the store is a copy, or was put in place of another.
+    Copy,
 }
 
 /// A restore that was carried out.
@@ -101,7 +112,7 @@ impl Kernel {
                     _ => error,
                 })?;
                 taken_away.again(tx)?;
-                project::set_incarnation(tx, &incarnation)?;
+                project::set_incarnation(tx, &incarnation, Time(0))?;
                 let rows = copy::projects(tx)?;
                 let start = resumed(&rows, &present, ledger.earlier)?;
                 (ledger.record)(Point { number: start, at: present.clock });
@@ -111,7 +122,7 @@ impl Kernel {
                 for row in rows {
                     let before = present.projects.iter().find(|before| before.key == row.key);
                     projects += i64::from(row.is_switched_on());
-                    ended_holds += self.begin_again(tx, call, &present, row, before, start)?;
+                    ended_holds += self.begin_again(tx, call, &present, (row, before), start, Cause::Backup)?;
                 }
                 Ok(Verdict::Commit(Restored {
                     store: backup.identity().id.clone(),
@@ -123,24 +134,25 @@ impl Kernel {
                 }))
             })
             .map_err(|error| match error.code() {
-                "connection_lost" if error.stage() == Stage::Commit => error.hint(
+                Code::ConnectionLost if error.stage() == Stage::Commit => error.hint(
                     "Whether it was carried out is not known: the log then ends with project.restored. Look before \
                      you call again.",
                 ),
-                "connection_lost" => error.hint("Nothing was changed. The same call may be made again."),
+                Code::ConnectionLost => error.hint("Nothing was changed. The same call may be made again."),
                 _ => error,
             })
     }
 
-    /// Lets a project continue from its backup, with numbers above `start`. Returns how many holds ended.
-    fn begin_again(
+    /// Lets a project continue from its backup, with numbers above `start`. `before` is what was here under its key.
+    /// Returns how many holds ended.
+    pub(crate) fn begin_again(
         &self,
         tx: &mut dyn Tx,
         call: &Call,
         present: &Present,
-        mut row: project::Row,
-        before: Option<&project::Row>,
+        (mut row, before): (project::Row, Option<&project::Row>),
         start: i64,
+        cause: Cause,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
         row.last_event = start;
@@ -161,12 +173,17 @@ impl Kernel {
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
-        let mut unit = Unit::new(tx, self.entropy(), call, "restore", (now, present.clock), row, None);
-        let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
-        let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
+        let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
+        let restored = Event::ProjectRestored(of_project::Restored {
+            last_event,
+            last_time,
+            ended_holds: ended,
+            copied: cause == Cause::Copy,
+        });
+        let number = unit.append(About::of(&project), restored)?;
         if let Some(back) = stepped {
-            let data = json!({ "seconds": back.as_seconds() });
-            unit.append(event::kind::CLOCK_STEPPED, "", "", Some(number), &data)?;
+            let stepped = Event::ClockStepped(ClockStepped { seconds: back.as_seconds() });
+            unit.append(About::of("").cause(number), stepped)?;
         }
         for chunk in live.chunks(256) {
             end_all(&mut unit, chunk, number)?;
@@ -191,7 +208,7 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
             return copy::bad("its numbers are beyond all measure");
         };
         let text = "the numbers recorded for an earlier restore of this store leave none for another";
-        Error::refused(Kind::Conflict, "numbers_used_up", text)
+        Error::new(Code::NumbersUsedUp, text)
             .entity(&*present.identity.id)
             .hint("Nothing was changed. Numbers this high come from a backup that was changed by hand.")
             .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
@@ -247,15 +264,15 @@ fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Repla
     if used == 0 {
         return Ok(None);
     }
-    let refuse = |code, text: String| Error::refused(Kind::Conflict, code, text).entity(&*present.identity.id);
+    let refuse = |code, text: String| Error::new(code, text).entity(&*present.identity.id);
     if present.identity.id != backup.identity().id {
-        return Err(refuse("restore_other_store", "the backup is of another store than the one here".to_owned())
+        return Err(refuse(Code::RestoreOtherStore, "the backup is of another store than the one here".to_owned())
             .hint("Nothing was changed. Name a place for it where no store is, with --store.")
             .detail("found", present.identity.id.clone())
             .detail("backup", backup.identity().id.clone()));
     }
     let Replace::After(path) = replace else {
-        return Err(refuse("store_not_empty", format!("the store is not empty: projects in it: {used}"))
+        return Err(refuse(Code::StoreNotEmpty, format!("the store is not empty: projects in it: {used}"))
             .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
             .person("A person replaces what is there with --replace; a backup of it is taken first.")
             .detail("projects", used));
@@ -286,16 +303,17 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
     let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
-        let data = json!({
-            "kind": held.kind,
-            "holder": held.holder,
-            "fence": held.fence,
-            "granted_at": held.granted_at,
-            "expires_at": held.expires_at,
-            "ended_at": ended_at,
-            "restored": true,
+        let expired = Event::HoldExpired(Expired {
+            kind: Some(held.kind.as_str().to_owned()),
+            holder: held.holder.to_string(),
+            fence: held.fence.0,
+            granted_at: held.granted_at,
+            expires_at: held.expires_at,
+            ended_at,
+            restored: true,
+            ..Expired::default()
         });
-        let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
+        let cause = unit.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
         hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
         if held.asked > 0 {
             unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().clone(), cause });

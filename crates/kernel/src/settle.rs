@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
 use tenure_core::choice::Rank;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{CutShort, Expired};
+use tenure_core::event::project::ClockStepped;
+use tenure_core::event::task::Unassigned;
 use tenure_core::hold::{Ending, ends};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::task::Status;
-use tenure_core::{Result, Span, Time, event, name};
+use tenure_core::{Result, Span, Time, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold, login, path, place, project, request, task, token, web_session};
 
@@ -17,15 +20,14 @@ use crate::line;
 use crate::locks;
 use crate::mail::Over;
 use crate::paths;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
 
 /// Writes down that the clock was set back, and caps what was given under the clock that was ahead.
 pub(crate) fn stepped_back(unit: &mut Unit<'_>, back: Span) -> Result<()> {
-    let data = json!({ "seconds": back.as_seconds() });
-    unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
+    unit.append(About::of(""), Event::ClockStepped(ClockStepped { seconds: back.as_seconds() }))?;
     cap(unit.tx, &unit.project, unit.now)
 }
 
@@ -77,23 +79,23 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
 /// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again, and what was
 /// held for it is free.
 pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
-    cut_short(unit, full, bound, "proven_dead")
+    cut_short(unit, full, bound, CutShort::ProvenDead)
 }
 
 /// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
 pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
-    all_of(unit, agent, "session_ended")
+    all_of(unit, agent, CutShort::SessionEnded)
 }
 
 /// Writes down that an agent was proven dead, and ends what it holds: where its process cannot be looked at, as in a
 /// sandbox with processes of its own, nothing else tells.
 pub(crate) fn died(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
-    all_of(unit, agent, "proven_dead")?;
+    all_of(unit, agent, CutShort::ProvenDead)?;
     agent::ended(unit.tx, &unit.project.id, agent, unit.now)?;
     gone(unit, agent)
 }
 
-fn all_of(unit: &mut Unit<'_>, agent: &AgentName, why: &str) -> Result<Vec<TaskId>> {
+fn all_of(unit: &mut Unit<'_>, agent: &AgentName, why: CutShort) -> Result<Vec<TaskId>> {
     let project = unit.project.id.clone();
     let held = hold::all_of_holder(unit.tx, &project, agent)?;
     let mut ended = Vec::new();
@@ -115,23 +117,22 @@ fn all_of(unit: &mut Unit<'_>, agent: &AgentName, why: &str) -> Result<Vec<TaskI
 }
 
 /// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
-fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], why: &str) -> Result<()> {
+fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], why: CutShort) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
     let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
     // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
     let ended_at = if over { held.expires_at } else { unit.now };
-    let mut data = json!({
-        "holder": held.holder,
-        "fence": held.fence,
-        "granted_at": held.granted_at,
-        "expires_at": held.expires_at,
-        "ended_at": ended_at,
-        "proven_dead": false,
-    });
-    if !over {
-        data[why] = json!(true);
-    }
-    let cause = unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    let expired = Expired {
+        holder: held.holder.to_string(),
+        fence: held.fence.0,
+        granted_at: held.granted_at,
+        expires_at: held.expires_at,
+        ended_at,
+        proven_dead: Some(false),
+        ..Expired::default()
+    };
+    let event = Event::HoldExpired(expired.cut_short((!over).then_some(why)));
+    let cause = unit.append(About::of(&full.task.id).hold(&held.id), event)?;
     if held.asked > 0 {
         unit.over.push(Over { hold: held.id.clone(), how: Ending::Expired.as_str(), by: held.holder.clone(), cause });
     }
@@ -174,8 +175,8 @@ pub(crate) fn gone(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
             unit.tx.fetch(task::Stream::Assigned(agent.to_owned()).page(&unit.project.id, &Rank::start(), 256))?;
         let more = assigned.len() == 256;
         for mut full in assigned {
-            let data = json!({ "assignee": agent });
-            unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
+            let unassigned = Unassigned { assignee: agent.to_string() };
+            unit.append(About::of(&full.task.id), Event::TaskUnassigned(unassigned))?;
             full.task.assignee = None;
             unit.store_task(full.task.class(), &full.task)?;
         }

@@ -1,10 +1,11 @@
 //! Taking what another holds: people may, agents only from a holder that is gone.
 
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
+use tenure_core::event::hold::PathReleased;
 use tenure_core::hold::Ending;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{agent, hold};
 
 use crate::access::{operator, overrides};
@@ -27,8 +28,10 @@ pub(crate) fn end(unit: &mut Unit<'_>, rows: &[hold::Row], reason: &str) -> Resu
         }
     }
     for row in rows {
-        let data = json!({ "reason": reason, "overrode": row.holder, "stolen": true });
-        paths::end(unit, row, Ending::Forced, None, data)?;
+        let overrode = Some(Some(row.holder.to_string()));
+        let stolen =
+            PathReleased { reason: Some(reason.to_owned()), overrode, stolen: true, ..PathReleased::default() };
+        paths::end(unit, row, Ending::Forced, None, stolen)?;
     }
     Ok(())
 }
@@ -45,13 +48,9 @@ fn is_gone(unit: &mut Unit<'_>, row: &hold::Row) -> Result<bool> {
 
 fn not_gone(row: &hold::Row) -> Error {
     let shown = cut(&row.subject, 120);
-    Error::refused(
-        Kind::Denied,
-        "not_gone",
-        format!("{} holds {shown} and is not gone: only a person may take it over", row.holder),
-    )
-    .entity(&row.id)
-    .hint("Ask its holder, or a person. What nobody renews ends by itself.")
-    .attempt(format!("tenure send --about {} \"…\" --request", row.id))
-    .attempt(format!("tenure why {}", row.id))
+    Error::new(Code::NotGone, format!("{} holds {shown} and is not gone: only a person may take it over", row.holder))
+        .entity(&row.id)
+        .hint("Ask its holder, or a person. What nobody renews ends by itself.")
+        .attempt(Action::SendAbout { about: row.id.to_string() })
+        .attempt(Action::why(&row.id))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tenure_core::name::ProjectKey;
 use tenure_core::{Error, Result};
-use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::shape::{Event, Page};
 use tenure_kernel::{Call, Kernel};
 use tenure_store::OsEntropy;
@@ -147,16 +147,16 @@ impl Feed {
 
     /// The newest page: it says where the log ends.
     async fn newest(&self, call: &Call) -> Result<Page<Event>> {
-        self.ask(call, Filter { limit: 1, ..Filter::default() }).await
+        self.ask(call, Log { limit: 1, ..Log::default() }).await
     }
 
     async fn read(&self, call: &Call, since: Since) -> Result<Page<Event>> {
-        self.ask(call, Filter { since: Some(since), limit: PAGE, ..Filter::default() }).await
+        self.ask(call, Log { since: Some(since), limit: PAGE, ..Log::default() }).await
     }
 
-    async fn ask(&self, call: &Call, filter: Filter) -> Result<Page<Event>> {
+    async fn ask(&self, call: &Call, query: Log) -> Result<Page<Event>> {
         let (kernel, call) = (self.kernel.clone(), call.clone());
-        let asked = tokio::task::spawn_blocking(move || kernel.log(&call, &filter)).await;
+        let asked = tokio::task::spawn_blocking(move || kernel.ask(&call, &query)).await;
         asked.unwrap_or_else(|error| Err(Error::bug(format!("a query panicked: {error}"))))
     }
 }

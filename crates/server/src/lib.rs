@@ -1,5 +1,5 @@
-//! The async shell of Tenure: what talks to agents over a protocol. Domain rules are the kernel's, the world is the
-//! binary's; what stands between them here is [`mcp::Desk`].
+//! The servers of Tenure: the socket, HTTP and MCP. Domain rules are the kernel's; what MCP needs of the program around
+//! it is the trait [`mcp::Desk`]. The clients of these servers are in `tenure-client`.
 
 mod delivery;
 pub mod feed;
@@ -9,8 +9,6 @@ pub mod mcp;
 pub mod metrics;
 mod percent;
 pub mod queue;
-pub mod reach;
 pub mod serve;
 mod shares;
 mod socket;
-pub mod wire;

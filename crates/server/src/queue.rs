@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tenure_core::name::ProjectKey;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Order, Ready, Reply};
 use tenure_store::Location;
 use tokio::sync::{oneshot, watch};
@@ -110,9 +110,10 @@ impl Queue {
             let shared = shared.clone();
             thread::Builder::new().name("ops".into()).spawn(move || shared.work())
         };
-        let threads = (0..threads).map(start).collect::<std::io::Result<Vec<_>>>().map_err(|error| {
-            Error::new(Kind::Internal, "internal", Stage::Open, "no thread could be started").cause(error)
-        })?;
+        let threads = (0..threads)
+            .map(start)
+            .collect::<std::io::Result<Vec<_>>>()
+            .map_err(|error| Error::new(Code::Internal, "no thread could be started").at(Stage::Open).cause(error))?;
         Ok(Queue { shared, threads })
     }
 
@@ -204,7 +205,7 @@ impl Shared {
             }
             let answered = answers.len();
             for (one, answer) in taken.drain(..answered).zip(answers) {
-                if answer.as_ref().is_err_and(|error| error.code() == "not_run") {
+                if answer.as_ref().is_err_and(|error| error.code() == Code::NotRun) {
                     self.counts.unwanted.fetch_add(1, Ordering::Relaxed);
                 }
                 // Whoever left meanwhile has closed the other end.
@@ -259,12 +260,14 @@ async fn prepared(call: Call, op: Op) -> (Call, Result<Ready>) {
 }
 
 fn closing() -> Error {
-    Error::new(Kind::Busy, "not_run", Stage::Lock, "the server is shutting down")
+    Error::new(Code::NotRun, "the server is shutting down")
+        .at(Stage::Lock)
         .hint("Nothing was done. Ask again with the same request id.")
 }
 
 fn full() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Lock, "too many requests wait for this server")
+    Error::new(Code::Overloaded, "too many requests wait for this server")
+        .at(Stage::Lock)
         .hint("Nothing was done. Ask again in a moment, with the same request id.")
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::socket_path;
+use tenure_client::wire::{Hello, VERSION};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_store::Location;
 use tokio::net::TcpListener;
@@ -17,9 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::http::{self, Limits, Proxies, Server};
 use crate::log::Log;
-use crate::reach::place;
 use crate::socket::{Listening, Served};
-use crate::wire::{Hello, VERSION};
 
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -106,7 +106,7 @@ impl Running {
                 store: identity.id.into(),
                 incarnation: identity.incarnation.into(),
                 file: match kernel.store().location() {
-                    Location::File(path) => place::file_identity(path),
+                    Location::File(path) => socket_path::file_identity(path),
                     Location::Memory | Location::Postgres(_) => None,
                 },
             }),
@@ -134,7 +134,8 @@ impl Running {
         if let Some(listen) = settings.listen {
             let listener = runtime.block_on(TcpListener::bind(listen)).map_err(|error| {
                 let why = format!("the server cannot listen at {listen}");
-                Error::new(Kind::Conflict, "cannot_listen", Stage::Open, why)
+                Error::new(Code::CannotListen, why)
+                    .at(Stage::Open)
                     .hint("Another program may be there: choose another address with --listen.")
                     .cause(error)
             })?;
@@ -173,7 +174,8 @@ impl Running {
                 refusals.fetch_add(1, Ordering::Relaxed);
                 let said = ("message", "the configuration is bad, the one before stays in force");
                 let revision = self.server.revision();
-                let fields = [said, ("code", error.code()), ("cause", error.message()), ("revision", &revision)];
+                let fields =
+                    [said, ("code", error.code().as_str()), ("cause", error.message()), ("revision", &revision)];
                 self.log.line("error", &fields);
             }
         }
@@ -211,7 +213,9 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
             Ok(_) => {}
             Err(error) if error.retryable() => {}
             Err(error) => {
-                server.log.line("error", &[("message", "what is due could not be settled"), ("code", error.code())]);
+                server
+                    .log
+                    .line("error", &[("message", "what is due could not be settled"), ("code", error.code().as_str())]);
             }
         }
     }
@@ -240,5 +244,5 @@ impl Signals {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::new(Kind::Internal, "internal", Stage::Open, "the server cannot be started").cause(error)
+    Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }

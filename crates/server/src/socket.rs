@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::wire::{self, Asked, Hello, NOT_RUN};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Reply;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::http::Server;
 use crate::shares::Part;
-use crate::wire::{self, Asked, Hello, NOT_RUN};
 
 /// Most connections at once; more wait in the kernel's line.
 const CONNECTIONS: usize = 1_024;
@@ -46,14 +46,16 @@ impl Served {
     /// that was killed leaves behind.
     pub(crate) fn take(database: &Path) -> Result<Served> {
         let failed = |error: std::io::Error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot lock the store it serves")
+            Error::new(Code::NoSocket, "the server cannot lock the store it serves")
+                .at(Stage::Open)
                 .entity(database.display().to_string())
                 .cause(error)
         };
         let mut beside = std::fs::canonicalize(database).map_err(failed)?.into_os_string();
         beside.push("-sock-lock");
         let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
-            Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
+            Error::new(Code::AlreadyServed, "another server serves this store")
+                .at(Stage::Open)
                 .entity(database.display().to_string())
                 .hint("Use that one, or end it first.")
         })?;
@@ -71,7 +73,8 @@ impl Listening {
     /// Listens at a path, for whoever has the right to serve.
     pub(crate) fn at(path: PathBuf) -> Result<Listening> {
         let failed = |error: std::io::Error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot listen beside the store")
+            Error::new(Code::NoSocket, "the server cannot listen beside the store")
+                .at(Stage::Open)
                 .entity(path.display().to_string())
                 .cause(error)
         };
@@ -186,7 +189,7 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::R
             let answer = server.queue.run(request.call.call, op, Arc::new(move || is_there(&peer)), deadline).await;
             // A line that is too long is no reason to give up: the client goes to the store by itself.
             answer.map_err(|error| match error.code() {
-                "overloaded" => not_run(),
+                Code::Overloaded => not_run(),
                 _ => error,
             })
         }
@@ -220,7 +223,7 @@ fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, Part) {
 }
 
 fn not_run() -> Error {
-    Error::new(Kind::Busy, NOT_RUN, Stage::Lock, "the server has too much to do")
+    Error::new(NOT_RUN, "the server has too much to do").at(Stage::Lock)
 }
 
 /// Whether the client still holds its end open.

@@ -24,6 +24,6 @@ pub use deadline::Deadline;
 pub use postgres::{Reached, reached, redact};
 pub use sqlite::Queue;
 pub use statement::{Batch, Map, Statement};
-pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
+pub use store::{Durability, Entered, FileState, Identity, Location, Options, Part, Present, Size, Store, Verdict};
 pub use tx::{Row, Rows, Sql, Tx, Value, Within};
-pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};
+pub use world::{Clock, Continued, Entropy, Faults, Moment, OsEntropy, SystemClock};

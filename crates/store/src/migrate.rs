@@ -9,7 +9,7 @@ pub struct Step {
 }
 
 /// All steps in order. Within a minor line steps only add.
-pub const STEPS: [Step; 8] = [
+pub const STEPS: [Step; 9] = [
     Step { version: 1, text: include_str!("schema/0001_kernel.sql") },
     Step { version: 2, text: include_str!("schema/0002_kept.sql") },
     Step { version: 3, text: include_str!("schema/0003_continuity.sql") },
@@ -18,6 +18,7 @@ pub const STEPS: [Step; 8] = [
     Step { version: 6, text: include_str!("schema/0006_server.sql") },
     Step { version: 7, text: include_str!("schema/0007_nested.sql") },
     Step { version: 8, text: include_str!("schema/0008_look_ups.sql") },
+    Step { version: 9, text: include_str!("schema/0009_own_file.sql") },
 ];
 
 /// The schema that this program knows.

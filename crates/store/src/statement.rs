@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_row_that_cannot_be_read_fails_the_batch() {
         let unreadable = Statement::new(Sql::same("int"), vec!["text".into()], number);
-        assert_eq!(fetch((int(1), unreadable)).0.unwrap_err().code(), "corrupt_store");
+        assert_eq!(fetch((int(1), unreadable)).0.unwrap_err().code().as_str(), "corrupt_store");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::postgres::Postgres;
 use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
 use crate::tx::Tx;
-use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
+use crate::world::{Clock, Continued, Entropy, Faults, OsEntropy, SystemClock};
 use crate::{error, fault};
 
 /// Where a store is.
@@ -71,6 +71,8 @@ pub struct Options {
     pub any_file_system: bool,
     /// Whether a schema with triggers that Tenure does not make is accepted, and they fire. Tests plant failures that way.
     pub any_schema: bool,
+    /// Whether a file that is not the store's own is gone on with as it is. Tests put copies in place.
+    pub any_file: bool,
     /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
     /// there that records, and fails on demand.
     pub vfs: Option<String>,
@@ -80,6 +82,8 @@ pub struct Options {
     pub password: Option<String>,
     /// Failures on purpose (simulation).
     pub faults: Option<Arc<dyn Faults>>,
+    /// The machine's record of where the numbers of stores continued, if it keeps one.
+    pub continued: Option<Arc<dyn Continued>>,
 }
 
 impl Default for Options {
@@ -98,10 +102,12 @@ impl Default for Options {
             one_shot: false,
             any_file_system: false,
             any_schema: false,
+            any_file: false,
             vfs: None,
             user: None,
             password: None,
             faults: None,
+            continued: None,
         }
     }
 }
@@ -149,6 +155,19 @@ pub struct Present {
     pub projects: Vec<project::Row>,
     /// The clock, read after the lock was taken.
     pub clock: Time,
+    /// Whether the file of an embedded store is not the one that the store was written in. It becomes that with the commit.
+    pub is_copied: bool,
+}
+
+/// What is known of the file of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// It is the one that the store was made or restored in, or there is none.
+    Own,
+    /// It is a copy, or was put in place of another: the next write continues the store as after a restore.
+    Copied,
+    /// The store continued in a copy at this time.
+    Continued(Time),
 }
 
 /// How large a store is, in bytes.
@@ -229,7 +248,8 @@ impl Store {
     /// Runs `body` in a write transaction that holds the project's lock from before the first read until commit.
     ///
     /// The store and the project's row are made if they do not exist. A project row made for a body that failed may
-    /// stay, empty. `body` may be run more than once; it must not touch the world and must not assume that an earlier
+    /// stay, empty. An embedded store in a file that is not its own is refused ([`Code::CopiedFile`](tenure_core::Code::CopiedFile)) until [`Store::rewrite`]
+    /// has committed. `body` may be run more than once; it must not touch the world and must not assume that an earlier
     /// run left nothing: a run whose commit was not acknowledged may have been committed.
     pub fn write<T>(
         &self,
@@ -416,6 +436,14 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.file_id(),
             Engine::Postgres(_) => None,
+        }
+    }
+
+    /// Whether the file of an embedded store is the one that it was written in.
+    pub fn file_state(&self) -> Result<FileState> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.file_state(),
+            Engine::Postgres(_) => Ok(FileState::Own),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The things of the world that a store meets: a clock, random bytes, and failures. All are inputs, so that tests and the
 //! simulator give their own.
 
+use tenure_core::number::Point;
 use tenure_core::{Result, Time};
 
 /// A clock.
@@ -38,6 +39,16 @@ impl Entropy for OsEntropy {
     fn fill(&self, buffer: &mut [u8]) {
         getrandom::fill(buffer).expect("the operating system gives random bytes");
     }
+}
+
+/// The machine's record, outside every store, of where the numbers of a store continued. It tells what the store itself has
+/// lost when the clock was set back since.
+pub trait Continued: Send + Sync {
+    /// Where the numbers last continued. Nothing where there is no record, or none that can be read.
+    fn earlier(&self, store: &str) -> Option<Point>;
+
+    /// Records where they continue now. Called before the commit; a record that cannot be written is no failure.
+    fn record(&self, store: &str, point: Point);
 }
 
 /// A moment of a write at which it may fail.

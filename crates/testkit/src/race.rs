@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
@@ -159,7 +160,7 @@ fn racer_name(racer: usize) -> String {
 fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
     // A race is about who wins, not about what a power cut leaves: most of a round would be waiting for the disk.
     let options = Options { durability: Durability::Fast, ..Options::default() };
-    let kernel = Kernel::new(location(store), options).unwrap();
+    let kernel = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
     let mut out = std::io::stdout().lock();
     loop {
         let tasks: Vec<String> = heard(input);
@@ -175,11 +176,11 @@ fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
                     let hold = won.get("hold").unwrap_or(&won["holds"][0]);
                     Outcome::Won { fence: hold["fence"].as_i64().unwrap() }
                 }
-                Err(error) if matches!(error.code(), "task_held" | "path_held") => {
+                Err(error) if matches!(error.code().as_str(), "task_held" | "path_held") => {
                     let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
                     Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
                 }
-                Err(error) => Outcome::Odd { error: error.to_json().to_string() },
+                Err(error) => Outcome::Odd { error: error.to_json(&Commands).to_string() },
             };
             say(&mut out, &outcome);
         }
@@ -218,7 +219,7 @@ struct Found {
 
 /// Races until enough rounds are run and the time is over, then compares what was told with the log.
 fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut racers: Vec<Racer> = Vec::new();
     for racer in 0..RACERS {
         racers.push(Racer::start(store, racer, racers.first()));
@@ -301,8 +302,8 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
     let mut all: Vec<Event> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
-        let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call(project, "person:ann"), &filter)?;
+        let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call(project, "person:ann"), &filter)?;
         if page.items.is_empty() {
             return Ok(all);
         }

@@ -49,6 +49,7 @@ pub const OF_STORE: [&str; 6] = ["store", "principal", "member", "token", "login
 pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",
     "UPDATE project SET schema_version = 1",
+    "ALTER TABLE store DROP COLUMN file",
     "ALTER TABLE project DROP COLUMN events",
     "ALTER TABLE project DROP COLUMN off_until",
     "ALTER TABLE project DROP COLUMN off_by",

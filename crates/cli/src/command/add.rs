@@ -1,7 +1,8 @@
 //! `tenure add`
 
 use clap::Args as _;
-use tenure_core::{Error, task};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, task};
 use tenure_kernel::op::add::Add;
 
 use super::{Group, Spec, bulk, print_task, read};
@@ -23,9 +24,10 @@ pub(super) const SPEC: Spec = Spec {
         if args.stdin {
             return bulk::add(context);
         }
-        let title = args
-            .title
-            .ok_or_else(|| Error::usage("title_empty", "no title was given").attempt("tenure add \"Fix the login\""))?;
+        let title = args.title.ok_or_else(|| {
+            Error::usage(Code::TitleEmpty, "no title was given")
+                .attempt(Action::AddTask { title: "Fix the login".to_owned() })
+        })?;
         let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
         let request = Add {
             title,

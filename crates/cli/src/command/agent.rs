@@ -1,6 +1,7 @@
 //! `tenure agent list`
 
 use clap::{Args as _, Subcommand};
+use tenure_kernel::query::agents::Agents;
 
 use super::{Group, Spec, Verbs, read};
 use crate::output::table::print_page;
@@ -16,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let Verbs { verb: Verb::List(page) } = read(matches)?;
         let limit = page.limit()?;
-        let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
+        let page = context.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor.clone() })?;
         print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
             vec![
                 agent.name.to_string(),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::phrasing::Commands;
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::backup::Taken;
 use tenure_store::copy::Existing;
 use tenure_store::{Clock, SystemClock};
@@ -53,12 +54,12 @@ struct Args {
 fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
     let existing = if force { Existing::Replace } else { Existing::Keep };
     let hinted = |error: Error| match error.code() {
-        "file_exists" => error.hint("Nothing was written. Name another file; --force replaces this one."),
+        Code::FileExists => error.hint("Nothing was written. Name another file; --force replaces this one."),
         _ => error,
     };
     may_write(path, existing, &context.place()?.store).map_err(hinted)?;
     let taken = context
-        .ask(|reach, call| reach.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
+        .ask_with(|client, call| client.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
     if context.out.is_json() {
@@ -72,17 +73,17 @@ fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
 /// The backup is made and checked as a whole before its first byte is written.
 fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
     if force {
-        return Err(Error::usage("bad_arguments", "--force is about a file, and - is none"));
+        return Err(Error::usage(Code::BadArguments, "--force is about a file, and - is none"));
     }
     if context.out.is_terminal() {
-        return Err(Error::usage("terminal_output", "a backup is not for a terminal")
+        return Err(Error::usage(Code::TerminalOutput, "a backup is not for a terminal")
             .hint("Send it to a file or a program, or name a file."));
     }
     refuse_closed()?;
     let scratch = Scratch::new(context.env)?;
     let path = scratch.file("backup.db");
-    let taken = context.ask(|reach, call| {
-        reach.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
+    let taken = context.ask_with(|client, call| {
+        client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
     })?;
     match stream(scratch, &path) {
         Ok(()) => {
@@ -99,11 +100,11 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
                 ErrorKind::BrokenPipe => "its reader hung up".to_owned(),
                 _ => error.to_string(),
             };
-            let error =
-                Error::new(Kind::Storage, "output_cut", Stage::Reply, format!("the backup was cut short: {why}"))
-                    .hint("What was written so far is not a backup.");
+            let error = Error::new(Code::OutputCut, format!("the backup was cut short: {why}"))
+                .at(Stage::Reply)
+                .hint("What was written so far is not a backup.");
             context.out.complain(&match context.out.is_json() {
-                true => json!({ "ok": false, "error": error.to_json() }).to_string(),
+                true => json!({ "ok": false, "error": error.to_json(&Commands) }).to_string(),
                 false => format!("tenure: {}\n  What was written so far is not a backup.", error.message()),
             });
             Ok(error.kind().exit())

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
 use tenure_kernel::shape::Added;
 
@@ -11,7 +11,7 @@ use crate::context::Context;
 pub(super) fn add(context: &Context<'_>) -> Result<u8> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut input).map_err(|error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::UnreadableInput, "standard input cannot be read").at(Stage::Arguments).cause(error)
     })?;
     let request = AddMany::parse(&input)?;
     drop(input);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
 
 use super::{Group, Spec, read};
 use crate::output::path::checked;
@@ -20,8 +20,8 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         let typed = typed::read(context, &args.paths)?;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
-        let question = Question { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
-        let answer = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
+        let question = Check { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
+        let answer = context.ask_who_holds(&question)?;
         if context.out.is_json() {
             context.out.data(&answer);
         } else {

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::event::Event as Fact;
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, RequestId};
@@ -33,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         if args.workers < 2 || args.kills >= args.workers || args.tasks < 4 {
             return Err(Error::usage(
-                "bad_demo",
+                Code::BadDemo,
                 "the demo needs two workers or more, fewer kills than workers, and four tasks or more",
             ));
         }
@@ -83,8 +85,7 @@ impl Scratch {
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let dir = std::env::temp_dir().join(format!("tenure-demo-{name}"));
         std::fs::create_dir(&dir).map_err(|error| {
-            Error::new(Kind::Storage, "not_writable", Stage::Open, format!("{} cannot be made", dir.display()))
-                .cause(error)
+            Error::new(Code::NotWritable, format!("{} cannot be made", dir.display())).at(Stage::Open).cause(error)
         })?;
         Ok(Scratch(dir))
     }
@@ -109,7 +110,7 @@ impl Drop for Fleet {
 }
 
 fn kernel(file: &Path) -> Result<Kernel> {
-    Kernel::new(Location::File(file.to_owned()), Options::default())
+    Kernel::new(Location::File(file.to_owned()), Options::default(), tenure_client::phrasing::of)
 }
 
 fn call(name: &str) -> Call {
@@ -133,7 +134,7 @@ fn work(file: &Path, name: &str) -> Result<u8> {
         let request = claim::Claim { ttl_s: Some(TTL_S), ..claim::Claim::default() };
         let claimed = kernel.execute(&call(name), &request)?.read()?;
         let Some(task) = claimed.task else {
-            let overview = kernel.status(&call(name))?;
+            let overview = kernel.ask(&call(name), &query::status::Status {})?;
             if overview.ready + overview.waiting + overview.started == 0 {
                 return Ok(0);
             }
@@ -190,7 +191,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     let mut shown = 0;
     loop {
         std::thread::sleep(Duration::from_millis(20));
-        let overview = kernel.status(&call("person:demo"))?;
+        let overview = kernel.ask(&call("person:demo"), &query::status::Status {})?;
         let done = usize::try_from(overview.done).unwrap_or(0);
         if done / 20 > shown && done < args.tasks {
             shown = done / 20;
@@ -246,7 +247,7 @@ struct Victim {
 /// Kills a worker that holds a task, if one does right now. It is stopped first, so that it cannot finish between the
 /// look and the blow.
 fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
-    let holds = kernel.holds(&call("person:demo"), None, 50, None)?;
+    let holds = kernel.ask(&call("person:demo"), &query::holds::Holds::of(None, 50))?;
     for hold in holds.items {
         let Some(child) = fleet.0.get_mut(hold.holder.as_str()) else { continue };
         let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -254,7 +255,7 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
         if rustix::process::kill_process(pid, rustix::process::Signal::STOP).is_err() {
             continue;
         }
-        let still = kernel.show_hold(&call("person:demo"), &hold.id)?;
+        let still = kernel.ask(&call("person:demo"), &query::show_hold::ShowHold { id: hold.id.to_string() })?;
         if still.state == "live" {
             let _ = child.kill();
             let _ = child.wait();
@@ -288,8 +289,8 @@ fn events(kernel: &Kernel) -> Result<Vec<Event>> {
     let mut all = Vec::new();
     let mut since = log::Since::Number(0);
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call("person:demo"), &filter)?;
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call("person:demo"), &filter)?;
         all.extend(page.items);
         match page.next {
             Some(next) => since = log::Since::Cursor(next),
@@ -308,7 +309,8 @@ fn report(
     failed: usize,
 ) -> u8 {
     let count = |kind: &str, who: &str| events.iter().filter(|event| event.kind == kind && event.actor == who).count();
-    let took_over = |event: &&Event| event.kind == "task.claimed" && event.data["lapsed_from"].is_string();
+    let took_over =
+        |event: &&Event| matches!(event.fact(), Fact::TaskClaimed(claimed) if claimed.lapsed_from.is_some());
     let mut finished: BTreeMap<&str, usize> = BTreeMap::new();
     for event in events.iter().filter(|event| event.kind == "task.done") {
         *finished.entry(&event.subject).or_default() += 1;

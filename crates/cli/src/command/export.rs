@@ -67,7 +67,7 @@ impl Sink for Gathered {
 
 fn gather(context: &Context<'_>, with_log: bool, mut sink: Gathered) -> Result<(End, Gathered)> {
     let cell = std::cell::RefCell::new(&mut sink);
-    let end = context.ask(|reach, call| reach.export(call, with_log, &mut **cell.borrow_mut()))?;
+    let end = context.ask_with(|client, call| client.export(call, with_log, &mut **cell.borrow_mut()))?;
     Ok((end, sink))
 }
 

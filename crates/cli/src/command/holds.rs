@@ -6,7 +6,7 @@ use clap::Args as _;
 use serde_json::json;
 use tenure_core::Result;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::holds::Filter;
+use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::shape::Hold;
 
 use super::{Group, Spec, read};
@@ -36,7 +36,8 @@ pub(super) const SPEC: Spec = Spec {
         if args.tree {
             return picture(context, &filter);
         }
-        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, limit, cursor))?;
+        let page =
+            context.ask_who_holds(&Holds { filter: filter.clone(), limit, cursor: cursor.map(str::to_owned) })?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {
@@ -55,7 +56,7 @@ fn picture(context: &Context<'_>, filter: &Filter) -> Result<u8> {
     let mut cursor: Option<String> = None;
     loop {
         let rows = LIMIT_MAX;
-        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, filter, rows, cursor.as_deref()))?;
+        let page = context.ask_who_holds(&Holds { filter: filter.clone(), limit: rows, cursor: cursor.clone() })?;
         items.extend(page.items);
         cursor = page.next;
         if cursor.is_none() || items.len() >= TREE {

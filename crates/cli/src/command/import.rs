@@ -4,8 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::import::{BYTES_MAX, Import};
+use tenure_kernel::query::import_plan::ImportPlan;
 use tenure_kernel::shape::export::Imported;
 
 use super::{Group, Spec, read};
@@ -31,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             ));
         }
         if args.dry_run {
-            let imported = context.ask(|reach, call| reach.import_plan(call, &request))?;
+            let imported = context.ask(&ImportPlan(request))?;
             if context.out.is_json() {
                 context.out.data(&imported);
             } else {
@@ -65,7 +66,8 @@ struct Args {
 fn input(file: &Path) -> Result<Vec<u8>> {
     let named = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
     let unreadable = |error: std::io::Error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{named} cannot be read"))
+        Error::new(Code::UnreadableInput, format!("{named} cannot be read"))
+            .at(Stage::Arguments)
             .entity(named.clone())
             .hint("Give a file that `tenure export` wrote, or - for standard input.")
             .cause(error)

@@ -5,6 +5,8 @@ use tenure_core::Result;
 use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
 use tenure_kernel::op::inbox;
+use tenure_kernel::query::mail::Mail;
+use tenure_kernel::query::message_id;
 use tenure_kernel::shape::{Inbox, Message};
 
 use super::{Group, Spec, read};
@@ -21,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         if args.peek {
-            let found = context.ask(|reach, call| reach.mail(call, args.limit))?;
+            let found = context.ask(&Mail { limit: args.limit })?;
             if context.out.is_json() {
                 context.out.data(&found);
             } else {
@@ -30,8 +32,10 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         context.will_write();
-        let ack =
-            args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)).map(MessageId::from));
+        let ack = args
+            .ack
+            .iter()
+            .map(|typed| context.ask(&message_id::MessageId { typed: typed.into() }).map(MessageId::from));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
         let (found, reply) = context.answer(request)?;
         if context.out.is_json() {

@@ -3,8 +3,8 @@
 use clap::{Args as _, ValueEnum};
 use tenure_core::name::AgentName;
 use tenure_core::task::State;
-use tenure_core::{Error, Result, name};
-use tenure_kernel::query::list::Filter;
+use tenure_core::{Code, Error, Result, name};
+use tenure_kernel::query::list::List;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -22,7 +22,7 @@ pub(super) const SPEC: Spec = Spec {
         let labels = args.labels.or_default(context)?;
         let mut states: Vec<State> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
         states.dedup();
-        let filter = Filter {
+        let filter = List {
             states,
             all: args.all,
             labels,
@@ -31,7 +31,7 @@ pub(super) const SPEC: Spec = Spec {
             limit: args.page.limit()?,
             cursor: args.page.cursor,
         };
-        let page = context.ask_who_holds(|reach, call| reach.list(call, &filter))?;
+        let page = context.ask_who_holds(&filter)?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {
@@ -146,6 +146,6 @@ impl Paging {
 /// Checks a page size.
 pub(super) fn limit(rows: i64) -> Result<usize> {
     usize::try_from(rows)
-        .map_err(|_| Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+        .map_err(|_| Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
         .and_then(tenure_kernel::query::limit)
 }

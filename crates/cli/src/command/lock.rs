@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, Span, hold};
+use tenure_core::{Code, Error, Result, Span, hold};
 use tenure_kernel::Op;
 use tenure_kernel::op::lock::{Lock, Renewal};
 use tenure_kernel::shape::{Hold, span};
@@ -72,11 +72,11 @@ pub(super) const SPEC: Spec = Spec {
 #[expect(clippy::disallowed_methods, reason = "whether two dashes were typed is in the words of the process alone")]
 fn refuse_no_run(context: &Context<'_>, args: &Args) -> Result<()> {
     if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
-        return Err(Error::usage("no_command", "nothing stands after `--`, so there is no command to run")
+        return Err(Error::usage(Code::NoCommand, "nothing stands after `--`, so there is no command to run")
             .hint("Without a command to run, leave `--` out too."));
     }
     if !args.command.is_empty() && context.globals.request_id.is_some() {
-        return Err(Error::usage("run_not_repeated", "a command under a lock is run, not repeated from an answer")
+        return Err(Error::usage(Code::RunNotRepeated, "a command under a lock is run, not repeated from an answer")
             .hint("Leave --request-id out: each run takes the lock anew."));
     }
     Ok(())

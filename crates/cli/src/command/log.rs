@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::name::AgentName;
-use tenure_core::{Kind, Result, Time, name};
-use tenure_kernel::Call;
-use tenure_kernel::query::log::{Filter, Since};
+use tenure_core::{Code, Kind, Result, Time, name};
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::shape::Event;
-use tenure_store::table::project::whole_store;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -37,11 +36,11 @@ pub(super) const SPEC: Spec = Spec {
         };
         let subject = match args.subject.as_deref() {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
-                Some(context.ask(|reach, call| reach.any_id(call, typed))?)
+                Some(context.ask(&AnyId { typed: typed.into() })?)
             }
             other => other.map(str::to_owned),
         };
-        let filter = Filter {
+        let filter = Log {
             subject,
             agent: args.by.as_deref().map(name::check).transpose()?.map(AgentName::from),
             kind: args.kind,
@@ -54,9 +53,9 @@ pub(super) const SPEC: Spec = Spec {
         if args.whole_store {
             context.people_only("`log --whole-store`")?;
         }
-        let page = context.ask(|kernel, call| match args.whole_store {
-            true => kernel.log(&Call { project: whole_store(), checkout: None, ..call.clone() }, &filter),
-            false => kernel.log(call, &filter),
+        let page = context.ask_with(|client, call| match args.whole_store {
+            true => client.ask(&call.about_store(), &filter),
+            false => client.ask(call, &filter),
         })?;
         if context.out.is_json() {
             context.out.data(&page);
@@ -132,13 +131,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// open in between, so that a follower never keeps the store from tidying up. One that has begun goes on when the store is
 /// out of reach for a while: its cursor says where.
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
-fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
+fn follow(context: &Context<'_>, mut filter: Log) -> Result<u8> {
     let mut renewed = None;
     let (mut begun, mut told, mut reopened) = (false, false, false);
     loop {
         let context = renewed.as_ref().unwrap_or(context);
         context.will_last();
-        let page = match context.ask(|kernel, call| kernel.log(call, &filter)) {
+        let page = match context.ask(&filter) {
             Err(error) if begun && error.kind() == Kind::Busy => {
                 if !told {
                     context.out.complain(&format!("tenure: {}; going on when it answers", error.message()));
@@ -148,7 +147,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
                 continue;
             }
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if begun && !reopened && error.code() == "store_moved" => {
+            Err(error) if begun && !reopened && error.code() == Code::StoreMoved => {
                 (renewed, reopened) = (Some(context.anew()), true);
                 continue;
             }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
-use serde_json::Value;
+use tenure_client::Connections;
 use tenure_core::agent::Process;
 use tenure_core::session::Whose;
 use tenure_core::{Result, Span};
@@ -12,8 +12,7 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Actor, Door, Op};
-use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Thread, Who};
-use tenure_server::reach::Connections;
+use tenure_server::mcp::{self, Ask, Defaults, Desk, OnPaths, Thread, Who};
 use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
 
@@ -114,8 +113,8 @@ impl Desk for Reception {
         self.with(who, request_id, |context| context.run_in(project::whole_store(), op)).map(|reply| reply.body)
     }
 
-    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
-        self.with(who, None, |context| context.ask_who_holds(|reach, call| query(reach, call)))
+    fn ask(&self, who: &Who, ask: &Ask<'_>) -> Result<()> {
+        self.with(who, None, |context| context.ask_who_holds_with(|client, call| ask(client, call)))
     }
 
     fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed> {

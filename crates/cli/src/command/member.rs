@@ -2,10 +2,10 @@
 
 use clap::{Args as _, Subcommand};
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{member_set, principal_set};
-use tenure_kernel::query::access::Of;
+use tenure_kernel::query::members::Members;
 use tenure_kernel::shape::{Membership, Principal};
 use tenure_store::table::project;
 
@@ -98,7 +98,7 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
         Some(typed) => project_key(context, typed)?,
         None => context.place()?.project.key.clone().ok_or_else(|| {
-            Error::usage("no_project_yet", "nothing has happened in this project yet, so it has no key")
+            Error::usage(Code::NoProjectYet, "nothing has happened in this project yet, so it has no key")
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };
@@ -120,12 +120,8 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
 fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let limit = which.page.limit()?;
     let key = which.place.as_deref().map(|typed| project_key(context, typed)).transpose()?;
-    let of = match (&key, &which.principal) {
-        (Some(key), _) => Of::Project(key),
-        (None, Some(principal)) => Of::Principal(principal),
-        (None, None) => Of::All,
-    };
-    let page = context.ask(|kernel, call| kernel.members(call, of, limit, which.page.cursor.as_deref()))?;
+    let principal = which.principal.clone().filter(|_| key.is_none());
+    let page = context.ask(&Members { principal, project: key, limit, cursor: which.page.cursor.clone() })?;
     print_page(context.out, &page, "No members.", &["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], |member| {
         vec![
             member.principal.to_string(),

@@ -2,7 +2,8 @@
 
 use clap::{Args as _, Subcommand};
 use tenure_core::Result;
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory_id::MemoryId;
 use tenure_kernel::shape::{Memory, Page};
 use tenure_kernel::{Op, op};
 use tenure_store::table::project;
@@ -25,8 +26,8 @@ pub(super) const SPEC: Spec = Spec {
         match verb {
             Verb::List(list) => {
                 let (limit, cursor) = (list.page.limit()?, list.page.cursor.clone());
-                let filter = Filter { limit, cursor, pinned: list.pinned, ..list.which.filter(context)? };
-                let page = context.ask(|reach, call| reach.memories(call, &filter))?;
+                let filter = Memories { limit, cursor, pinned: list.pinned, ..list.which.filter(context)? };
+                let page = context.ask(&filter)?;
                 print(context, &page, "Nothing is remembered.");
             }
             Verb::Pin { id, off } => {
@@ -89,12 +90,12 @@ pub(super) struct Which {
 }
 
 impl Which {
-    pub(super) fn filter(&self, context: &Context<'_>) -> Result<Filter> {
-        Ok(Filter {
+    pub(super) fn filter(&self, context: &Context<'_>) -> Result<Memories> {
+        Ok(Memories {
             task: self.task.as_deref().map(|typed| context.task_id(typed)).transpose()?,
             kind: self.kind.map(Word::kind),
             scope: self.scope.map(|scope| scope.word().to_owned()),
-            ..Filter::default()
+            ..Memories::default()
         })
     }
 }
@@ -102,7 +103,7 @@ impl Which {
 /// Runs an op on a memory, in this project or in what belongs to the whole store.
 fn change(context: &Context<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
     context.will_write();
-    let (of_store, id) = context.ask(|reach, call| reach.memory_id(call, typed))?;
+    let (of_store, id) = context.ask(&MemoryId { typed: typed.into() })?;
     let reply = if of_store { context.run_in(project::whole_store(), &op(id))? } else { context.run(&op(id))? };
     if context.out.is_json() {
         context.out.body(&reply.body);

@@ -52,7 +52,7 @@ mod why;
 use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgMatches, Command};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::shape::Task;
 
 use crate::context::Context;
@@ -151,7 +151,7 @@ fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreem
     if yes {
         return Ok(());
     }
-    let refused = |message: String| Error::usage("confirmation_needed", message);
+    let refused = |message: String| Error::usage(Code::ConfirmationNeeded, message);
     if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
         return Err(refused(format!("{undone}: there is no terminal to ask on"))
             .hint(format!("Look at {}, then call again with --yes.", shown.what))

@@ -1,6 +1,7 @@
 //! `tenure next`
 
 use clap::Args as _;
+use tenure_kernel::query::next::Next;
 
 use super::{Group, Spec, read};
 use crate::output::task::{body, line};
@@ -15,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let labels = args.labels.or_default(context)?;
-        let next = context.ask_who_holds(|reach, call| reach.next(call, &labels))?;
+        let next = context.ask_who_holds(&Next { labels })?;
         if context.out.is_json() {
             context.out.data(&next);
             return Ok(0);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Stage, id};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result, Stage, id};
 use tenure_kernel::op::note::{Artifact, Note};
 use tenure_kernel::op::remember::Item;
 
@@ -34,9 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             (first, Some(text)) => (Some(first), text),
             // A lone id is a note without words, not words.
             (first, None) if first.starts_with("t-") && id::is_prefix(&first) => {
-                return Err(
-                    Error::usage("text_empty", "no text was given").attempt(format!("tenure note {first} \"…\""))
-                );
+                return Err(Error::usage(Code::TextEmpty, "no text was given").attempt(Action::note(first)));
             }
             (text, None) => (None, text),
         };
@@ -98,7 +97,7 @@ fn data(given: &str) -> Result<Value> {
 
 fn items(value: Value) -> Result<Vec<Item>> {
     serde_json::from_value(value).map_err(|error| {
-        Error::usage("bad_data", format!("the memories are not what they should be: {error}"))
+        Error::usage(Code::BadData, format!("the memories are not what they should be: {error}"))
             .hint("Give a list of objects with `text`, and where wanted `key`, `kind`, `scope`, `task`, `ttl_s`.")
     })
 }
@@ -113,7 +112,7 @@ pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact>
     };
     let unreadable = |error: std::io::Error| {
         let message = format!("{} cannot be read", path.display());
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, message).hint("Name a file.").cause(error)
+        Error::new(Code::UnreadableInput, message).at(Stage::Arguments).hint("Name a file.").cause(error)
     };
     let meta = std::fs::metadata(&path).map_err(unreadable)?;
     if !meta.is_file() {
@@ -122,7 +121,7 @@ pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact>
     let whole = path.canonicalize().map_err(unreadable)?;
     let top = &context.place()?.dir;
     let inside = whole.strip_prefix(top.canonicalize().as_ref().unwrap_or(top)).map_err(|_| {
-        Error::usage("path_outside", format!("{} is outside of {}", path.display(), top.display()))
+        Error::usage(Code::PathOutside, format!("{} is outside of {}", path.display(), top.display()))
             .entity(path.display().to_string())
             .hint("Name files of this checkout: others cannot find what is elsewhere.")
     })?;
@@ -154,7 +153,7 @@ const INPUT_MAX: u64 = 1 << 20;
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
 fn json(given: &str, what: &str) -> Result<Value> {
     let unreadable = |what: &str, error: std::io::Error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{what} cannot be read")).cause(error)
+        Error::new(Code::UnreadableInput, format!("{what} cannot be read")).at(Stage::Arguments).cause(error)
     };
     let text = if given == "-" {
         let mut text = String::new();
@@ -175,6 +174,7 @@ fn json(given: &str, what: &str) -> Result<Value> {
         given.to_owned()
     };
     serde_json::from_str(&text).map_err(|error| {
-        Error::usage("bad_data", format!("{what} not JSON: {error}")).hint("Give JSON, @FILE, or - for standard input.")
+        Error::usage(Code::BadData, format!("{what} not JSON: {error}"))
+            .hint("Give JSON, @FILE, or - for standard input.")
     })
 }

@@ -2,7 +2,10 @@
 
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::shape::Forgotten;
 use tenure_kernel::{Op, Trust, op};
 use tenure_store::{Entropy, OsEntropy};
@@ -72,7 +75,7 @@ enum Verb {
 fn show(context: &Context<'_>) -> Result<u8> {
     let place = context.place()?;
     let pin = place.pin()?;
-    let problem = context.ask(|reach, call| reach.switched_on(call)).err().map(|error| error.message().to_owned());
+    let problem = context.ask(&SwitchedOn {}).err().map(|error| error.message().to_owned());
     let (store, from) = (place.store.display(), place.store_from.as_str());
     if context.out.is_json() {
         let pin = pin.map(|pin| json!({ "store": pin.store, "location": pin.location, "key": pin.key }));
@@ -101,7 +104,7 @@ fn show(context: &Context<'_>) -> Result<u8> {
 
 fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
     let limit = page.limit()?;
-    let page = context.ask(|reach, call| reach.projects(call, limit, page.cursor.as_deref()))?;
+    let page = context.ask(&Projects { limit, cursor: page.cursor.clone() })?;
     let heads = ["", "PROJECT", "OPEN", "DONE", "EVENTS", "LAST USED", "KEY"];
     print_page(context.out, &page, "No projects.", &heads, |project| {
         vec![
@@ -121,9 +124,9 @@ fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
     context.people_only("`project forget`")?;
     // The same call under the same id is answered from its record, although the project is gone by now.
     let repeated = context.globals.request_id.is_some();
-    let project = context.ask(|reach, call| reach.project_called(call, name, repeated))?;
+    let project = context.ask(&ProjectCalled { name: name.into(), also_forgotten: repeated })?;
     let request = op::forget::Forget { key: project.key.clone(), force };
-    let reply = context.run_in(project, &Op::new(request))?;
+    let reply = context.run_in(project.into(), &Op::new(request))?;
     if context.out.is_json() {
         context.out.body(&reply.body);
         return Ok(0);
@@ -138,7 +141,7 @@ fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
     context.people_only(what)?;
     // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
     git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
-        Error::usage("no_repository", "this directory is not in a git repository")
+        Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
     })
 }

@@ -1,7 +1,8 @@
 //! `tenure recall`
 
 use clap::Args as _;
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::recall::Recall;
 
 use super::{Group, Spec, memory, read};
 
@@ -15,8 +16,8 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
-        let filter = Filter { limit, cursor: args.cursor, ..args.which.filter(context)? };
-        let page = context.ask(|reach, call| reach.recall(call, &words, &filter))?;
+        let filter = Memories { limit, cursor: args.cursor, ..args.which.filter(context)? };
+        let page = context.ask(&Recall { question: words, filter })?;
         memory::print(context, &page, "Nothing of that is remembered.");
         Ok(0)
     },

@@ -3,12 +3,15 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::holds::Filter;
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::holds::{Filter, Holds};
+use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::shape::{Hold, Released};
 
 use super::{Group, Spec, print_task, read};
@@ -69,7 +72,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
                 return Ok(Release { hold: Some(typed.into()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
+                let hold = context.ask(&AnyId { typed: typed.into() })?;
                 return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
@@ -84,7 +87,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
     // Paths first: they say in which checkout the command is.
     let paths = typed::read(context, what);
     let lock = match what {
-        [only] => only.to_str().map(|name| context.ask(|reach, call| reach.lock_of(call, name))).transpose()?.flatten(),
+        [only] => only.to_str().map(|name| context.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
@@ -107,15 +110,12 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
 /// The refusal of a word that names a lock and a path, where the caller has both.
 fn both(word: &str) -> Error {
     let shown = cut(word, 120);
-    let error = Error::usage("release_which", format!("you have the lock {shown} and the path {shown}"))
+    let error = Error::usage(Code::ReleaseWhich, format!("you have the lock {shown} and the path {shown}"))
         .entity(shown)
         .hint("`./` before it means the path, `--lock` the lock.");
     match shell_word(word) {
-        Some(word) if word.starts_with('\'') => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
-        }
-        Some(word) => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        Some(_) => {
+            error.attempt(Action::release(format!("./{word}"))).attempt(Action::ReleaseLock { name: word.to_owned() })
         }
         None => error,
     }
@@ -127,7 +127,7 @@ fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder: holder.map(Into::into), kind: Some("path".to_owned()), paths, fold_case };
-    let held = context.ask(|kernel, call| kernel.holds_where(call, &filter, LIMIT_MAX, None))?.items;
+    let held = context.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
     let within =

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
+use tenure_core::error::detail::FreePaths;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
-use tenure_kernel::op::reserve::{Reserve, reserve_command, wait_command};
+use tenure_kernel::op::reserve::Reserve;
 use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
@@ -71,25 +73,26 @@ fn as_typed(
     (paths, spelled): (&[OsString], &[String]),
     (shared, all_checkouts, ttl): (bool, bool, Option<Span>),
 ) -> Error {
-    const RESERVE: &str = "tenure reserve ";
-    const WAIT: &str = "tenure reserve --wait ";
-    let free: Vec<String> =
-        error.get("free").and_then(|free| serde_json::from_value(free.clone()).ok()).unwrap_or_default();
+    let free = error.read::<FreePaths>().map_or_else(Vec::new, |free| free.0);
     let is_free = |text: &String| {
         Pattern::parse(text, Case::Kept).is_ok_and(|pattern| free.iter().any(|free| free == pattern.text()))
     };
-    let words = |wanted: &dyn Fn(&String) -> bool| {
+    // None where they cannot be typed again.
+    let typed = |wanted: &dyn Fn(&String) -> bool| {
         let wanted = paths.iter().zip(spelled).filter(|(_, text)| wanted(text));
         let typed: Option<Vec<String>> = wanted.map(|(path, _)| path.to_str().map(str::to_owned)).collect();
-        typed.and_then(|typed| text::shell_words(&typed))
+        typed.filter(|typed| text::shell_words(typed).is_some())
     };
-    let (all, free) = (words(&|_| true), words(&is_free));
-    error.attempts_as(|other| match (&all, &free) {
-        (Some(all), _) if other.starts_with(WAIT) => wait_command(shared, all_checkouts, ttl, all),
-        (_, Some(free)) if other.starts_with(RESERVE) && !other.starts_with(WAIT) => {
-            reserve_command(shared, all_checkouts, ttl, free)
-        }
-        _ => other.to_owned(),
+    let (all, free) = (typed(&|_| true), typed(&is_free));
+    error.map_actions(|action| match action {
+        Action::Reserve { wait, .. } => match if wait { &all } else { &free } {
+            Some(typed) => {
+                let ttl_s = ttl.map(Span::as_seconds);
+                Action::Reserve { paths: typed.clone(), wait, shared, all_checkouts, ttl_s }
+            }
+            None => action,
+        },
+        other => other,
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_store::copy::{Backup, Existing, HEAD, bad, declared_size};
 
@@ -93,7 +93,7 @@ fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<Pa
         (Some(given), _) => context.env.cwd()?.join(given),
         (None, Location::Sqlite(database)) => database.with_file_name(format!("before-restore-{}.backup", stamp())),
         (None, Location::Postgres(_) | Location::Server(_)) => {
-            return Err(Error::usage("safety_needed", "--replace needs a place for a backup of what is there now")
+            return Err(Error::usage(Code::SafetyNeeded, "--replace needs a place for a backup of what is there now")
                 .hint("Name a new file with --safety."));
         }
     };
@@ -113,7 +113,7 @@ struct Source {
 fn source(context: &Context<'_>, place: &Place, given: &Path) -> Result<Source> {
     if given.as_os_str() == "-" {
         if std::io::stdin().is_terminal() {
-            return Err(Error::usage("terminal_input", "a backup is not typed at a terminal")
+            return Err(Error::usage(Code::TerminalInput, "a backup is not typed at a terminal")
                 .hint("Send a backup to standard input, or name a file."));
         }
         return begin("standard input".into(), Box::new(std::io::stdin().lock()));
@@ -173,7 +173,8 @@ fn wrong_length(source: &Source) -> Error {
 
 fn no_copy(to: &Path, error: std::io::Error) -> Error {
     let message = format!("the backup cannot be copied to {}: {error}", to.display());
-    Error::new(Kind::Storage, "no_scratch", Stage::Open, message)
+    Error::new(Code::NoScratch, message)
+        .at(Stage::Open)
         .hint("Nothing was changed. Set TMPDIR to a directory with room for the backup.")
         .cause(error)
 }

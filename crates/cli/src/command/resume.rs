@@ -4,6 +4,7 @@ use clap::Args as _;
 use tenure_core::{Result, Span, hold};
 use tenure_kernel::Call;
 use tenure_kernel::op::resume::Resume;
+use tenure_kernel::query::peek::Peek;
 use tenure_kernel::shape::Resumed;
 
 use super::{Group, Spec, read};
@@ -55,12 +56,13 @@ pub(super) const SPEC: Spec = Spec {
 /// What `resume` would answer now.
 pub(super) fn peek(context: &Context<'_>, request: &Resume) -> Result<Resumed> {
     let tree = context.tree();
-    context.ask_who_holds(|reach, call| {
+    let query = Peek(request.clone());
+    context.ask_who_holds_with(|client, call| {
         let mut call: Call = call.clone();
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        reach.peek(&call, request)
+        client.ask(&call, &query)
     })
 }
 

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Code, Error, Kind, Result};
 use tenure_kernel::op::send::Send;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
+use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::shape::Recipient;
 
 use super::thing::{self, Thing};
@@ -67,33 +69,27 @@ pub(super) const SPEC: Spec = Spec {
 fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     let blockers = match thing::find(context, typed)? {
         Thing::Id(id) | Thing::Memory(id) => return Ok(id),
-        Thing::Lock(name) => context
-            .ask(|reach, call| reach.lock_of(call, &name))?
-            .map(|hold| hold.id.as_str().into())
-            .into_iter()
-            .collect(),
+        Thing::Lock(name) => {
+            let found = context.ask(&LockOf { name: name.clone() })?;
+            found.map(|hold| hold.id.as_str().into()).into_iter().collect()
+        }
         Thing::Path(typed, _) => {
             let (fold_case, paths) = (typed.fold_case, typed.with_targets());
-            let question = Question { paths, fold_case, ..Question::default() };
-            let found = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
+            let question = Check { paths, fold_case, ..Check::default() };
+            let found = context.ask_who_holds(&question)?;
             found.blockers.into_iter().filter(|found| found.state == "held").map(|found| found.id).collect::<Vec<_>>()
         }
     };
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
         [one] => Ok(one.to_string()),
-        [] => {
-            Err(Error::refused(Kind::NotFound, "not_held", format!("nobody else holds {shown}"))
-                .attempt("tenure holds"))
-        }
-        several => Err(Error::refused(
-            Kind::Usage,
-            "several_holds",
-            format!("{} holds of others are on {shown}", several.len()),
-        )
-        .hint("Say which one by its id.")
-        .attempt(format!("tenure holds {shown}"))
-        .detail("candidates", several)),
+        [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
+            .with_kind(Kind::NotFound)
+            .attempt(Action::holds())),
+        several => Err(Error::new(Code::SeveralHolds, format!("{} holds of others are on {shown}", several.len()))
+            .hint("Say which one by its id.")
+            .attempt(Action::holds_around(&shown))
+            .detail("candidates", several)),
     }
 }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use clap::Args as _;
 use serde_json::json;
+use tenure_client::socket_path as sockets;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_server::log::Log;
-use tenure_server::reach::place as sockets;
 use tenure_server::serve::{Reloaded, Settings, Snapshot, serve};
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 
@@ -38,7 +38,7 @@ pub(super) const UP: Spec = Spec {
         let flags = Serve::given(args.listen.as_deref(), &[], [None; 5])?;
         let listen = if args.no_http { None } else { Some(listens(context, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
-            return Err(Error::usage("not_this_machine", format!("{far} is open to other machines"))
+            return Err(Error::usage(Code::NotThisMachine, format!("{far} is open to other machines"))
                 .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
         }
         let kernel = context.own_kernel("`up`")?;
@@ -123,7 +123,8 @@ fn run(
     let store = context.place()?.store.display();
     let socket = socket(context, &kernel)?;
     if socket.is_none() && listen.is_none() {
-        return Err(Error::usage("no_socket", "there is no place for a socket, and HTTP is switched off")
+        return Err(Error::usage(Code::NoSocket, "there is no place for a socket, and HTTP is switched off")
+            .with_kind(Kind::Usage)
             .hint("The path of the store is too long for a socket: set XDG_RUNTIME_DIR, or leave --no-http out."));
     }
     let shown = socket.clone();
@@ -188,7 +189,8 @@ fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     let socket = sockets::socket_path(database, runtime.as_deref());
     if let Some(dir) = socket.as_ref().and_then(|socket| socket.parent()).filter(|dir| !dir.exists()) {
         std::fs::DirBuilder::new().mode(0o700).create(dir).map_err(|error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "there is no place for a socket")
+            Error::new(Code::NoSocket, "there is no place for a socket")
+                .at(Stage::Open)
                 .entity(dir.display().to_string())
                 .cause(error)
         })?;

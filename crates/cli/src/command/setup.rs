@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args as _;
 use serde_json::{Value, json};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::phrasing::Commands;
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Op, op};
 
 use super::{Agreement, Group, Spec, confirm, read};
@@ -87,7 +90,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
         None => vec![Scope::User],
     };
     if scopes == [Scope::Project] && ground.checkout.is_none() {
-        return Err(Error::usage("no_repository", "this directory is not in a git repository")
+        return Err(Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("`--scope project` writes files of a repository; without it your own are written."));
     }
     let everything = args.check || args.remove;
@@ -109,8 +112,7 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
     let place = context.place()?;
     let path = env.path();
     let running = crate::env::program().map_err(|error| {
-        Error::new(Kind::Storage, "io_failure", Stage::Resolve, "this program cannot tell which file it is")
-            .cause(error)
+        Error::new(Code::IoFailure, "this program cannot tell which file it is").at(Stage::Resolve).cause(error)
     })?;
     Ok(Ground {
         home: env.home(),
@@ -137,7 +139,7 @@ fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hoo
     let checkout = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common);
     let found = checkout.and_then(|checkout| Hooks::of(checkout, program));
     if found.is_none() && named {
-        return Err(Error::usage("no_repository", "this directory is not in the working tree of a git repository")
+        return Err(Error::usage(Code::NoRepository, "this directory is not in the working tree of a git repository")
             .hint("`tenure setup git` installs the hooks of a repository: call it inside of one, with git on PATH."));
     }
     Ok(found)
@@ -151,11 +153,11 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Ta
         // Git is everywhere; it is offered only beside an agent tool.
         if targets.iter().all(|target| *target == Target::Git) {
             return Err(Error::usage(
-                "no_tools",
+                Code::NoTools,
                 "no agent tool was found: no configuration of one, and no program on PATH",
             )
             .hint(format!("Name the tools: {}.", Target::names()))
-            .attempt("tenure setup claude"));
+            .attempt(Action::Setup { tool: Some("claude".to_owned()) }));
         }
         return Ok(targets);
     }
@@ -163,7 +165,7 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Ta
     for name in given {
         let target = Target::called(&name.to_lowercase()).ok_or_else(|| {
             let name = tenure_core::text::excerpt(name);
-            Error::usage("unknown_tool", format!("`{name}` is not a tool that can be set up"))
+            Error::usage(Code::UnknownTool, format!("`{name}` is not a tool that can be set up"))
                 .hint(format!("Known are: {}.", Target::names()))
         })?;
         if !targets.contains(&target) {
@@ -174,7 +176,7 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Ta
 }
 
 fn no_home() -> Error {
-    Error::usage("no_home", "HOME is not set and the user has no home directory").hint("Set HOME.")
+    Error::usage(Code::NoHome, "HOME is not set and the user has no home directory").hint("Set HOME.")
 }
 
 impl Job<'_> {
@@ -238,7 +240,7 @@ impl Job<'_> {
             return Ok(false);
         }
         self.context.will_write();
-        Ok(!self.context.ask(|reach, call| reach.switched_on(call))?)
+        Ok(!self.context.ask(&SwitchedOn {})?)
     }
 
     fn confirm(&self, changes: &[Change], switch_on: bool, yes: bool) -> Result<()> {
@@ -303,7 +305,7 @@ impl Job<'_> {
                     })
                 })
                 .collect();
-            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
+            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice().map(|advice| advice.say(&Commands)) });
             let failed: Vec<Value> = failed.iter().map(of).collect();
             out.data(&json!({
                 "files": files, "failed": failed, "switched_on": switched_on, "findings": found, "notes": notes,
@@ -339,7 +341,7 @@ impl Job<'_> {
             let what = if way == Way::Set { "is not set up" } else { "is not removed" };
             let label = out.ink(Ink::Red, "FAILED:");
             text.push_str(&format!("{label} {} {what}: {}\n", target.name(), error.message()));
-            text.extend(error.advice().map(|advice| format!("  {advice}\n")));
+            text.extend(error.advice().map(|advice| format!("  {}\n", advice.say(&Commands))));
         }
         out.text(&text);
         Ok(code)

@@ -6,8 +6,11 @@ use clap::{Args as _, ValueEnum};
 use serde_json::json;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
-use tenure_kernel::query::holds::Filter;
-use tenure_kernel::query::show::Found;
+use tenure_kernel::query::graph::Graph;
+use tenure_kernel::query::holds::{Filter, Holds};
+use tenure_kernel::query::lock_of::LockOf;
+use tenure_kernel::query::look_up::{Found, LookUp};
+use tenure_kernel::query::memory::Memory;
 use tenure_kernel::shape::{Hold, Place};
 
 use super::thing::{Thing, find};
@@ -39,7 +42,7 @@ pub(super) const SPEC: Spec = Spec {
             return show(context, &args.what);
         };
         let id = context.task_id(&typed)?;
-        let graph = context.ask_who_holds(|reach, call| reach.graph(call, &id))?;
+        let graph = context.ask_who_holds(&Graph { id: id.to_string() })?;
         if context.out.is_json() {
             context.out.data(&json!({
                 "root": graph.root,
@@ -66,7 +69,7 @@ pub(super) const SPEC: Spec = Spec {
 fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
     let out = context.out;
     match find(context, what)? {
-        Thing::Id(id) => match context.ask_who_holds(|reach, call| reach.look_up(call, &id))? {
+        Thing::Id(id) => match context.ask_who_holds(&LookUp { typed: id.clone() })? {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
             Found::Task(task) => out.text(&shown(out, &task)),
@@ -90,7 +93,7 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
             )),
         },
         Thing::Memory(id) => {
-            let memory = context.ask(|reach, call| reach.memory(call, &id))?;
+            let memory = context.ask(&Memory { id: id.clone() })?;
             if out.is_json() {
                 out.data(&memory);
             } else {
@@ -98,12 +101,12 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
             }
         }
         Thing::Lock(name) => {
-            let hold = context.ask_who_holds(|reach, call| reach.lock_of(call, &name))?;
+            let hold = context.ask_who_holds(&LockOf { name: name.clone() })?;
             say_hold(out, &hold.ok_or_else(|| id::unknown(&name, id::Sort::Hold))?);
         }
         Thing::Path(typed, unknown) => {
             let filter = Filter { paths: typed.paths, fold_case: typed.fold_case, ..Filter::default() };
-            let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, 50, None))?;
+            let page = context.ask_who_holds(&Holds { filter, limit: 50, cursor: None })?;
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),

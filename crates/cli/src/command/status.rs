@@ -1,9 +1,9 @@
 //! `tenure status`
 
 use clap::Args as _;
-use tenure_core::Result;
+use tenure_core::{Code, Result};
+use tenure_kernel::query::status::Status;
 use tenure_kernel::shape::{Hindered, Overview};
-use tenure_server::reach::Reach;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 fn look(context: &Context<'_>) -> Result<Overview> {
-    let overview = context.ask_who_holds(Reach::status)?;
+    let overview = context.ask_who_holds(&Status {})?;
     Ok(Overview { guards: guard::here(context.env, overview.guards), ..overview })
 }
 
@@ -57,7 +57,7 @@ fn watch(context: &Context<'_>) -> Result<u8> {
         context.will_last();
         let overview = match look(context) {
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if !reopened && error.code() == "store_moved" => {
+            Err(error) if !reopened && error.code() == Code::StoreMoved => {
                 (renewed, reopened) = (Some(context.anew()), true);
                 continue;
             }

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Kind, Result, id};
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::lock_of::LockOf;
+use tenure_kernel::query::memory_id::MemoryId;
 
 use crate::context::Context;
 use crate::place::typed::{self, Typed};
@@ -27,10 +30,10 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
     let text = word.to_str().unwrap_or_default();
     if !text.is_empty() && id::is_prefix(text) {
         let found = if text.starts_with("m-") {
-            let memory = context.ask(|reach, call| reach.memory_id(call, text));
+            let memory = context.ask(&MemoryId { typed: text.into() });
             memory.map(|(_, id)| Thing::Memory(id)).or_else(|error| forgotten(text, error))
         } else {
-            context.ask(|reach, call| reach.any_id(call, text)).map(Thing::Id)
+            context.ask(&AnyId { typed: text.into() }).map(Thing::Id)
         };
         match found {
             Ok(found) => return Ok(found),
@@ -43,7 +46,7 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
         typed.paths.iter().try_for_each(|path| Pattern::parse(path, Case::Kept).map(|_| ()))?;
         Ok(typed)
     });
-    let lock = context.ask(|reach, call| reach.lock_of(call, text))?;
+    let lock = context.ask(&LockOf { name: text.into() })?;
     let unknown = unknown.unwrap_or_else(|| id::unknown(&word.to_string_lossy(), id::Sort::Task));
     let is_there = !word.is_empty() && std::fs::symlink_metadata(context.env.cwd()?.join(word)).is_ok();
     match (lock, typed) {

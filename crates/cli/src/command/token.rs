@@ -4,11 +4,14 @@ use clap::{Args as _, Subcommand};
 use serde_json::Value;
 use tenure_core::access::{EVERY_PROJECT, Role};
 use tenure_core::name::ProjectKey;
-use tenure_core::{Result, Span};
+use tenure_core::{Code, Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{token_add, token_revoke};
-use tenure_kernel::query::access::Of;
+use tenure_kernel::query::members::Members;
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::token_id::TokenId;
+use tenure_kernel::query::tokens::Tokens;
 use tenure_kernel::shape::Token;
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
@@ -123,7 +126,12 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
             short(&token.expires_at),
             secret.expose()
         ));
-        let members = context.ask(|kernel, call| kernel.members(call, Of::Principal(&token.principal), 1, None))?;
+        let members = context.ask(&Members {
+            principal: Some(token.principal.to_string()),
+            project: None,
+            limit: 1,
+            cursor: None,
+        })?;
         if members.items.is_empty() {
             context.out.text(&format!(
                 "{0} has no role anywhere yet: `tenure member set {0} --role worker`.",
@@ -137,7 +145,7 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
 fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let limit = which.page.limit()?;
     let cursor = which.page.cursor.as_deref();
-    let page = context.ask(|kernel, call| kernel.tokens(call, which.principal.as_deref(), limit, cursor))?;
+    let page = context.ask(&Tokens { principal: which.principal.clone(), limit, cursor: cursor.map(str::to_owned) })?;
     let heads = ["ID", "PRINCIPAL", "IS", "UNTIL", "AT MOST", "ONLY IN", "LABEL"];
     print_page(context.out, &page, "No tokens.", &heads, |token| {
         vec![
@@ -155,7 +163,7 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
 
 fn revoke(context: &Context<'_>, typed: &str) -> Result<u8> {
     context.will_write();
-    let token = context.ask(|kernel, call| kernel.token_id(call, typed))?;
+    let token = context.ask(&TokenId { typed: typed.into() })?;
     let op = Op::new(token_revoke::TokenRevoke { token: token.into() });
     let reply = context.run_in(project::whole_store(), &op)?;
     if context.out.is_json() {
@@ -173,9 +181,9 @@ pub(super) fn project_key(context: &Context<'_>, typed: &str) -> Result<String> 
     if typed == EVERY_PROJECT {
         return Ok(typed.to_owned());
     }
-    match context.ask(|kernel, call| kernel.project_called(call, typed, false)) {
+    match context.ask(&ProjectCalled { name: typed.into(), also_forgotten: false }) {
         Ok(found) => Ok(found.key.into()),
-        Err(error) if error.code() == "unknown_project" && is_key(typed) => Ok(typed.to_owned()),
+        Err(error) if error.code() == Code::UnknownProject && is_key(typed) => Ok(typed.to_owned()),
         Err(error) => Err(error),
     }
 }

@@ -7,6 +7,8 @@ use super::{Group, Spec};
 use crate::guard;
 use crate::identity::Caller;
 use crate::place::Location;
+use tenure_kernel::query::guards::Guards;
+use tenure_kernel::query::switched_on::SwitchedOn;
 
 pub(super) const SPEC: Spec = Spec {
     name: "whoami",
@@ -18,7 +20,8 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, _| {
         let place = context.place()?;
         // This is what one asks when something is wrong, so it answers then too.
-        let asked = context.ask(|reach, call| Ok((reach.switched_on(call)?, reach.guards(call)?)));
+        let asked =
+            context.ask_with(|client, call| Ok((client.ask(call, &SwitchedOn {})?, client.ask(call, &Guards {})?)));
         let switched_on = asked.as_ref().ok().map(|(switched_on, _)| *switched_on);
         let stored = asked.as_ref().map(|(_, guards)| guards.clone()).unwrap_or_default();
         let guards = guard::here(context.env, stored);

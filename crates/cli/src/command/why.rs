@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
-use tenure_kernel::query::check::Question;
+use tenure_core::{Code, Error};
+use tenure_kernel::query::why::Why;
+use tenure_kernel::query::why_lock::WhyLock;
+use tenure_kernel::query::why_path::WhyPath;
 
 use super::thing::{Thing, find};
 use super::{Group, Spec, read};
@@ -22,20 +25,19 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let story = match find(context, &args.what)? {
-            Thing::Id(id) | Thing::Memory(id) => context.ask_who_holds(|kernel, call| kernel.why(call, &id))?,
-            Thing::Lock(name) => context.ask(|kernel, call| kernel.why_lock(call, &name))?,
+            Thing::Id(id) | Thing::Memory(id) => context.ask_who_holds(&Why { id: id.clone() })?,
+            Thing::Lock(name) => context.ask(&WhyLock { name: name.clone() })?,
             Thing::Path(typed, unknown) => {
-                let question = Question { paths: typed.paths, fold_case: typed.fold_case, ..Question::default() };
-                let story = context.ask_who_holds(|kernel, call| kernel.why_path(call, &question))?;
+                let question = WhyPath { paths: typed.paths, fold_case: typed.fold_case, ..WhyPath::default() };
+                let story = context.ask_who_holds(&question)?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing =
-                        || Error::refused(Kind::NotFound, "nothing_known", format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())
                             .hint("Nobody has held it or changed it with a tool that says so.")
-                            .attempt("tenure holds")
+                            .attempt(Action::holds())
                     }));
                 }
                 story

@@ -1,15 +1,16 @@
 //! What a command believes of the repository it is in: which store it opens, and which project it shows.
 
-use tenure_core::{Error, Result};
+use tenure_client::Client;
+use tenure_core::{Code, Error, Result};
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Actor, Condition};
-use tenure_server::reach::Reach;
 
 use super::Context;
 use crate::place::{Location, tracking};
 
 /// Whether a call was refused because only a repository names its store or its project. Hooks are silent then.
 pub(crate) fn is_unconfirmed(error: &Error) -> bool {
-    matches!(error.code(), "unconfirmed_store" | "unconfirmed_project")
+    matches!(error.code(), Code::UnconfirmedStore | Code::UnconfirmedProject)
 }
 
 impl Context<'_> {
@@ -50,12 +51,12 @@ impl Context<'_> {
 
     /// Refuses a project that only the repository names before anything is written for it. What else is wrong the op says
     /// better.
-    pub(super) fn refuse_unconfirmed_name(&self, reach: &Reach) -> Result<()> {
+    pub(super) fn refuse_unconfirmed_name(&self, client: &Client) -> Result<()> {
         if *self.condition()? != Condition::NewProject {
             return Ok(());
         }
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(()) };
-        match self.answered(&mut call, |call| reach.switched_on(call)) {
+        match self.answered(&mut call, |call| client.ask(call, &SwitchedOn {})) {
             Err(error) if is_unconfirmed(&error) => Err(error),
             _ => Ok(()),
         }
@@ -75,8 +76,8 @@ impl Context<'_> {
         if !matches!(self.condition()?, Condition::KnownStore(_) | Condition::KnownBoth(_)) {
             return Ok(());
         }
-        match self.ask(|reach, call| reach.switched_on(call)) {
-            Err(error) if error.code() == "unconfirmed_store" => Err(error),
+        match self.ask(&SwitchedOn {}) {
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(error),
             _ => Ok(()),
         }
     }

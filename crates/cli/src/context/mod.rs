@@ -10,14 +10,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use tenure_client::{Client, Connections};
+use tenure_core::action::Action;
+use tenure_core::error::detail::{OtherStore, RecordedPlace, RecordedPlaces, SentAs};
 use tenure_core::id::TaskId;
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
+use tenure_kernel::Query;
 use tenure_kernel::op::{Input, confirm};
+use tenure_kernel::query::task_id;
 use tenure_kernel::{
     Actor, Answered, Call, Checkout, Condition, Evidence, Op, Operation, Reply, RequestId, Tree, Trust,
 };
-use tenure_server::reach::{Connections, Reach};
 use tenure_store::table::project;
 use tenure_store::{Clock, Deadline, Entropy, Identity, Options, OsEntropy, SystemClock};
 
@@ -29,7 +33,7 @@ use crate::globals::Globals;
 use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::HostFacts;
-use crate::place::project::{KeyKind, RecordedPlace, encode};
+use crate::place::project::{KeyKind, encode};
 use crate::place::{self, Location, Place, StoreFrom, tree};
 use crate::uncommitted;
 
@@ -55,7 +59,7 @@ pub(crate) struct Context<'a> {
     pub(crate) out: &'a Printer,
     place: OnceCell<Place>,
     pin: OnceCell<Option<Pin>>,
-    reach: OnceCell<Reach>,
+    client: OnceCell<Client>,
     /// What must be so before the store answers, since only the repository names it or the project.
     condition: OnceCell<Condition>,
     /// Whether this command is going to write: set before the store is first touched.
@@ -82,7 +86,7 @@ impl<'a> Context<'a> {
             out,
             place: OnceCell::new(),
             pin: OnceCell::new(),
-            reach: OnceCell::new(),
+            client: OnceCell::new(),
             condition: OnceCell::new(),
             writes: Cell::new(false),
             lasts: Cell::new(false),
@@ -231,9 +235,9 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
             condition: self.store_condition()?,
         };
-        let reach = self.reach()?;
+        let client = self.client()?;
         self.place()?.consent_to_new_store(self.env)?;
-        self.answered(&mut call, |call| reach.run(call, op))
+        self.answered(&mut call, |call| client.run_any(call, op))
     }
 
     /// Runs an op from a place that a person vouches for.
@@ -247,8 +251,8 @@ impl<'a> Context<'a> {
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
-        let reach = self.reach()?;
-        let (key, pinned_store) = self.pinned(reach)?;
+        let client = self.client()?;
+        let (key, pinned_store) = self.pinned(client)?;
         if !matches!(place.store_from, StoreFrom::User | StoreFrom::UserConfig) {
             self.keep_git_out()?;
         }
@@ -264,15 +268,15 @@ impl<'a> Context<'a> {
         };
         for input in op.entry().inputs {
             match input {
-                Input::DeadAgents => call.proven_dead = self.dead(reach, &call),
+                Input::DeadAgents => call.proven_dead = self.dead(client, &call),
                 Input::WorkingTree => see(&mut call, || self.tree()),
                 Input::Head => see(&mut call, || Tree { head: self.head(), ..Tree::default() }),
             }
         }
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
-        self.answered(&mut call, |call| reach.run(call, op)).map_err(|error| match error.kind() {
-            Kind::Busy => error.detail("request_id", request_id),
+        self.answered(&mut call, |call| client.run_any(call, op)).map_err(|error| match error.kind() {
+            Kind::Busy => error.with(&SentAs(request_id)),
             _ => error,
         })
     }
@@ -311,22 +315,32 @@ impl<'a> Context<'a> {
     }
 
     /// Asks a query.
-    pub(crate) fn ask<T>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
-        self.ask_knowing(|_, _| Vec::new(), query)
+    pub(crate) fn ask<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
+        self.ask_with(|client, call| client.ask(call, query))
+    }
+
+    /// The same with a call that is made of several queries, or differs from the usual one. It may be made twice.
+    pub(crate) fn ask_with<T>(&self, ask: impl Fn(&Client, &Call) -> Result<T>) -> Result<T> {
+        self.ask_knowing(|_, _| Vec::new(), ask)
     }
 
     /// Asks a query that shows who holds what: an agent whose process is dead holds nothing, as for a claim.
-    pub(crate) fn ask_who_holds<T>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
-        self.ask_knowing(|reach, call| self.dead(reach, call), query)
+    pub(crate) fn ask_who_holds<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
+        self.ask_who_holds_with(|client, call| client.ask(call, query))
+    }
+
+    /// The same with a call that differs from the usual one.
+    pub(crate) fn ask_who_holds_with<T>(&self, ask: impl Fn(&Client, &Call) -> Result<T>) -> Result<T> {
+        self.ask_knowing(|client, call| self.dead(client, call), ask)
     }
 
     fn ask_knowing<T>(
         &self,
-        proof: impl Fn(&Reach, &Call) -> Vec<Evidence>,
-        query: impl Fn(&Reach, &Call) -> Result<T>,
+        proof: impl Fn(&Client, &Call) -> Vec<Evidence>,
+        ask: impl Fn(&Client, &Call) -> Result<T>,
     ) -> Result<T> {
         let place = self.place()?;
-        let reach = self.reach()?;
+        let client = self.client()?;
         let actor = match &self.acting {
             Some(actor) => actor.clone(),
             None => match self.asker()?.for_query() {
@@ -348,8 +362,8 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
             condition: self.condition()?.clone(),
         };
-        call.proven_dead = proof(reach, &call);
-        self.answered(&mut call, |call| query(reach, call))
+        call.proven_dead = proof(client, &call);
+        self.answered(&mut call, |call| ask(client, call))
     }
 
     /// Says that the store is made if it is not there, whatever the project is pinned to: a person puts it back.
@@ -361,12 +375,12 @@ impl<'a> Context<'a> {
     /// Which store this is, made if need be, whatever the project is pinned to: a person chooses it.
     pub(crate) fn create_store(&self) -> Result<Identity> {
         self.repins.set(true);
-        self.reach()?.create()
+        self.client()?.create()
     }
 
     /// The full id of a task from what was typed of it.
     pub(crate) fn task_id(&self, typed: &str) -> Result<TaskId> {
-        self.ask(|reach, call| reach.task_id(call, typed)).map(TaskId::from)
+        self.ask(&task_id::TaskId { typed: typed.into() }).map(TaskId::from)
     }
 
     /// The same where nothing may have been typed.
@@ -382,7 +396,7 @@ impl<'a> Context<'a> {
     }
 
     /// The project's key and the store that it is pinned to; the first write makes both.
-    fn pinned(&self, reach: &Reach) -> Result<(String, Option<String>)> {
+    fn pinned(&self, client: &Client) -> Result<(String, Option<String>)> {
         let place = self.place()?;
         let key = || place.ensure_key(&mut |bytes| OsEntropy.fill(bytes));
         if let Some(pin) = self.pin()? {
@@ -391,9 +405,9 @@ impl<'a> Context<'a> {
         if place.checkout.is_none() {
             return Ok((key()?, None));
         }
-        self.refuse_unconfirmed_name(reach)?;
+        self.refuse_unconfirmed_name(client)?;
         // The store first: one that cannot be had leaves nothing in the repository.
-        let identity = reach.create()?;
+        let identity = client.create()?;
         self.keep_git_out()?;
         let key = key()?;
         place.ensure_pin(&identity.id, &key)?;
@@ -433,17 +447,17 @@ impl<'a> Context<'a> {
     fn answered_in_place<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
-            Err(error) if error.code() == "other_store" => {
-                let found = error.get("found").and_then(|id| id.as_str()).unwrap_or_default().to_owned();
+            Err(error) if error.code() == Code::OtherStore => {
+                let OtherStore(found) = error.read().unwrap_or_default();
                 place.check_pin(&found)?;
                 Err(error)
             }
-            Err(error) if error.code() == "no_store" => {
+            Err(error) if error.code() == Code::NoStore => {
                 place.check_no_pin()?;
                 Err(error)
             }
             // The first write from this clone may just have made the project, and the pin.
-            Err(error) if error.code() == "unconfirmed_project" => {
+            Err(error) if error.code() == Code::UnconfirmedProject => {
                 let is_stale = call.condition == Condition::NewProject && place.pin()?.is_some();
                 if !is_stale {
                     return Err(error);
@@ -451,10 +465,10 @@ impl<'a> Context<'a> {
                 call.condition = place.condition_of_name(self.env)?;
                 make(call)
             }
-            Err(error) if error.code() == "unconfirmed_store" => Err(place.unconfirmed()),
-            Err(error) if error.code() == "place_differs" => {
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(place.unconfirmed()),
+            Err(error) if error.code() == Code::PlaceDiffers => {
                 let mut gone = Vec::new();
-                for recorded in recorded(&error) {
+                for recorded in error.read::<RecordedPlaces>().unwrap_or_default().0 {
                     if place.is_copy_of(&recorded, &call.project.key)? {
                         return Err(copied(place, &recorded));
                     }
@@ -483,30 +497,17 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-fn recorded(error: &Error) -> Vec<RecordedPlace> {
-    let places = error.get("places").and_then(|places| places.as_array()).cloned().unwrap_or_default();
-    places
-        .iter()
-        .map(|place| RecordedPlace {
-            path: place["path"].as_str().unwrap_or_default().to_owned(),
-            device: place["device"].as_i64().unwrap_or_default(),
-            inode: place["inode"].as_i64().unwrap_or_default(),
-        })
-        .collect()
-}
-
 fn copied(place: &Place, other: &RecordedPlace) -> Error {
     let here = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.common).display().to_string();
     Error::new(
-        Kind::Conflict,
-        "copied_project",
-        Stage::Resolve,
+        Code::CopiedProject,
         format!("this repository ({here}) has the project id of {}, which is still there: it is a copy", other.path),
     )
+    .at(Stage::Resolve)
     .entity(here.clone())
     .hint("A copy is a project of its own, or one more checkout of the first: a person says which.")
-    .attempt("tenure project new")
-    .attempt("tenure project join")
+    .attempt(Action::NewProject)
+    .attempt(Action::JoinProject)
     .detail("here", here)
     .detail("other", other.path.clone())
 }

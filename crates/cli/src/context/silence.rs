@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Span, Time};
+use tenure_core::{Code, Error, Span, Time};
 
 use crate::env::Env;
 use crate::place::Location;
@@ -35,7 +35,7 @@ impl Silence {
 
     /// Whether an error says that the server was silent, and not that others were quicker.
     pub(super) fn is_meant(error: &Error) -> bool {
-        matches!(error.code(), "unreachable" | "connection_lost")
+        matches!(error.code(), Code::Unreachable | Code::ConnectionLost)
     }
 
     /// Whether the server was silent just now. A clock that was set back makes it long ago.

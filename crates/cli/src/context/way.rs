@@ -1,14 +1,16 @@
 //! The way to the kernel: the store itself, the server beside it, or a server elsewhere.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::{Client, Http, Sidecar, needs_store, socket_path as sockets};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
-use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
 use tenure_store::{Clock, Durability, Options, SystemClock};
 
 use super::silence::Silence;
 use super::{Context, HOOK_ANSWER};
+use crate::place::restores::Records;
 use crate::place::{Location, config, server};
 
 /// The least that a hook waits for a server elsewhere: a name to be found, a connection made safe, an answer.
@@ -16,27 +18,27 @@ const FAR_LEAST: Duration = Duration::from_millis(1_500);
 
 impl Context<'_> {
     /// The way to the kernel of this place.
-    pub(crate) fn reach(&self) -> Result<&Reach> {
-        if let Some(reach) = self.reach.get() {
-            return Ok(reach);
+    pub(crate) fn client(&self) -> Result<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
         }
         self.condition()?;
-        let reach = self.find_way()?;
-        Ok(self.reach.get_or_init(|| reach))
+        let client = self.find_way()?;
+        Ok(self.client.get_or_init(|| client))
     }
 
     /// The kernel on the store of this place, for what needs the store itself.
     pub(crate) fn kernel(&self, what: &str) -> Result<&Kernel> {
         self.needs_store(what)?;
         self.refuse_unknown_store()?;
-        self.reach()?.kernel(what)
+        self.client()?.kernel(what)
     }
 
     /// Says how long an answer of the database may take from now on. A server far away has its own patience, and where
     /// there is no store the op says so.
     pub(crate) fn hurry(&self, limit: Duration) {
         let what = "waiting";
-        if let Ok(kernel) = self.needs_store(what).and_then(|()| self.reach()?.kernel(what)) {
+        if let Ok(kernel) = self.needs_store(what).and_then(|()| self.client()?.kernel(what)) {
             kernel.store().hurry(limit);
         }
     }
@@ -57,10 +59,14 @@ impl Context<'_> {
         self.will_write();
         let options = Options { one_connection: false, one_shot: false, ..self.options()? };
         match &self.place()?.store {
-            Location::Postgres(url) => {
-                Kernel::new(tenure_store::Location::Postgres(url.clone()), self.as_user(options)?)
+            Location::Postgres(url) => Kernel::new(
+                tenure_store::Location::Postgres(url.clone()),
+                self.as_user(options)?,
+                tenure_client::phrasing::of,
+            ),
+            Location::Sqlite(path) => {
+                Kernel::new(tenure_store::Location::File(path.clone()), options, tenure_client::phrasing::of)
             }
-            Location::Sqlite(path) => Kernel::new(tenure_store::Location::File(path.clone()), options),
             Location::Server(address) => Err(needs_store(what, &address.to_string())),
         }
     }
@@ -74,7 +80,7 @@ impl Context<'_> {
         })
     }
 
-    fn find_way(&self) -> Result<Reach> {
+    fn find_way(&self) -> Result<Client> {
         let place = self.place()?;
         if self
             .hook
@@ -82,16 +88,18 @@ impl Context<'_> {
             .and_then(|_| Silence::of(self.env, &place.store))
             .is_some_and(|it| it.is_recent(SystemClock.now()))
         {
-            return Err(Error::new(Kind::Busy, "unreachable", Stage::Open, "the store did not answer a moment ago"));
+            return Err(Error::new(Code::Unreachable, "the store did not answer a moment ago").at(Stage::Open));
         }
-        let direct = |location, options| Kernel::new(location, options).map(|kernel| Reach::Direct(Box::new(kernel)));
+        let direct = |location, options| {
+            Kernel::new(location, options, tenure_client::phrasing::of).map(|kernel| Client::Local(Arc::new(kernel)))
+        };
         match &place.store {
             Location::Server(address) => {
                 let token = server::token(self.env, address, place.store_from)?;
                 // A hook that gives up sooner than a connection is made would never guard anything.
                 let patience = self.hook.get().map_or(Options::default().patience, |time| time.patience.max(FAR_LEAST));
                 let http = Http::new(address.clone(), &token, patience, &self.connections)?;
-                Ok(Reach::Far(Box::new(http.ends(self.hook.get().map(|time| time.deadline)))))
+                Ok(Client::Remote(Box::new(http.ends(self.hook.get().map(|time| time.deadline)))))
             }
             Location::Postgres(url) => {
                 direct(tenure_store::Location::Postgres(url.clone()), self.as_user(self.options()?)?)
@@ -104,8 +112,8 @@ impl Context<'_> {
                 match socket.filter(|socket| sockets::is_own_socket(socket)) {
                     Some(socket) => {
                         let store = self.pin()?.map(|pin| pin.store.clone());
-                        let near = Near::new(path.clone(), options, socket, store, self.writes.get())?;
-                        Ok(Reach::Near(Box::new(near)))
+                        let sidecar = Sidecar::new(path.clone(), options, socket, store, self.writes.get())?;
+                        Ok(Client::Sidecar(Box::new(sidecar)))
                     }
                     None => direct(tenure_store::Location::File(path.clone()), options),
                 }
@@ -128,6 +136,7 @@ impl Context<'_> {
             one_connection: can_write,
             one_shot: !can_write,
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
+            continued: Some(Arc::new(Records::of(self.env))),
             ..Options::default()
         })
     }

@@ -1,11 +1,13 @@
 //! Who calls, and which agents on this machine are proven dead.
 
+use tenure_client::Client;
 use tenure_core::agent::{Judgement, Process};
 use tenure_core::name::AgentName;
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::session_of::SessionOf;
+use tenure_kernel::query::suspects::Suspects;
 use tenure_kernel::{Actor, Call, Door, Evidence};
-use tenure_server::reach::Reach;
 use tenure_store::table::project;
 
 use super::Context;
@@ -43,7 +45,7 @@ impl Context<'_> {
 
     /// Whom the token of a server far away makes the caller; none where there is no such server.
     pub(crate) fn principal(&self) -> Result<Option<String>> {
-        self.reach()?.server().map_or(Ok(None), |server| server.principal())
+        self.client()?.remote().map_or(Ok(None), |remote| remote.principal())
     }
 
     fn is_far(&self) -> Result<bool> {
@@ -71,10 +73,13 @@ impl Context<'_> {
     /// The agent that a hook registered for a session of one of some tools, in a process above this one.
     pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Whose> {
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
-        let here = HostFacts::read(self.env).process(0, 0);
-        let above: Vec<_> = ancestors().collect();
-        let reach = self.reach()?;
-        self.answered(&mut call, |call| reach.session_of(call, tools, &here, &above))
+        let query = SessionOf {
+            tools: tools.iter().map(|(tool, session)| ((*tool).to_owned(), session.map(str::to_owned))).collect(),
+            here: HostFacts::read(self.env).process(0, 0),
+            above: ancestors().collect(),
+        };
+        let client = self.client()?;
+        self.answered(&mut call, |call| client.ask(call, &query))
     }
 
     /// Who calls, for what only people may do.
@@ -83,7 +88,8 @@ impl Context<'_> {
         if identity.kind == identity::Who::Person {
             return Ok(identity);
         }
-        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+        Err(Error::new(Code::PeopleOnly, format!("{what} is for people"))
+            .at(Stage::Resolve)
             .hint("Ask a person to run it."))
     }
 
@@ -107,9 +113,9 @@ impl Context<'_> {
     }
 
     /// Looks at the processes of agents on this machine that hold something.
-    pub(crate) fn dead(&self, reach: &Reach, call: &Call) -> Vec<Evidence> {
+    pub(crate) fn dead(&self, client: &Client, call: &Call) -> Vec<Evidence> {
         // Where this fails the op itself meets the same obstacle and reports it.
-        let suspects = reach.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
+        let suspects = client.ask(call, &Suspects { host: HostFacts::host(self.env) }).unwrap_or_default();
         self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
     }
 

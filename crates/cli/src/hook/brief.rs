@@ -2,7 +2,7 @@
 
 use tenure_core::Result;
 use tenure_core::text;
-use tenure_kernel::query::peek::Beginning;
+use tenure_kernel::query::beginning::{Beginning, SessionOpening};
 use tenure_kernel::shape::{Resumed, Task};
 use tenure_kernel::{Call, Evidence, Op, Tree, op};
 
@@ -40,8 +40,8 @@ pub(super) fn of(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Show
 /// The same for a session that has begun, and of which nothing is left: it takes nothing.
 pub(super) fn again(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Option<String>> {
     let text = match beginning(door, agent, &request(door, BUDGET)?, (dead, READY))? {
-        Beginning::Brief(text) => Some(text),
-        Beginning::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
+        SessionOpening::Brief(text) => Some(text),
+        SessionOpening::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
     };
     Ok(text.map(cut))
 }
@@ -49,8 +49,8 @@ pub(super) fn again(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<O
 /// The short brief of the task this agent holds; nothing where it holds none.
 pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
     match beginning(door, agent, &request(door, SHORT)?, (&[], 0))? {
-        Beginning::Brief(text) => Ok(Some(text)),
-        Beginning::Free { .. } => Ok(None),
+        SessionOpening::Brief(text) => Ok(Some(text)),
+        SessionOpening::Free { .. } => Ok(None),
     }
 }
 
@@ -64,14 +64,15 @@ fn beginning(
     agent: &str,
     request: &op::resume::Resume,
     (dead, ready): (&[Evidence], usize),
-) -> Result<Beginning> {
+) -> Result<SessionOpening> {
     let tree = seen(door);
-    door.ask(agent, |reach, call| {
+    let query = Beginning { request: request.clone(), ready };
+    door.ask(agent, |client, call| {
         let mut call = Call { proven_dead: dead.to_vec(), ..call.clone() };
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        reach.beginning(&call, request, ready)
+        client.ask(&call, &query)
     })
 }
 

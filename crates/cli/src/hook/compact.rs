@@ -4,7 +4,7 @@
 use tenure_core::Result;
 use tenure_core::session::Context;
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::Depth;
+use tenure_kernel::query::standing::Depth;
 
 use super::brief;
 use super::door::Door;

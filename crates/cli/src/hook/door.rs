@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use tenure_client::Client;
 use tenure_core::agent::Process;
 use tenure_core::name::AgentName;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::{session_start, tool_used};
-use tenure_kernel::query::guard::Outlook;
-use tenure_kernel::query::session::{Depth, Look, Standing};
+use tenure_kernel::query::outlook::{EditOutlook, Outlook};
+use tenure_kernel::query::standing::{Depth, HookContext, Standing};
 use tenure_kernel::shape::SessionStarted;
 use tenure_kernel::{Actor, Call, Evidence, Op, Tree};
-use tenure_server::reach::Reach;
 use tenure_store::Deadline;
 
 use super::input::Payload;
@@ -85,7 +85,7 @@ impl<'a> Door<'a> {
             (None, Some(_)) => "-".to_owned(),
             // Whose edit this is cannot be told, so neither can whether it is free.
             (None, None) if is(HookEventKind::Before) && context.place()?.project.key.is_some() => {
-                return Err(Error::usage("bad_session", "an event of no session"));
+                return Err(Error::usage(Code::BadSession, "an event of no session"));
             }
             (None, None) => return Ok(None),
         };
@@ -114,10 +114,11 @@ impl<'a> Door<'a> {
     }
 
     /// How an edit of some files stands; nothing in a project that is not switched on.
-    pub(super) fn outlook(&self, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
+    pub(super) fn outlook(&self, files: &[String], fold_case: bool) -> Result<Option<EditOutlook>> {
         let says = self.presence();
-        let look = Look { says: &says, given: self.given.as_deref(), depth: Depth::News };
-        self.ask("nobody", |reach, call| reach.outlook(call, &look, files, fold_case))
+        let look = Standing { says, given: self.given.clone(), depth: Depth::News };
+        let query = Outlook { look, files: files.to_vec(), fold_case };
+        self.ask("nobody", |client, call| client.ask(call, &query))
     }
 
     /// What a hook says that has nothing to say but that the session is there.
@@ -132,17 +133,17 @@ impl<'a> Door<'a> {
     }
 
     /// What is known of the session before anything is said; nothing in a project that is not switched on.
-    pub(super) fn standing(&self, says: &tool_used::ToolUsed, depth: Depth) -> Result<Option<Standing>> {
+    pub(super) fn standing(&self, says: &tool_used::ToolUsed, depth: Depth) -> Result<Option<HookContext>> {
         if self.context.place()?.project.key.is_none() {
             return Ok(None);
         }
-        let look = Look { says, given: self.given.as_deref(), depth };
-        self.ask("nobody", |reach, call| reach.standing(call, &look))
+        let query = Standing { says: says.clone(), given: self.given.clone(), depth };
+        self.ask("nobody", |client, call| client.ask(call, &query))
     }
 
     /// Registers the session and says who it is. Asks again where another process was quicker. `dead` proves of others that
     /// they are.
-    pub(super) fn start(&self, standing: &Standing, source: Start, dead: &[Evidence]) -> Result<SessionStarted> {
+    pub(super) fn start(&self, standing: &HookContext, source: Start, dead: &[Evidence]) -> Result<SessionStarted> {
         let mut standing = standing.clone();
         let mut refused = None;
         for _ in 0..TRIES {
@@ -156,7 +157,7 @@ impl<'a> Door<'a> {
                 event: self.event.name.to_owned(),
             });
             match self.run(&agent, &op, proofs.into_iter().chain(dead.iter().cloned()).collect()) {
-                Err(error) if error.code() == "other_session" => refused = Some(error),
+                Err(error) if error.code() == Code::OtherSession => refused = Some(error),
                 other => return other,
             }
             match self.standing(&self.presence(), Depth::Who)? {
@@ -168,7 +169,7 @@ impl<'a> Door<'a> {
     }
 
     /// Who the session is or would be.
-    pub(super) fn agent(&self, standing: &Standing, source: Start, proofs: &[Evidence]) -> AgentName {
+    pub(super) fn agent(&self, standing: &HookContext, source: Start, proofs: &[Evidence]) -> AgentName {
         if let Some(given) = self.given.as_deref().or(standing.agent.as_deref()) {
             return given.into();
         }
@@ -189,7 +190,7 @@ impl<'a> Door<'a> {
     }
 
     /// The same where it is known how things stand.
-    pub(super) fn say_after(&self, standing: &Standing, says: &tool_used::ToolUsed) -> Result<()> {
+    pub(super) fn say_after(&self, standing: &HookContext, says: &tool_used::ToolUsed) -> Result<()> {
         let agent = match &standing.mine {
             Some(mine) if mine.settled && !says.told && says.context == Knowledge::Kept => return Ok(()),
             Some(mine) => mine.agent.clone(),
@@ -262,20 +263,20 @@ impl<'a> Door<'a> {
         if let Some(here) = &mut call.checkout {
             here.tree = tree;
         }
-        let reach = self.context.reach()?;
-        self.context.answered(&mut call, |call| reach.run(call, op))?.read()
+        let client = self.context.client()?;
+        self.context.answered(&mut call, |call| client.run_any(call, op))?.read()
     }
 
     /// Proof of which agents that hold something are dead.
     pub(super) fn dead(&self, agent: &str) -> Result<Vec<Evidence>> {
-        self.ask(agent, |reach, call| Ok(self.context.dead(reach, call)))
+        self.ask(agent, |client, call| Ok(self.context.dead(client, call)))
     }
 
     /// Asks a query as an agent.
-    pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
+    pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Client, &Call) -> Result<T>) -> Result<T> {
         let call = self.context.call_as(self.actor(agent), "query")?;
         let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
-        let reach = self.context.reach()?;
-        self.context.answered(&mut call, |call| query(reach, call))
+        let client = self.context.client()?;
+        self.context.answered(&mut call, |call| query(client, call))
     }
 }

@@ -70,7 +70,7 @@ fn files(cwd: &Path, named: &[String]) -> Result<Vec<File>> {
     let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
     // No file has a name with a NUL in it, so no tool can change one.
     for name in named.iter().filter(|name| !name.is_empty() && !name.contains('\0')) {
-        let path = cwd.join(name);
+        let path = git::nameable(cwd.join(name))?;
         let real = match (path.parent(), path.file_name()) {
             (Some(parent), Some(last)) => match parents.get(parent) {
                 Some(real) => real.join(last),
@@ -132,6 +132,10 @@ mod tests {
         );
         assert_eq!(sorted(&["old"]), ["repo: src/old/"]);
         assert_eq!(sorted(&["../.git/config", "../.git/hooks/pre-commit", "", "a\0b", "..", "../"]), [""; 0]);
+        // What is too long for the system may be short for the tool that names it; else nobody can say what is meant.
+        assert_eq!(sorted(&[&format!("{}a.rs", "x/../".repeat(18_000))]), ["repo: src/a.rs"]);
+        let refused = grouped(&repo, true, &repo, &["a/".repeat(45_000)]);
+        assert_eq!(refused.unwrap_err().code(), "pattern_limit");
         let there = other.join("z.rs");
         assert_eq!(
             sorted(&[there.to_str().unwrap(), "../nested/tree/q.rs", "a.rs"]),

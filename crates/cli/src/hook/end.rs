@@ -3,7 +3,7 @@
 use tenure_core::Result;
 use tenure_kernel::Op;
 use tenure_kernel::op::session_end;
-use tenure_kernel::query::session::Depth;
+use tenure_kernel::query::standing::Depth;
 
 use super::door::Door;
 use super::input::Payload;

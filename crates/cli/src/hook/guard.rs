@@ -5,15 +5,18 @@
 //! costs one look, and nothing is written. Files of several checkouts are as many transactions, and what the first ones
 //! took is given back where a later one is refused.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
+use tenure_core::error::Detail;
+use tenure_core::error::detail::NobodySeen;
 use tenure_core::guard::Treatment;
-use tenure_core::pattern::Pattern;
+use tenure_core::pattern::{BYTES_MAX, Pattern};
 use tenure_core::session::Start;
-use tenure_core::{Error, Result, name};
+use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::op::{guard as op, release, tool_used};
-use tenure_kernel::query::session::{Depth, Standing};
-use tenure_kernel::shape::Guarded;
+use tenure_kernel::query::in_the_way::InTheWay;
+use tenure_kernel::query::standing::{Depth, HookContext};
+use tenure_kernel::shape::{Blockers, Guarded};
 use tenure_kernel::{Call, Evidence, Op};
 
 use super::door::Door;
@@ -24,7 +27,7 @@ use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::guard;
 use crate::place::ignored::Ignored;
-use crate::place::typed;
+use crate::place::{git, typed};
 
 /// What a guard found out about a part of a call.
 enum Finding {
@@ -90,7 +93,7 @@ fn present(door: &Door<'_>) {
 
 fn heard(door: &Door<'_>, said: Result<()>) {
     if let Err(error) = said {
-        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code());
+        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code().as_str());
     }
 }
 
@@ -98,7 +101,7 @@ fn heard(door: &Door<'_>, said: Result<()>) {
 fn unclear(door: &Door<'_>) -> Result<()> {
     match door.standing(&door.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
-            Err(Error::usage("bad_tool_path", "the event does not say which file is edited"))
+            Err(Error::usage(Code::BadToolPath, "the event does not say which file is edited"))
         }
         _ => Ok(()),
     }
@@ -203,19 +206,18 @@ fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first
 /// The refusal of files that others are seen to hold or to wait for, where they could not be taken for another reason;
 /// else that reason.
 fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
+    let query = InTheWay { files: paths.to_vec(), fold_case };
     let look = |dead: &[Evidence]| {
-        door.ask(agent, |reach, call| {
-            reach.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
-        })
+        door.ask(agent, |client, call| client.ask(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &query))
     };
     match look(&[]) {
-        Ok(None) => error.detail("nobody_seen", true),
+        Ok(None) => error.with(&NobodySeen(true)),
         Err(_) => error,
         Ok(Some(held)) => {
             let dead = door.dead(agent).unwrap_or_default();
             match look(&dead) {
                 _ if dead.is_empty() => held,
-                Ok(None) => error.detail("nobody_seen", true),
+                Ok(None) => error.with(&NobodySeen(true)),
                 Ok(Some(again)) => again,
                 Err(_) => held,
             }
@@ -234,7 +236,7 @@ fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
 
 /// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.
 fn is_held(error: &Error) -> bool {
-    error.is_refusal() && error.get("blockers").is_some()
+    error.is_refusal() && error.get(Blockers::KEY).is_some()
 }
 
 /// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
@@ -255,7 +257,7 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
 
 /// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
 /// its next prompt.
-fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Option<String>> {
+fn tell(door: &Door<'_>, standing: &HookContext, guarded: &Guarded) -> Result<Option<String>> {
     let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
     if !door.tool.hears_before || door.sub_agent.is_some() {
         return Ok(None);
@@ -291,7 +293,9 @@ fn command(door: &Door<'_>, risk: &shell::Risk) -> Result<Finding> {
 pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in named.iter().filter(|name| !name.contains('\0')) {
-        let Some(path) = plain(&cwd.join(name)) else { continue };
+        let Some(path) = git::plain(&cwd.join(name)).filter(|path| path.as_os_str().len() <= BYTES_MAX) else {
+            continue;
+        };
         // A tool may name a file by another way to the same directory than git does.
         let real =
             |path: &Path| path.parent()?.canonicalize().ok().map(|dir| dir.join(path.file_name().unwrap_or_default()));
@@ -301,28 +305,11 @@ pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
             .ok()
             .or_else(|| real(&path)?.strip_prefix(top).map(Path::to_path_buf).ok());
         let Some(text) = inside.and_then(|path| path.to_str().map(str::to_owned)) else { continue };
-        if !text.is_empty() && text.len() <= 4_096 && !found.contains(&text) {
+        if !text.is_empty() && !found.contains(&text) {
             found.push(text);
         }
     }
     found
-}
-
-/// A path without `.` and `..`; none for one that leads above the root.
-fn plain(path: &Path) -> Option<PathBuf> {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !out.pop() {
-                    return None;
-                }
-            }
-            other => out.push(other),
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 /// The event as it came. Texts of any length stay where they are until somebody asks for them.
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ impl<'a> Payload<'a> {
         // The parser's own words quote the input, which is nobody's business.
         serde_json::from_slice(bytes).map_err(|error| {
             let at = format!("line {} column {}", error.line(), error.column());
-            Error::usage("bad_event", format!("standard input is not an event of this tool ({at})"))
+            Error::usage(Code::BadEvent, format!("standard input is not an event of this tool ({at})"))
         })
     }
 

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::Deadline;
 
 use crate::agent_tool::{self, AgentTool, HookEvent, HookEventKind};
@@ -165,11 +165,11 @@ fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Op
         Ok(Ok(output)) => return output,
         // What a repository says is not believed yet: nothing is shown, and nothing refused.
         Ok(Err(error)) if is_unconfirmed(&error) => {
-            log::append(env, &line.typed, error.code());
+            log::append(env, &line.typed, error.code().as_str());
             return None;
         }
         // The words of an error may quote the event.
-        Ok(Err(error)) => (error.code(), unchecked::because(&error)),
+        Ok(Err(error)) => (error.code().as_str(), unchecked::because(&error)),
         Err(_) => ("panic", String::new()),
     };
     let seen = seen.into_inner();
@@ -225,7 +225,7 @@ fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
 
 fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Result<Option<String>> {
     let (Some(tool), Some(event)) = (line.tool, line.event) else {
-        return Err(Error::usage("bad_arguments", "no such tool or event"));
+        return Err(Error::usage(Code::BadArguments, "no such tool or event"));
     };
     if event.kind == HookEventKind::Nothing {
         return Ok(None);
@@ -285,14 +285,14 @@ impl Read for Input {
 fn payload(deadline: Deadline) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let unreadable = |error: std::io::Error| {
-        Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::InputUnreadable, "standard input cannot be read").at(Stage::Arguments).cause(error)
     };
     let mut input = Input(deadline);
     let read = input.by_ref().take(PAYLOAD_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if read as u64 > PAYLOAD_MAX {
         // Read to its end: a tool whose pipe breaks may take that for a failure of the hook.
         let _ = std::io::copy(&mut input, &mut std::io::sink());
-        return Err(Error::usage("input_too_long", "the event has more than 16 MiB"));
+        return Err(Error::usage(Code::InputTooLong, "the event has more than 16 MiB"));
     }
     Ok(bytes)
 }

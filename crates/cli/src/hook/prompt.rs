@@ -4,7 +4,7 @@
 use tenure_core::session::Context;
 use tenure_core::{Result, Time};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::{Depth, Lost};
+use tenure_kernel::query::standing::{Depth, Lost};
 
 use super::door::Door;
 use super::elsewhere::is_due;

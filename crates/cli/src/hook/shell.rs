@@ -7,12 +7,13 @@ mod places;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use tenure_client::Client;
 use tenure_core::Result;
 use tenure_core::shell::{Threat, Trees, threats};
 use tenure_kernel::Call;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
+use tenure_kernel::query::others_here::OthersHere;
 use tenure_kernel::shape::Checked;
-use tenure_server::reach::Reach;
 
 use super::door::Door;
 use super::refusal;
@@ -107,7 +108,7 @@ fn patterns(top: &Path, risk: &Risk) -> Result<Option<Vec<String>>> {
     let Some(paths) = &risk.paths else { return Ok(None) };
     let mut patterns = Vec::new();
     for path in paths {
-        let path = risk.dir.join(path);
+        let path = git::nameable(risk.dir.join(path))?;
         let real = match (path.parent(), path.file_name()) {
             (Some(parent), Some(last)) => git::canonical(parent)?.join(last),
             _ => git::canonical(&path)?,
@@ -132,14 +133,14 @@ pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Optio
         return Ok(None);
     }
     let is_whole = patterns.is_none();
-    let question = patterns.map(|paths| -> Result<Question> {
-        Ok(Question { paths, fold_case: typed::folds_case(&door.context)?, ..Question::default() })
+    let question = patterns.map(|paths| -> Result<Check> {
+        Ok(Check { paths, fold_case: typed::folds_case(&door.context)?, ..Check::default() })
     });
     let question = question.transpose()?;
-    let look = |reach: &Reach, call: &Call| match &question {
-        None => reach.others_here(call),
+    let look = |client: &Client, call: &Call| match &question {
+        None => client.ask(call, &OthersHere {}),
         Some(question) => {
-            let mut found = reach.check(call, question)?;
+            let mut found = client.ask(call, question)?;
             // Whoever only waits for it has no work there yet.
             found.blockers.retain(|blocker| blocker.state != "waiting");
             found.free = found.blockers.is_empty();
@@ -151,7 +152,7 @@ pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Optio
         // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now. Where that
         // look fails, what was found stands.
         let dead = door.dead(agent).unwrap_or_default();
-        let again = |reach: &Reach, call: &Call| look(reach, &Call { proven_dead: dead.clone(), ..call.clone() });
+        let again = |client: &Client, call: &Call| look(client, &Call { proven_dead: dead.clone(), ..call.clone() });
         others = if dead.is_empty() { others } else { door.ask(agent, again).unwrap_or(others) };
     }
     Ok((!others.free).then(|| refusal::of_command(&risk.what, is_whole, &others.blockers, others.total)))

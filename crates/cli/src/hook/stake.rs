@@ -10,7 +10,7 @@ use super::input::Payload;
 use super::shell;
 use crate::agent_tool::AgentTool;
 use crate::env::Env;
-use crate::place::git::{Checkout, locate};
+use crate::place::git::{self, Checkout, locate};
 use crate::place::ignored::Ignored;
 use crate::place::{config, pin};
 
@@ -33,7 +33,9 @@ impl Aim {
         let is_shell = tool.is_shell(payload.tool_name());
         // A shell may be told where to run; everything in its line is seen from there.
         let told = if is_shell { payload.first_of(&["workdir", "directory", "dir_path", "cwd"]) } else { Vec::new() };
-        let cwd = told.iter().fold(env.cwd()?.to_path_buf(), |cwd, dir| cwd.join(dir));
+        let here = env.cwd()?;
+        // Nothing runs in a directory that cannot be named.
+        let cwd = told.first().and_then(|dir| git::nameable(here.join(dir)).ok()).unwrap_or_else(|| here.to_path_buf());
         let is_unclear = named.as_ref().is_some_and(|named| named.is_empty() || named.iter().any(|n| n.contains('\0')));
         let line = if is_shell { payload.command() } else { None };
         Ok(Aim { edited: named.unwrap_or_default(), is_unclear, line, cwd })

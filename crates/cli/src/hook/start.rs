@@ -5,7 +5,7 @@ use tenure_core::session::{Context as Knowledge, Start};
 use tenure_core::text::quote;
 use tenure_kernel::Op;
 use tenure_kernel::op::{session_end, tool_used};
-use tenure_kernel::query::session::{Depth, Standing};
+use tenure_kernel::query::standing::{Depth, HookContext};
 use tenure_kernel::shape::LeftBehind;
 
 use super::brief;
@@ -68,7 +68,7 @@ fn left_behind(left: &LeftBehind, is_taken: bool) -> String {
 
 /// Ends the sessions of this process that a new one has replaced, where the tool sends no event for that: such a tool has
 /// one session at a time, unless it serves others.
-fn replace_threads(door: &Door<'_>, standing: &Standing, source: Start) -> Result<()> {
+fn replace_threads(door: &Door<'_>, standing: &HookContext, source: Start) -> Result<()> {
     if !door.tool.ends_silently || source != Start::Startup || door.serves_many() {
         return Ok(());
     }

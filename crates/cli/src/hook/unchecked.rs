@@ -8,8 +8,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
+use tenure_core::error::detail::NobodySeen;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
+use tenure_core::{Code, Error, Kind};
 
 use super::Seen;
 use crate::agent_tool::{AgentTool, HookEventKind};
@@ -23,17 +24,17 @@ const WHY_MOST: usize = 240;
 
 /// Why a guard could not do its work, for whoever is told of it; empty where the log alone says it.
 pub(super) fn because(error: &Error) -> String {
-    let nobody = match error.get("nobody_seen") {
+    let nobody = match error.read::<NobodySeen>() {
         Some(_) => ": nobody else is seen at these files, but they could not be reserved for you",
         None => "",
     };
     let why = match error.code() {
         // File and line; what stands there is nobody's business.
-        "config_invalid" => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
-        "config_unreadable" => error.message().split(": ").next().unwrap_or_default().to_owned(),
-        "bad_name" => "TENURE_AGENT is not the name of an agent".to_owned(),
+        Code::ConfigInvalid => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
+        Code::ConfigUnreadable => error.message().split(": ").next().unwrap_or_default().to_owned(),
+        Code::BadName => "TENURE_AGENT is not the name of an agent".to_owned(),
         _ if error.kind() == Kind::Busy => format!("the store is busy{nobody}"),
-        "not_writable" => format!("the store cannot be written{nobody}"),
+        Code::NotWritable => format!("the store cannot be written{nobody}"),
         _ => return String::new(),
     };
     format!(" ({})", cut(&why, WHY_MOST))

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use tenure_core::task::State;
 use tenure_core::text::cut;
-use tenure_kernel::query::show::Graph;
+use tenure_kernel::query::graph::TaskGraph;
 use tenure_kernel::shape::Task;
 
 use super::Printer;
@@ -12,7 +12,7 @@ use super::task::state;
 
 /// The tree below a task: what it comes after, and what that comes after. A task that stands in several places is
 /// unfolded once.
-pub(crate) fn tree(out: &Printer, graph: &Graph) -> String {
+pub(crate) fn tree(out: &Printer, graph: &TaskGraph) -> String {
     let tasks: HashMap<&str, &Task> = graph.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let mut after: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut before: Vec<&str> = Vec::new();
@@ -70,7 +70,7 @@ fn unfold<'a>(stack: &mut Vec<Branch<'a>>, children: Option<&Vec<&'a str>>, inde
 }
 
 /// The graph as a Mermaid flow chart: an arrow leads from a task to what may start after it.
-pub(crate) fn mermaid(graph: &Graph) -> String {
+pub(crate) fn mermaid(graph: &TaskGraph) -> String {
     let mut text = String::from("flowchart LR\n");
     for task in &graph.tasks {
         text.push_str(&format!("  {}[\"{}<br/>{}\"]:::{}\n", node(&task.id), task.id, escape(&task.title), task.state));

@@ -9,10 +9,14 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::pattern::{BYTES_MAX, Case, Pattern};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::file::{self, SETTINGS_MAX};
 use super::remote::Settings;
+
+/// Most symbolic links on the way to a file, as Linux has it.
+const LINKS_MAX: usize = 40;
 
 /// One working tree of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +45,9 @@ impl Checkout {
 ///
 /// A `.git` that leads nowhere is an error and not "no git": work would silently go to another project.
 pub(crate) fn locate(path: &Path) -> Result<Option<Checkout>> {
-    let path = canonical(path)?;
-    for dir in path.ancestors() {
+    let Resolved { real, absent } = resolve(path)?;
+    // What does not exist has no `.git` in it.
+    for dir in real.ancestors().skip(absent) {
         let dot_git = dir.join(".git");
         let found = match look(&dot_git)? {
             Some(meta) => working_tree(dir, &dot_git, &meta)?,
@@ -58,26 +63,96 @@ pub(crate) fn locate(path: &Path) -> Result<Option<Checkout>> {
 /// The canonical form of an absolute path whose end may not exist yet: what exists is resolved by the system, the rest
 /// by its text.
 pub(crate) fn canonical(path: &Path) -> Result<PathBuf> {
-    let mut rest: Vec<Component<'_>> = Vec::new();
-    let mut parts = path.components();
-    loop {
-        match fs::canonicalize(parts.as_path()) {
-            Ok(mut real) => {
-                for part in rest.into_iter().rev() {
-                    match part {
-                        Component::ParentDir => _ = real.pop(),
-                        other => real.push(other),
-                    }
+    resolve(path).map(|resolved| resolved.real)
+}
+
+/// A path that can be named to the system. A longer one is read by its text alone, as the tools do that name it: `a/../`
+/// a thousand times is short. One that stays too long is refused as a pattern of that length is.
+pub(crate) fn nameable(path: PathBuf) -> Result<PathBuf> {
+    if path.as_os_str().len() <= BYTES_MAX {
+        return Ok(path);
+    }
+    let plain = plain(&path).unwrap_or(path);
+    if plain.as_os_str().len() <= BYTES_MAX {
+        return Ok(plain);
+    }
+    Pattern::parse(&plain.to_string_lossy(), Case::Kept).map(|_| plain)
+}
+
+/// A path without `.` and `..`, by its text alone; none for one that leads above the root.
+pub(crate) fn plain(path: &Path) -> Option<PathBuf> {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !out.pop() {
+                    return None;
                 }
-                return Ok(real);
             }
-            Err(error) if absent(&error) => match parts.next_back() {
-                Some(part) => rest.push(part),
-                None => return Err(unreadable(path, error)),
-            },
-            Err(error) => return Err(unreadable(path, error)),
+            other => out.push(other),
         }
     }
+    Some(out)
+}
+
+/// A path without symbolic links.
+struct Resolved {
+    real: PathBuf,
+    /// How many names at its end are of nothing that exists.
+    absent: usize,
+}
+
+/// Resolves a path name by name, each once, so that the work is that of its length. A link is followed by the system; one
+/// that leads nowhere is a name like any other.
+fn resolve(path: &Path) -> Result<Resolved> {
+    let short;
+    let path = if path.as_os_str().len() > BYTES_MAX {
+        short = nameable(path.to_path_buf())?;
+        &short
+    } else {
+        path
+    };
+    let fail = |error| unreadable(path, error);
+    let mut real = if path.is_absolute() { PathBuf::new() } else { fs::canonicalize(".").map_err(fail)? };
+    let (mut missing, mut links) = (0, 0);
+    for part in path.components() {
+        match part {
+            Component::CurDir => continue,
+            Component::ParentDir => {
+                real.pop();
+                missing = usize::saturating_sub(missing, 1);
+                continue;
+            }
+            other => real.push(other),
+        }
+        if missing > 0 {
+            missing += 1;
+            continue;
+        }
+        match read_link(&real) {
+            Ok(_) if links == LINKS_MAX => return Err(fail(rustix::io::Errno::LOOP.into())),
+            Ok(_) => {
+                links += 1;
+                match fs::canonicalize(&real) {
+                    Ok(target) => real = target,
+                    Err(error) if absent(&error) => missing = 1,
+                    Err(error) => return Err(fail(error)),
+                }
+            }
+            // It is there, and no link.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {}
+            Err(error) if absent(&error) => missing = 1,
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    Ok(Resolved { real, absent: missing })
+}
+
+fn read_link(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(test)]
+    tests::LOOKS.with(|looks| looks.set(looks.get() + 1));
+    fs::read_link(path)
 }
 
 fn working_tree(top: &Path, dot_git: &Path, meta: &Metadata) -> Result<Option<Checkout>> {
@@ -192,7 +267,8 @@ fn parent(path: &Path) -> PathBuf {
 }
 
 fn broken(file: &Path, what: &str) -> Error {
-    Error::new(Kind::Storage, "git_broken", Stage::Resolve, format!("{} {what}", file.display()))
+    Error::new(Code::GitBroken, format!("{} {what}", file.display()))
+        .at(Stage::Resolve)
         .entity(file.display().to_string())
         .hint("Repair the repository (`git worktree repair` mends moved worktrees), then call again.")
 }
@@ -203,7 +279,8 @@ fn gone(file: &Path, named: &Path, error: io::Error) -> Error {
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
     let message = format!("{} cannot be looked up: {error}", path.display());
-    Error::new(Kind::Storage, "path_unreadable", Stage::Resolve, message)
+    Error::new(Code::PathUnreadable, message)
+        .at(Stage::Resolve)
         .entity(path.display().to_string())
         .hint("Check the permissions of the directories above it.")
         .cause(error)
@@ -211,13 +288,81 @@ fn unreadable(path: &Path, error: io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::os::unix::fs::symlink;
+    use tenure_core::Kind;
 
     use super::super::fixture::{Area, git};
     use super::*;
 
+    thread_local! {
+        /// How many names were looked up one by one.
+        pub(super) static LOOKS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// How many names are looked up for something.
+    fn looks<T>(act: impl FnOnce() -> T) -> (usize, T) {
+        LOOKS.set(0);
+        let answer = act();
+        (LOOKS.get(), answer)
+    }
+
     fn at(path: &Path) -> Checkout {
         locate(path).unwrap().expect("a checkout")
+    }
+
+    #[test]
+    fn inv_r4_a_path_is_resolved_name_by_name_each_once() {
+        let area = Area::new();
+        let top = area.path(".").canonicalize().unwrap();
+        let depth = top.components().count();
+        let absent = top.join("a/".repeat(1_900));
+        let (count, real) = looks(|| canonical(&absent).unwrap());
+        assert_eq!(real, absent);
+        assert!(count <= depth + 1, "{count} looks, {depth} names exist");
+        // The same for what exists, and for the checkout that it is in.
+        let deep = top.join("b/".repeat(300));
+        fs::create_dir_all(&deep).unwrap();
+        let (count, real) = looks(|| canonical(&deep).unwrap());
+        assert_eq!(real, deep);
+        assert!(count <= depth + 300, "{count}");
+        assert!(looks(|| locate(&absent)).0 <= depth + 1);
+        // `..` by the text, many times: longer than a path may be, and short all the same.
+        let (count, real) = looks(|| canonical(&top.join("a/../".repeat(18_000)).join("f")).unwrap());
+        assert_eq!(real, top.join("f"));
+        assert!(count <= depth + 1, "{count}");
+        let (count, refused) = looks(|| canonical(&top.join("a/".repeat(45_000))));
+        assert_eq!((count, refused.unwrap_err().code().as_str()), (0, "pattern_limit"));
+    }
+
+    #[test]
+    fn links_are_followed_as_the_system_does_and_one_that_leads_nowhere_is_a_name() {
+        let area = Area::new();
+        let top = area.path(".").canonicalize().unwrap();
+        fs::create_dir_all(top.join("real/inner")).unwrap();
+        fs::write(top.join("file"), "").unwrap();
+        for (to, link) in
+            [("real", "link"), ("link/inner", "twice"), ("nowhere", "dangling"), ("round", "round"), (".", "here")]
+        {
+            symlink(to, top.join(link)).unwrap();
+        }
+        for (path, real) in [
+            ("link/inner", "real/inner"),
+            ("twice/x/y", "real/inner/x/y"),
+            ("twice/../z", "real/z"),
+            ("missing/../link/z", "real/z"),
+            ("missing/deep/../../link", "real"),
+            ("dangling/z", "dangling/z"),
+            ("file/z", "file/z"),
+            ("file/../link", "real"),
+            ("here/here/./file", "file"),
+            ("new//name", "new/name"),
+        ] {
+            assert_eq!(canonical(&top.join(path)).unwrap(), top.join(real), "{path}");
+        }
+        for path in ["round/x", &"here/".repeat(60)] {
+            assert_eq!(canonical(&top.join(path)).unwrap_err().code(), "path_unreadable", "{path}");
+        }
     }
 
     #[test]
@@ -315,7 +460,7 @@ mod tests {
         git(&repo, &["worktree", "add", "-q", "../side"]);
         let refuse = |path: &Path, part: &str| {
             let error = locate(path).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Storage, "git_broken"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "git_broken"));
             assert!(error.message().contains(".git") && error.message().contains(part), "{error}");
         };
         fs::rename(&repo, area.path("moved")).unwrap();

@@ -64,7 +64,11 @@ impl<'a> Ignored<'a> {
             }
             if is_dir {
                 let dir = self.checkout.top.join(OsStr::from_bytes(part));
-                inner.push((end + 1, read(&dir.join(".gitignore"))));
+                let text = read(&dir.join(".gitignore"));
+                // Most directories have none, and each that is kept here is asked about every name below it.
+                if !text.is_empty() {
+                    inner.push((end + 1, text));
+                }
             }
         }
         false

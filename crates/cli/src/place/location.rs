@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, text};
-use tenure_server::reach::Address;
+use tenure_client::Address;
+use tenure_core::{Code, Error, Result, Stage, text};
 
 use crate::env::Env;
 
@@ -79,7 +79,10 @@ fn form(given: &str) -> Result<Option<&str>> {
     // A URL with a slash too few would become a file with a password in its name.
     let meant = lower.starts_with("postgres:") || lower.starts_with("postgresql:") || lower.contains("password=");
     if meant && !lower.starts_with("postgres://") && !lower.starts_with("postgresql://") {
-        return Err(refuse("bad_store", "this looks like a PostgreSQL address and is no postgres:// URL".to_owned()));
+        return Err(refuse(
+            Code::BadStore,
+            "this looks like a PostgreSQL address and is no postgres:// URL".to_owned(),
+        ));
     }
     let (scheme, rest) = match given.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
@@ -91,8 +94,8 @@ fn form(given: &str) -> Result<Option<&str>> {
     match scheme.as_str() {
         "postgres" | "postgresql" => Ok(None),
         "" | "sqlite" if !rest.is_empty() && !rest.contains('\0') => Ok(Some(rest)),
-        "" | "sqlite" => Err(refuse("bad_store", format!("`{}` names no file", text::excerpt(given)))),
-        other => Err(refuse("unknown_store_scheme", format!("`{}://` is not a kind of store", text::excerpt(other)))),
+        "" | "sqlite" => Err(refuse(Code::BadStore, format!("`{}` names no file", text::excerpt(given)))),
+        other => Err(refuse(Code::UnknownStoreScheme, format!("`{}://` is not a kind of store", text::excerpt(other)))),
     }
 }
 
@@ -101,18 +104,22 @@ fn is_scheme(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
 }
 
-fn refuse(code: &'static str, message: String) -> Error {
-    Error::new(Kind::Usage, code, Stage::Resolve, message)
+fn refuse(code: Code, message: String) -> Error {
+    Error::new(code, message).at(Stage::Resolve)
         .hint("A store is a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`); a server is named by TENURE_URL.")
 }
 
 fn no_home() -> Error {
-    Error::new(Kind::Usage, "no_home", Stage::Resolve, "HOME is not set and the user has no home directory")
+    Error::new(Code::NoHome, "HOME is not set and the user has no home directory")
+        .at(Stage::Resolve)
         .hint("Set HOME, or name a store with --store or TENURE_STORE.")
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_client::phrasing::Commands;
+    use tenure_core::Kind;
+
     use super::super::fixture::Area;
     use super::*;
 
@@ -144,13 +151,16 @@ mod tests {
         // With a slash too few they would be files with a password in their names.
         for given in ["postgres:/u:secret@h/d", "postgres:u:secret@h/d", "host=h password=secret"] {
             let error = parse(given).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_store"));
-            assert!(!error.to_json().to_string().contains("secret"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_store"));
+            assert!(!error.to_json(&Commands).to_string().contains("secret"));
         }
         for given in ["mysql://h/d", "http://u:secret@h", "file:///x"] {
             let error = parse(given).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Usage, "unknown_store_scheme"));
-            assert!(error.advice().unwrap().contains("postgres://") && !error.to_json().to_string().contains("secret"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "unknown_store_scheme"));
+            assert!(
+                error.advice().unwrap().say(&Commands).contains("postgres://")
+                    && !error.to_json(&Commands).to_string().contains("secret")
+            );
         }
         for given in ["", "sqlite:", "sqlite://"] {
             assert_eq!(parse(given).unwrap_err().code(), "bad_store");
@@ -181,6 +191,6 @@ mod tests {
         let env = env.with("XDG_DATA_HOME", "/data");
         assert_eq!(Location::of_user(&env).unwrap().display(), "/data/tenure/tenure.db");
         let error = Location::of_user(&Env::of(Path::new("/"), [])).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Usage, "no_home"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "no_home"));
     }
 }

@@ -26,8 +26,10 @@ pub(crate) mod fixture;
 
 use std::path::{Path, PathBuf};
 
+use tenure_core::action::Action;
+use tenure_core::error::detail::RecordedPlace;
 pub(crate) use tenure_core::name::fnv1a;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
 use crate::globals::Globals;
@@ -35,7 +37,7 @@ use crate::globals::Globals;
 use config::{Config, Level};
 pub(crate) use location::Location;
 use pin::Pin;
-use project::{KeyKind, ProjectRef, RecordedPlace};
+use project::{KeyKind, ProjectRef};
 
 /// The directory that a project keeps its own store in.
 const STORE_DIR: &str = ".tenure";
@@ -206,7 +208,8 @@ impl Place {
             return Err(self.pinned_elsewhere(&pin));
         }
         let message = format!("the store that project {} is pinned to is gone: {}", self.project.label, pin.location);
-        Err(Error::new(Kind::Storage, "pinned_store_gone", Stage::Resolve, message)
+        Err(Error::new(Code::PinnedStoreGone, message)
+            .at(Stage::Resolve)
             .entity(pin.location)
             .hint("Put it back from a backup or a move.")
             .person("If it is lost for good, a person starts anew with `tenure project pin`."))
@@ -227,7 +230,7 @@ impl Place {
 
     /// Path, device and inode of the common git directory; None without git.
     pub(crate) fn common_identity(&self) -> Option<RecordedPlace> {
-        RecordedPlace::of(&self.checkout.as_ref()?.common).ok()
+        project::place_of(&self.checkout.as_ref()?.common).ok()
     }
 
     /// Whether this repository is a copy of the one at a recorded place; false also where nothing can be compared.
@@ -249,10 +252,11 @@ impl Place {
             )
         };
         let file = self.checkout.as_ref().map(|checkout| pin::pin_file(&checkout.common).display().to_string());
-        Error::new(Kind::Conflict, "pinned_elsewhere", Stage::Resolve, message)
+        Error::new(Code::PinnedElsewhere, message)
+            .at(Stage::Resolve)
             .entity(self.project.key.clone().unwrap_or_else(|| self.project.label.clone()))
             .hint("Check --store, TENURE_STORE, HOME and tenure.toml: all sessions of a project share one store.")
-            .attempt("tenure whoami")
+            .attempt(Action::Whoami)
             .person("If the project is meant to use the other store, a person changes that with `tenure project pin`.")
             .detail("pinned", pin.location.clone())
             .detail("resolved", here)

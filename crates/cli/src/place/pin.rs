@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage, id};
+use tenure_core::{Code, Error, Result, Stage, id};
 use tenure_store::{AtomicFile, Existing, sync_directory};
 
 use super::file::{self, Links};
@@ -162,23 +162,23 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
-fn storage(code: &'static str, path: &Path, message: String) -> Error {
-    Error::new(Kind::Storage, code, Stage::Resolve, message).entity(path.display().to_string())
+fn storage(code: Code, path: &Path, message: String) -> Error {
+    Error::new(code, message).at(Stage::Resolve).entity(path.display().to_string())
 }
 
 fn corrupt(path: &Path, what: &str) -> Error {
     let remedy = if path.ends_with("pin") { "`tenure project pin`" } else { "`tenure project new`" };
-    storage("project_file_corrupt", path, format!("{} {what}", path.display()))
+    storage(Code::ProjectFileCorrupt, path, format!("{} {what}", path.display()))
         .hint(format!("Put the file back from a backup; without one, a person can set it anew with {remedy}."))
 }
 
 fn vanished(path: &Path) -> Error {
-    storage("project_file_corrupt", path, format!("{} was removed while it was made", path.display()))
+    storage(Code::ProjectFileCorrupt, path, format!("{} was removed while it was made", path.display()))
         .hint("Something else deletes files in the git directory. Call again once it has stopped.")
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
-    storage("project_file_unreadable", path, format!("{} cannot be read: {error}", path.display()))
+    storage(Code::ProjectFileUnreadable, path, format!("{} cannot be read: {error}", path.display()))
         .hint("Check the permissions of the file and of the directories above it.")
         .cause(error)
 }
@@ -187,7 +187,7 @@ fn unwritable(path: &Path, error: io::Error) -> Error {
     let dir = parent(path).display();
     match error.kind() {
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => storage(
-            "git_read_only",
+            Code::GitReadOnly,
             path,
             format!("{} cannot be made: {dir} is not writable ({error}), perhaps because of a sandbox", path.display()),
         )
@@ -195,7 +195,7 @@ fn unwritable(path: &Path, error: io::Error) -> Error {
             "Let a person run `tenure setup` outside the sandbox, or use the MCP tools of tenure, which run outside it. It \
              is needed once per project.",
         ),
-        _ => storage("project_file_unwritable", path, format!("{} cannot be written: {error}", path.display()))
+        _ => storage(Code::ProjectFileUnwritable, path, format!("{} cannot be written: {error}", path.display()))
             .hint("Check the free space and the state of the disk, then call again."),
     }
     .cause(error)

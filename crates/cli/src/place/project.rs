@@ -9,7 +9,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, path_text, text};
+use tenure_core::error::detail::RecordedPlace;
+use tenure_core::{Code, Error, Result, Stage, path_text, text};
 
 use super::git::Checkout;
 use super::pin;
@@ -92,7 +93,7 @@ impl ProjectRef {
         let Some(kind) = kind else {
             let file = pin::pin_file(&checkout.common).display().to_string();
             let message = format!("{file} holds a key that is none: `{}`", text::excerpt(key));
-            return Err(Error::new(Kind::Storage, "project_file_corrupt", Stage::Resolve, message).entity(file).hint(
+            return Err(Error::new(Code::ProjectFileCorrupt, message).at(Stage::Resolve).entity(file).hint(
                 "Put the file back from a backup; without one, a person can set it anew with `tenure project pin`.",
             ));
         };
@@ -107,22 +108,11 @@ pub(crate) fn id_key(id: &str) -> String {
     format!("{}{id}", KeyKind::Id.prefix())
 }
 
-/// A place where a project's common git directory was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RecordedPlace {
-    /// As text; bytes that are not UTF-8 as `%XX`.
-    pub(crate) path: String,
-    pub(crate) device: i64,
-    pub(crate) inode: i64,
-}
-
-impl RecordedPlace {
-    /// The place that a directory is now.
-    pub(crate) fn of(dir: &Path) -> std::io::Result<RecordedPlace> {
-        let meta = std::fs::metadata(dir)?;
-        let (device, inode) = (meta.dev().cast_signed(), meta.ino().cast_signed());
-        Ok(RecordedPlace { path: encode(dir), device, inode })
-    }
+/// The place that a directory is now, as it is recorded for a project's common git directory.
+pub(crate) fn place_of(dir: &Path) -> std::io::Result<RecordedPlace> {
+    let meta = std::fs::metadata(dir)?;
+    let (device, inode) = (meta.dev().cast_signed(), meta.ino().cast_signed());
+    Ok(RecordedPlace { path: encode(dir), device, inode })
 }
 
 /// Whether `ours` is a copy of the repository at a recorded place: that place is still there, is another directory, and
@@ -136,7 +126,7 @@ pub(crate) fn is_copy(recorded: &RecordedPlace, ours: &RecordedPlace, key: &str)
         return Ok(false);
     }
     let there = decode(&recorded.path);
-    match RecordedPlace::of(&there) {
+    match place_of(&there) {
         // The same directory by another name, such as a bind mount.
         Ok(place) if (place.device, place.inode) == (ours.device, ours.inode) => Ok(false),
         Ok(_) => Ok(pin::read_id(&there)?.as_deref() == Some(id)),
@@ -145,7 +135,8 @@ pub(crate) fn is_copy(recorded: &RecordedPlace, ours: &RecordedPlace, key: &str)
         Err(error) => {
             let message =
                 format!("{} cannot be looked at, where this project was seen before: {error}", there.display());
-            Err(Error::new(Kind::Storage, "path_unreadable", Stage::Resolve, message)
+            Err(Error::new(Code::PathUnreadable, message)
+                .at(Stage::Resolve)
                 .entity(recorded.path.clone())
                 .hint("Check the permissions of the directories above it.")
                 .cause(error))
@@ -172,6 +163,7 @@ fn decode(text: &str) -> PathBuf {
 mod tests {
     use std::ffi::OsStr;
     use std::fs;
+    use tenure_core::Kind;
 
     use super::super::fixture::Area;
     use super::*;
@@ -217,7 +209,7 @@ mod tests {
             fs::write(pin::id_file(dir), format!("{}\n", "7".repeat(26))).unwrap();
         }
         let key = id_key(&"7".repeat(26));
-        let (recorded, ours) = (RecordedPlace::of(&old).unwrap(), RecordedPlace::of(&new).unwrap());
+        let (recorded, ours) = (place_of(&old).unwrap(), place_of(&new).unwrap());
         assert!(is_copy(&recorded, &ours, &key).unwrap());
         assert!(!is_copy(&recorded, &ours, "name:shop").unwrap());
         assert!(!is_copy(&recorded, &recorded, &key).unwrap(), "itself");

@@ -7,7 +7,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::file::SETTINGS_MAX;
 use crate::env::Env;
@@ -126,7 +126,7 @@ impl Settings {
 
     fn add(&mut self, file: &Path) -> Result<()> {
         let bad = |message: String| {
-            Error::new(Kind::Storage, "git_broken", Stage::Resolve, message).entity(file.display().to_string())
+            Error::new(Code::GitBroken, message).at(Stage::Resolve).entity(file.display().to_string())
         };
         match super::file::read(file, SETTINGS_MAX) {
             Ok(text) => parse(&text, &mut self.0).map_err(|line| {
@@ -329,6 +329,7 @@ impl Reader<'_> {
 mod tests {
     use super::super::fixture::{Area, git};
     use super::*;
+    use tenure_core::Kind;
 
     fn read(text: &str) -> Result<Settings, usize> {
         let mut settings = Settings::default();

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::copy::{Existing, HEAD, declared_size, exists, passing};
 
 use super::Location;
@@ -27,7 +27,8 @@ impl Scratch {
         let dir = base.join(passing::scratch_name());
         DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
             let message = format!("no private directory can be made in {}: {error}", base.display());
-            Error::new(Kind::Storage, "no_scratch", Stage::Open, message)
+            Error::new(Code::NoScratch, message)
+                .at(Stage::Open)
                 .entity(base.display().to_string())
                 .hint("Nothing was changed. Set TMPDIR to a directory that can be written.")
                 .cause(error)
@@ -54,14 +55,12 @@ pub(crate) fn may_write(path: &Path, existing: Existing, store: &Location) -> Re
         return Err(not_a_file(path));
     }
     match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => Err(Error::new(
-            Kind::Storage,
-            "symlinked_backup",
-            Stage::Resolve,
-            format!("{} is a symbolic link", path.display()),
-        )
-        .entity(path.display().to_string())
-        .hint("Nothing was written. Name the file that is meant.")),
+        Ok(meta) if meta.is_symlink() => {
+            Err(Error::new(Code::SymlinkedBackup, format!("{} is a symbolic link", path.display()))
+                .at(Stage::Resolve)
+                .entity(path.display().to_string())
+                .hint("Nothing was written. Name the file that is meant."))
+        }
         Ok(meta) if !meta.is_file() => Err(not_a_file(path)),
         Ok(_) if existing == Existing::Keep => Err(exists(path)),
         // Anything else that is wrong with the place is met when the file is made, and told there.
@@ -88,7 +87,8 @@ pub(crate) fn refuse_store_files(path: &Path, store: &Location) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::new(Kind::Conflict, "store_file", Stage::Resolve, format!("{} {why}", path.display()))
+    Err(Error::new(Code::StoreFile, format!("{} {why}", path.display()))
+        .at(Stage::Resolve)
         .entity(path.display().to_string())
         .hint("Nothing was written. Name another file."))
 }
@@ -121,7 +121,8 @@ pub(crate) fn may_read(path: &Path, store: &Location) -> Result<()> {
         Ok(meta) if !meta.is_file() => Err(not_a_file(path)),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(Error::new(Kind::NotFound, "no_backup", Stage::Resolve, format!("{} does not exist", path.display()))
+            Err(Error::new(Code::NoBackup, format!("{} does not exist", path.display()))
+                .at(Stage::Resolve)
                 .entity(path.display().to_string())
                 .hint("Nothing was changed. Check the name of the file."))
         }
@@ -132,7 +133,8 @@ pub(crate) fn may_read(path: &Path, store: &Location) -> Result<()> {
 /// The refusal of a backup that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: std::io::Error) -> Error {
     let message = format!("{} cannot be read: {error}", path.display());
-    Error::new(Kind::Storage, "backup_unreadable", Stage::Read, message)
+    Error::new(Code::BackupUnreadable, message)
+        .at(Stage::Read)
         .entity(path.display().to_string())
         .hint("Nothing was changed. Check who may read the file and every directory above it.")
         .cause(error)
@@ -153,7 +155,7 @@ fn refuse_own(path: &Path, store: &Location) -> Result<()> {
     if !own {
         return Ok(());
     }
-    Err(Error::usage("own_store", format!("{} is a file of the store itself", path.display()))
+    Err(Error::usage(Code::OwnStore, format!("{} is a file of the store itself", path.display()))
         .entity(path.display().to_string())
         .hint("Name another file."))
 }
@@ -165,7 +167,8 @@ fn place_of(path: &Path) -> Option<(PathBuf, OsString)> {
 }
 
 fn not_a_file(path: &Path) -> Error {
-    Error::new(Kind::Storage, "not_a_file", Stage::Resolve, format!("{} is not a regular file", path.display()))
+    Error::new(Code::NotAFile, format!("{} is not a regular file", path.display()))
+        .at(Stage::Resolve)
         .entity(path.display().to_string())
         .hint("Name a file, or - for standard input or output.")
 }

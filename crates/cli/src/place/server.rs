@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_server::reach::{Address, token as check};
+use tenure_client::{Address, token as check};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::StoreFrom;
 use crate::env::Env;
@@ -20,7 +20,7 @@ pub(crate) fn address(given: &str, env: &Env) -> Result<Address> {
 
 /// The refusal of two places at once.
 pub(super) fn both() -> Error {
-    Error::usage("store_and_server", "TENURE_STORE and TENURE_URL are both set: a project is in one place")
+    Error::usage(Code::StoreAndServer, "TENURE_STORE and TENURE_URL are both set: a project is in one place")
         .hint("Unset one of them; `--store` takes a store for one call whatever is set.")
 }
 
@@ -55,7 +55,8 @@ fn among<'a>(text: &'a str, address: &Address, by_project: bool) -> Option<&'a s
 #[expect(clippy::disallowed_methods, reason = "a file of the user's configuration")]
 fn read(file: &Path, env: &Env) -> Result<String> {
     let unreadable = |error| {
-        Error::new(Kind::Storage, "config_unreadable", Stage::Arguments, format!("{} cannot be read", file.display()))
+        Error::new(Code::ConfigUnreadable, format!("{} cannot be read", file.display()))
+            .at(Stage::Arguments)
             .entity(file.display().to_string())
             .hint("Make the file readable, or move it away.")
             .cause(error)
@@ -70,7 +71,8 @@ fn read(file: &Path, env: &Env) -> Result<String> {
     let meta = opened.metadata().map_err(unreadable)?;
     if meta.mode() & 0o077 != 0 || meta.uid() != env.uid() {
         let message = format!("{} can be read by others than you", file.display());
-        return Err(Error::new(Kind::Denied, "token_file_open", Stage::Resolve, message)
+        return Err(Error::new(Code::TokenFileOpen, message)
+            .at(Stage::Resolve)
             .entity(file.display().to_string())
             .hint("Make it yours alone (chmod 600), and think about whether the token must be replaced."));
     }
@@ -83,7 +85,7 @@ fn missing(address: &Address, file: Option<PathBuf>, by_project: bool) -> Error 
     let message = format!("there is no token for the server {address}");
     let file =
         file.map_or_else(|| "the file `token` of your configuration".to_owned(), |file| file.display().to_string());
-    let error = Error::new(Kind::Denied, "token_missing", Stage::Resolve, message).entity(address.to_string());
+    let error = Error::new(Code::TokenMissing, message).at(Stage::Resolve).entity(address.to_string());
     match by_project {
         true => error.hint(format!(
             "This repository names the server. If you trust it, put the line `{address} TOKEN` into {file} (chmod 600), or set TENURE_URL and TENURE_TOKEN."
@@ -95,6 +97,8 @@ fn missing(address: &Address, file: Option<PathBuf>, by_project: bool) -> Error 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use tenure_client::phrasing::Commands;
+    use tenure_core::Kind;
 
     use super::super::fixture::Area;
     use super::*;
@@ -126,8 +130,8 @@ mod tests {
         assert_eq!(find(&env, StoreFrom::UrlVariable).unwrap(), "tn_env");
         assert_eq!(find(&env, StoreFrom::UserConfig).unwrap(), "tn_env");
         let refused = find(&env, StoreFrom::ProjectConfig).unwrap_err();
-        assert_eq!((refused.kind(), refused.code()), (Kind::Denied, "token_missing"));
-        assert!(!refused.to_json().to_string().contains("tn_env"));
+        assert_eq!((refused.kind(), refused.code().as_str()), (Kind::Denied, "token_missing"));
+        assert!(!refused.to_json(&Commands).to_string().contains("tn_env"));
     }
 
     #[test]
@@ -141,7 +145,7 @@ mod tests {
         assert_eq!(read(&file, &env).unwrap_err().code(), "token_file_open");
         mode(0o600);
         assert_eq!(read(&file, &env).unwrap(), "tn_x");
-        assert_eq!(read(&file, &Env::of(&area.path("."), [])).unwrap_err().code(), "token_file_open");
+        assert_eq!(read(&file, &Env::of(&area.path("."), [])).unwrap_err().code().as_str(), "token_file_open");
         assert_eq!(read(&area.path("none"), &env).unwrap(), "");
     }
 }

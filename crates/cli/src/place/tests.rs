@@ -3,6 +3,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
+use tenure_client::phrasing::Commands;
+use tenure_core::Kind;
+
 use super::fixture::{Area, git};
 use super::project::KeyKind;
 use super::*;
@@ -86,11 +89,11 @@ fn inv_i5_another_home_or_store_is_refused_naming_both() {
         elsewhere.ensure_pin("s-2", &key).unwrap_err(),
         elsewhere.check_no_pin().unwrap_err(),
     ] {
-        assert_eq!((error.kind(), error.code()), (Kind::Conflict, "pinned_elsewhere"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "pinned_elsewhere"));
         let home = area.path("home/.local/share/tenure/tenure.db").display().to_string();
         assert!(error.message().contains(&home), "{error}");
         assert!(error.message().contains("/elsewhere/.local/share/tenure/tenure.db"), "{error}");
-        assert!(error.override_by_person().unwrap().contains("`tenure project pin`"));
+        assert!(error.override_by_person().unwrap().say(&Commands).contains("`tenure project pin`"));
     }
     assert_eq!(here.check_no_pin().unwrap_err().code(), "pinned_store_gone");
     let replaced = here.check_pin("s-9").unwrap_err();
@@ -144,7 +147,7 @@ fn names_come_from_the_flag_the_variable_or_the_file() {
     assert_eq!(name(&Globals::default(), &plain), "name:file");
     assert_eq!(name(&Globals::default(), &env(&area, &side)), "name:file", "the main checkout's file counts");
     let bad = resolve(&Globals { project: Some("No Name".into()), ..Globals::default() }, &plain).unwrap_err();
-    assert_eq!((bad.kind(), bad.code()), (Kind::Usage, "bad_project_name"));
+    assert_eq!((bad.kind(), bad.code().as_str()), (Kind::Usage, "bad_project_name"));
 }
 
 #[test]

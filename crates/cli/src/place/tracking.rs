@@ -8,7 +8,9 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::action::Action;
+use tenure_core::error::detail::TrackedFile;
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::git::{self, Checkout};
 use super::ignored::Ignored;
@@ -74,7 +76,8 @@ fn tracked_in(path: &Path, ends: &[&str]) -> Result<Option<Tracked>> {
     let index = checkout.own_dir()?.join("index");
     let unreadable = |file: &Path, error: std::io::Error| {
         let message = format!("{} cannot be read, so whether git tracks the store is unknown: {error}", file.display());
-        Error::new(Kind::Storage, "git_broken", Stage::Resolve, message)
+        Error::new(Code::GitBroken, message)
+            .at(Stage::Resolve)
             .entity(file.display().to_string())
             .hint("See what `git status` says of the repository, then call again.")
             .cause(error)
@@ -161,15 +164,16 @@ pub(crate) fn refused(found: &Tracked, store: &Path) -> Error {
         "git tracks {file} of the store at {}: a checkout, a reset or a stash would put an old store in its place",
         store.display()
     );
-    Error::new(Kind::Conflict, "tracked_store", Stage::Resolve, message)
+    Error::new(Code::TrackedStore, message)
+        .at(Stage::Resolve)
         .entity(found.file.display().to_string())
         .hint(
             "Nothing was read or changed. Take the file out of git's index and keep it on the disk (`git rm` with \
              `--cached`), then commit that: the store goes on where it was.",
         )
-        .attempt("tenure doctor")
+        .attempt(Action::Doctor)
         .person("A person decides what of the store was published with the commits that have it.")
-        .detail("file", found.file.display().to_string())
+        .with(&TrackedFile(found.file.display().to_string()))
         .detail("checkout", found.top.display().to_string())
 }
 

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::error::detail::TrackedFile;
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::{Condition, Repository, unconfirmed_store};
 
 use super::project::encode;
@@ -195,13 +196,14 @@ impl Place {
 
 /// A tracked store of a clone that has never been used.
 fn fresh(refused: &Error) -> Error {
-    let error = Error::new(Kind::Conflict, "unconfirmed_store", Stage::Resolve, refused.message())
-        .hint(refused.advice().unwrap_or_default())
+    let error = Error::new(Code::UnconfirmedStore, refused.message())
+        .at(Stage::Resolve)
+        .hint(refused.advice().cloned().unwrap_or_default())
         .person(
             "A store that came with a repository is used after that only if a person says so: `tenure project pin`.",
         );
-    match refused.get("file").and_then(|file| file.as_str()) {
-        Some(file) => error.entity(file.to_owned()).detail("file", file),
+    match refused.read::<TrackedFile>() {
+        Some(file) => error.entity(&*file.0).with(&file),
         None => error,
     }
 }
@@ -222,20 +224,23 @@ fn file_of(dir: &Path, env: &Env) -> Option<PathBuf> {
 }
 
 fn no_state() -> Error {
-    Error::new(Kind::Usage, "no_home", Stage::Resolve, "HOME is not set and the user has no home directory")
+    Error::new(Code::NoHome, "HOME is not set and the user has no home directory")
+        .at(Stage::Resolve)
         .hint("Set HOME: what a person said yes to is remembered below it.")
 }
 
 fn unreadable(file: &Path, why: &str) -> Error {
     let message = format!("{} cannot be used: {why}", file.display());
-    Error::new(Kind::Storage, "project_file_unreadable", Stage::Resolve, message)
+    Error::new(Code::ProjectFileUnreadable, message)
+        .at(Stage::Resolve)
         .entity(file.display().to_string())
         .hint("Move it away; a person can say yes again with `tenure project pin`.")
 }
 
 fn unwritable(file: &Path, error: std::io::Error) -> Error {
     let message = format!("{} cannot be written: {error}", file.display());
-    Error::new(Kind::Storage, "project_file_unwritable", Stage::Resolve, message)
+    Error::new(Code::ProjectFileUnwritable, message)
+        .at(Stage::Resolve)
         .entity(file.display().to_string())
         .hint("Check who may write the directory, then call again.")
         .cause(error)

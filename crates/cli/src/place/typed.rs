@@ -9,8 +9,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::pattern::{Case, GLOB, Pattern};
-use tenure_core::{Error, Result, path_text};
+use tenure_core::pattern::{BYTES_MAX, Case, GLOB, Pattern};
+use tenure_core::{Code, Error, Result, path_text};
 
 use super::git;
 use super::index;
@@ -90,6 +90,10 @@ pub(crate) fn folds_case(context: &Context<'_>) -> Result<bool> {
 
 fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
     let bytes = typed.as_bytes();
+    if bytes.len() > BYTES_MAX {
+        // Refused by the same words as everywhere, and before anything is looked up.
+        return Pattern::parse(&typed.to_string_lossy(), Case::Kept).map(|_| (PathBuf::from(typed), Tail::File));
+    }
     if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
         let is_wild = |segment: &&[u8]| segment.iter().any(|byte| b"*?[{".contains(byte));
         let segments = body.split(|byte| *byte == b'/');
@@ -177,13 +181,13 @@ fn escaped(text: &str) -> String {
 
 fn outside(path: &Path) -> Error {
     let shown = tenure_core::text::cut(&spelled(path), 120);
-    Error::usage("path_outside", format!("{shown} is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("{shown} is outside of the checkout"))
         .entity(shown)
         .hint("Only what is inside a checkout of the project can be held.")
 }
 
 fn several() -> Error {
-    Error::usage("several_checkouts", "the paths are in several checkouts")
+    Error::usage(Code::SeveralCheckouts, "the paths are in several checkouts")
         .hint("Make one call for each checkout: holds in one have nothing to do with the other.")
 }
 
@@ -236,6 +240,9 @@ mod tests {
             assert_eq!(spell(&top, &cwd, typed).unwrap_err().code(), "path_outside", "{typed}");
         }
         assert_eq!(spell(&top, &cwd, "").unwrap_err().code(), "bad_pattern");
+        for typed in ["a/".repeat(45_000), format!("glob:{}*", "a/".repeat(45_000))] {
+            assert_eq!(spell(&top, &cwd, &typed).unwrap_err().code(), "pattern_limit");
+        }
         assert_eq!(spelled(Path::new(OsStr::from_bytes(b"a\xffb"))), "a%FFb");
     }
 

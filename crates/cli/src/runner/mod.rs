@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Stage, lock as rule};
+use tenure_core::{Code, Error, Kind, Result, Span, Stage, lock as rule};
 use tenure_engine::process::{End, Event, Kept, MARKER, NotStarted, Processes, Spec, Trust, duration, since_boot};
 use tenure_kernel::Op;
 use tenure_kernel::op::{lock, release};
@@ -55,12 +55,16 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
     }
     let released = match &finish {
         // Another agent would run beside what is left.
-        Finish::Surviving(_) => Ok(()),
+        Finish::Surviving(_) | Finish::Unwatched => Ok(()),
         Finish::Over(_) | Finish::NotStarted(_) => give_back(context, &taken.hold),
     };
+    if !matches!(finish, Finish::NotStarted(_)) {
+        context.out.was_shared();
+    }
     match finish {
         Finish::NotStarted(why) => Err(not_startable(words, &taken.hold, why)),
         Finish::Surviving(surviving) => Ok(report::surviving(context, &taken.hold, &surviving, running.why)),
+        Finish::Unwatched => Ok(report::unwatched(context, &taken.hold)),
         Finish::Over(end) => Ok(report::over(context, &taken.hold, &end, &released, running.why)),
     }
 }
@@ -97,7 +101,8 @@ fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Run
         return Err(not_startable(words, &taken.hold, NotStarted::Late));
     }
     let kept = Kept::start(&spec).map_err(|error| {
-        Error::new(Kind::Storage, "no_keeper", Stage::Open, "the process that keeps the command cannot be started")
+        Error::new(Code::NoKeeper, "the process that keeps the command cannot be started")
+            .at(Stage::Open)
             .hint("Nothing was run, and the lock is free again.")
             .cause(error)
     })?;
@@ -115,6 +120,8 @@ enum Finish {
     NotStarted(NotStarted),
     /// The lock is over, and these are not.
     Surviving(Processes),
+    /// The watch over the command failed, so nothing proves that it has ended.
+    Unwatched,
 }
 
 /// A command that runs under a lock.
@@ -153,6 +160,7 @@ impl Running {
             match self.kept.next(wait.min(Duration::from_secs(1))) {
                 Some(Event::Over(end)) => return Finish::Over(end),
                 Some(Event::NotStarted(why)) => return Finish::NotStarted(why),
+                Some(Event::Unwatched) => return Finish::Unwatched,
                 Some(Event::Surviving(surviving)) => {
                     if self.is_lost && since_boot() >= self.ends_at + SURVIVORS {
                         return Finish::Surviving(surviving);
@@ -207,14 +215,15 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
-            return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")
+            return Error::new(Code::LockLost, "the lock was granted too late to run anything under it")
                 .entity(cut(&hold.subject, 120))
                 .hint("Give it a longer --ttl, or try again.");
         }
-        NotStarted::NoKeeper => "the process that keeps it was ended".to_owned(),
+        NotStarted::NoKeeper => "the process that keeps it was killed or does not answer".to_owned(),
         NotStarted::System(number) => std::io::Error::from_raw_os_error(number).to_string(),
     };
-    Error::new(Kind::Usage, "command_not_started", Stage::Arguments, format!("{shown} cannot be started: {reason}"))
+    Error::new(Code::CommandNotStarted, format!("{shown} cannot be started: {reason}"))
+        .at(Stage::Arguments)
         .entity(shown)
         .hint("Nothing was run, and the lock is free again.")
 }

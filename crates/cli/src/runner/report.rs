@@ -1,8 +1,9 @@
 //! What a runner says about the end of its command.
 
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_engine::process::{Cause, End, Processes};
 use tenure_kernel::shape::Hold;
 
@@ -17,13 +18,13 @@ pub(super) fn over(context: &Context<'_>, hold: &Hold, end: &End, released: &Res
     let status = match (end.status, end.cause) {
         (_, Some(Cause::Lost | Cause::RunnerGone)) => {
             let message = format!("the lock {shown} was lost, and the command was ended");
-            return ended(context, hold, Error::refused(Kind::Stale, "lock_lost", message), why);
+            return ended(context, hold, Error::new(Code::LockLost, message), why);
         }
         (None, _) | (_, Some(Cause::KeeperGone)) => {
             let message = format!(
                 "the keeper of the command under the lock {shown} was killed or does not answer, and the command was ended"
             );
-            return ended(context, hold, Error::new(Kind::Storage, "keeper_lost", Stage::Write, message), why);
+            return ended(context, hold, Error::new(Code::KeeperLost, message).at(Stage::Write), why);
         }
         (Some(status), None | Some(Cause::Signal)) => status,
     };
@@ -56,8 +57,8 @@ fn ended(context: &Context<'_>, hold: &Hold, error: Error, why: Option<Error>) -
     let error = error
         .entity(cut(&hold.subject, 120))
         .hint("The command did not finish its work. Look at what it left behind before it is run again.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", LOST);
     failure::report(context.out, &caused(error, why));
     LOST
@@ -71,14 +72,30 @@ pub(super) fn surviving(context: &Context<'_>, hold: &Hold, surviving: &Processe
         if surviving.count == 1 { "a process".to_owned() } else { format!("{} processes", surviving.count) },
         listed(surviving)
     );
-    let error = Error::refused(Kind::Stale, "command_not_ended", message)
+    let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
         .hint("They may still change what the lock protects. They wait for a device, or belong to another user.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", NOT_ENDED)
         .detail("survivors", shapes(surviving));
     failure::report(context.out, &caused(error, why));
+    NOT_ENDED
+}
+
+/// Says that nothing proves the end of a command: the watch over it failed. The lock is not released, and the keeper ends
+/// the command as soon as this process is gone.
+pub(super) fn unwatched(context: &Context<'_>, hold: &Hold) -> u8 {
+    let shown = cut(&hold.subject, 120);
+    let message =
+        format!("the watch over the command under the lock {shown} failed, and nothing proves that it has ended");
+    let error = Error::new(Code::CommandNotEnded, message)
+        .entity(shown)
+        .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
+        .detail("exit", NOT_ENDED);
+    failure::report(context.out, &error);
     NOT_ENDED
 }
 

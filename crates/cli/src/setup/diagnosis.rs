@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde::Serialize;
+use tenure_client::phrasing::Commands;
 use tenure_core::Result;
 
 use super::check::{Installed, State, installed, states};
@@ -90,7 +91,7 @@ pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Di
                 Some(one.target),
                 Level::Fault,
                 error.message().trim_end_matches('.'),
-                error.advice().unwrap_or_default(),
+                error.advice().map(|advice| advice.say(&Commands)).unwrap_or_default(),
             )),
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::entries::{self, Made, Outcome, Part};
 use super::githook::{self, Move};
@@ -233,7 +233,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 }
 
 pub(super) fn unusable(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
+    Error::new(Code::ToolConfigUnusable, format!("{} cannot be used: {why}", path.display()))
+        .at(Stage::Read)
         .entity(path.display().to_string())
         .hint("The files of this tool are as they were. Put this one right, then call again.")
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::copy::passing;
 use tenure_store::{AtomicFile, Existing, sync_directory};
 
@@ -77,13 +77,9 @@ impl Desk {
         match hear.recv_timeout(PATIENCE) {
             Ok((file, Ok(()))) => Ok(Desk { dir: dir.to_owned(), _lock: file }),
             Ok((_, Err(error))) => Err(unwritable(&path, error)),
-            Err(_) => Err(Error::new(
-                Kind::Busy,
-                "setup_busy",
-                Stage::Lock,
-                format!("another setup holds {}", path.display()),
-            )
-            .hint("Nothing was written. Try again when it is over.")),
+            Err(_) => Err(Error::new(Code::SetupBusy, format!("another setup holds {}", path.display()))
+                .at(Stage::Lock)
+                .hint("Nothing was written. Try again when it is over.")),
         }
     }
 
@@ -319,24 +315,18 @@ fn place(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::new(
-        Kind::Busy,
-        "tool_config_changed",
-        Stage::Write,
-        format!("{} was changed by another program at this moment", path.display()),
-    )
-    .entity(path.display().to_string())
-    .hint("Nothing was written. Close the tool, and call again.")
+    Error::new(Code::ToolConfigChanged, format!("{} was changed by another program at this moment", path.display()))
+        .at(Stage::Write)
+        .entity(path.display().to_string())
+        .hint("Nothing was written. Close the tool, and call again.")
 }
 
 fn unwritable(path: &Path, error: std::io::Error) -> Error {
-    Error::new(
-        Kind::Storage,
-        "tool_config_unwritable",
-        Stage::Write,
-        format!("{} cannot be written: {error}", path.display()),
-    )
-    .entity(path.display().to_string())
-    .hint("Nothing was written. Check the permissions; in a sandbox, let a person run `tenure setup` outside of it.")
-    .cause(error)
+    Error::new(Code::ToolConfigUnwritable, format!("{} cannot be written: {error}", path.display()))
+        .at(Stage::Write)
+        .entity(path.display().to_string())
+        .hint(
+            "Nothing was written. Check the permissions; in a sandbox, let a person run `tenure setup` outside of it.",
+        )
+        .cause(error)
 }

@@ -88,6 +88,7 @@ impl Home {
     }
 
     fn made(engine: Engine, through: Option<Through>) -> Home {
+        crate::signals::reset_ignored();
         let dir = tempfile::Builder::new().prefix("tn-it-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["home", "repo", "tmp", "installed"] {

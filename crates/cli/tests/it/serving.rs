@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tenure_client::socket_path;
+use tenure_client::wire::{self, Asked, Hello, Request, VERSION};
 use tenure_kernel::{Kernel, Reply};
-use tenure_server::reach::place;
-use tenure_server::wire::{self, Asked, Hello, Request, VERSION};
 use tenure_store::{Location, Options, migrate};
 
 /// The token that is let in.
@@ -78,7 +78,7 @@ impl Serving {
 
 impl Shared {
     fn kernel(&self) -> Kernel {
-        Kernel::new(Location::File(self.database.clone()), Options::default()).unwrap()
+        Kernel::new(Location::File(self.database.clone()), Options::default(), tenure_client::phrasing::of).unwrap()
     }
 
     fn hello(&self) -> Hello {
@@ -89,7 +89,7 @@ impl Shared {
             schema: migrate::VERSION,
             store: identity.id.into(),
             incarnation: identity.incarnation.into(),
-            file: place::file_identity(&self.database),
+            file: socket_path::file_identity(&self.database),
         }
     }
 
@@ -101,7 +101,7 @@ impl Shared {
             match asked {
                 Asked::Op(op) => kernel.run(&request.call.call, &op),
                 Asked::Query(query) => {
-                    kernel.answer(&request.call.call, &query).map(|body| Reply { body, replayed: false })
+                    query.ask(kernel, &request.call.call).map(|body| Reply { body, replayed: false })
                 }
             }
         });
@@ -110,7 +110,7 @@ impl Shared {
 }
 
 fn serve_socket(shared: &Arc<Shared>) {
-    let path = place::socket_path(&shared.database, None).unwrap();
+    let path = socket_path::socket_path(&shared.database, None).unwrap();
     let listener = UnixListener::bind(&path).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let shared = shared.clone();

@@ -1,7 +1,7 @@
 //! Reading a pattern: normalising it, and the limits that keep every comparison cheap.
 
 use super::{Form, GLOB};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::text::excerpt;
 
 /// Most bytes of a pattern: no program can name a longer path to the system.
@@ -277,7 +277,7 @@ pub(super) fn check_states(typed: &str, states: usize) -> Result<()> {
 
 fn bad(typed: &str, why: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("bad_pattern", format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
+    Error::usage(Code::BadPattern, format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
         "A path means itself, whatever its characters; a trailing `/` means everything below; after `glob:` there are * ? [a-z] \
          [!a-z] {a,b} and ** between two slashes.",
     )
@@ -285,14 +285,14 @@ fn bad(typed: &str, why: &str) -> Error {
 
 fn limit(typed: &str, found: &str, most: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("pattern_limit", format!("`{shown}` has {found}, at most {most} are allowed"))
+    Error::usage(Code::PatternLimit, format!("`{shown}` has {found}, at most {most} are allowed"))
         .entity(shown)
         .hint("Name the files or the directory, or give several patterns.")
 }
 
 fn outside(typed: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("path_outside", format!("`{shown}` is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("`{shown}` is outside of the checkout"))
         .entity(shown)
         .hint("Paths are relative to the top of their checkout; only what is inside can be held.")
 }

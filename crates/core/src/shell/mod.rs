@@ -185,7 +185,9 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
             if let Some(tree) = first.strip_prefix("GIT_WORK_TREE=") {
                 step(&mut own, tree, found, Step::Into);
             }
-            words = rest;
+            // `coproc NAME { …; }`
+            let is_named = first == "coproc" && rest.get(1).is_some_and(|next| KEYWORDS.contains(&next.as_str()));
+            words = if is_named { &rest[1..] } else { rest };
         }
         let [first, rest @ ..] = words else {
             let is_sure = way.is_sure(is_denied) && way.is_plain();

@@ -1,5 +1,6 @@
 //! A kept command, as its runner sees it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -14,6 +15,7 @@ use rustix::process::{WaitId, WaitIdOptions, getpgrp, waitid};
 use super::clock::{Trust, since_boot};
 use super::end::{End, Processes};
 use super::protocol::{Line, Order, say};
+use super::signals::Passed;
 use super::stat::stat;
 use super::takeover::Watch;
 use super::{MARKER, Spec, cgroup, keeper, signals, system};
@@ -27,6 +29,9 @@ pub enum Event {
     Surviving(Processes),
     /// It is over. The last event.
     Over(End),
+    /// The watch over it failed by a defect: it may still run. The last event. Its keeper ends it once this process is
+    /// gone.
+    Unwatched,
 }
 
 /// Why a command was not started.
@@ -50,18 +55,45 @@ pub struct Kept {
 /// The way to the keeper, and what the keeper was told last.
 #[derive(Debug)]
 pub(super) struct Orders {
-    socket: UnixStream,
-    state: Mutex<State>,
+    pub(super) socket: UnixStream,
+    pub(super) state: Mutex<State>,
 }
 
-/// What the keeper was told last.
-#[derive(Clone, Copy, Debug)]
+/// What the keeper was told, and what it has not answered yet.
+#[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) trust: Trust,
-    /// The number of the last order that is answered.
+    /// Whether the keeper was told to end the command.
+    pub(super) is_lost: bool,
+    /// The number of the last order that the keeper has to answer.
     number: u64,
-    /// When the first order without an answer was given.
-    pub(super) unheard: Option<Duration>,
+    /// The orders without an answer, oldest first: their numbers, and when they were given.
+    unheard: VecDeque<(u64, Duration)>,
+}
+
+impl State {
+    /// A keeper that has just been given its first order.
+    pub(super) fn new(trust: Trust) -> State {
+        State { trust, is_lost: false, number: 0, unheard: VecDeque::from([(0, since_boot())]) }
+    }
+
+    /// Since when the keeper owes an answer. One that answers late still answers: each answer counts for its order and
+    /// those before it, although later orders are under way.
+    pub(super) fn unheard_since(&self) -> Option<Duration> {
+        self.unheard.front().map(|(_, given)| *given)
+    }
+
+    fn given(&mut self, at: Duration) -> u64 {
+        self.number += 1;
+        self.unheard.push_back((self.number, at));
+        self.number
+    }
+
+    pub(super) fn heard(&mut self, number: u64) {
+        while self.unheard.front().is_some_and(|(given, _)| *given <= number) {
+            self.unheard.pop_front();
+        }
+    }
 }
 
 impl Kept {
@@ -88,8 +120,7 @@ impl Kept {
         command.env(MARKER, marks).stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).process_group(0);
         let keeper = command.spawn()?;
         drop(command);
-        let state = State { trust: spec.trust, number: 0, unheard: Some(since_boot()) };
-        let orders = Arc::new(Orders { socket: ours.try_clone()?, state: Mutex::new(state) });
+        let orders = Arc::new(Orders { socket: ours.try_clone()?, state: Mutex::new(State::new(spec.trust)) });
         let start = Order::Start {
             trust: spec.trust,
             group: (!spec.own_group).then(|| getpgrp().as_raw_nonzero().get()),
@@ -112,7 +143,7 @@ impl Kept {
             tell,
         };
         let passing = Arc::clone(&orders);
-        signals::listen(move |passed| passing.give(|_, _| Order::Signal(passed)))?;
+        signals::listen(move |passed| passing.pass(passed))?;
         std::thread::Builder::new().name("keeper".into()).spawn(move || watch.run())?;
         Ok(Kept { orders, events })
     }
@@ -125,6 +156,7 @@ impl Kept {
 
     /// What the command runs under is lost: it ends now.
     pub fn lose(&self) {
+        self.orders.state().is_lost = true;
         self.orders.give(|number, _| Order::Lost { number });
     }
 
@@ -133,10 +165,8 @@ impl Kept {
         match self.events.recv_timeout(wait) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            // The watch ended without a word, which it does only by a defect: nothing is known of the command.
-            Err(RecvTimeoutError::Disconnected) => {
-                Some(Event::Over(End { status: None, cause: None, leftovers: Processes::default() }))
-            }
+            // The watch sends a last event, or has panicked.
+            Err(RecvTimeoutError::Disconnected) => Some(Event::Unwatched),
         }
     }
 }
@@ -151,22 +181,21 @@ impl Orders {
         self.give(|number, trust| Order::Trust { number, trust });
     }
 
+    /// Passes a signal on, which is not answered.
+    fn pass(&self, passed: Passed) {
+        let _ = say(&self.socket, &Order::Signal(passed), None);
+    }
+
     fn give(&self, order: impl FnOnce(u64, Trust) -> Order) {
         let mut state = self.state();
-        let order = order(state.number + 1, state.trust);
-        if !matches!(order, Order::Signal(_)) {
-            state.number += 1;
-            state.unheard = state.unheard.or(Some(since_boot()));
-        }
-        // A keeper that cannot be told is one that does not answer.
-        let _ = say(&self.socket, &order, None);
+        let number = state.given(since_boot());
+        // A keeper that cannot be told is one that does not answer. The lock is held meanwhile, so that orders are sent in
+        // the order of their numbers.
+        let _ = say(&self.socket, &order(number, state.trust), None);
     }
 
     pub(super) fn heard(&self, number: u64) {
-        let mut state = self.state();
-        if number == state.number {
-            state.unheard = None;
-        }
+        self.state().heard(number);
     }
 }
 
@@ -175,4 +204,40 @@ fn mark() -> String {
     let me = std::process::id();
     let started = stat(i64::from(me)).map_or(0, |stat| stat.started);
     format!("{me}-{started}-{}", since_boot().as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_answers_late_owes_only_what_it_has_not_answered() {
+        let at = Duration::from_secs;
+        let mut state = State::new(Trust::from(at(0), Span::seconds(4)));
+        assert!(state.unheard_since().is_some(), "the start");
+        state.heard(0);
+        assert_eq!(state.unheard_since(), None);
+        // Each answer comes when the next order has been given.
+        assert_eq!(state.given(at(10)), 1);
+        for second in 11..20 {
+            let last = state.given(at(second)) - 1;
+            assert_eq!(state.unheard_since(), Some(at(second - 1)));
+            state.heard(last);
+            assert_eq!(state.unheard_since(), Some(at(second)));
+        }
+        state.heard(10);
+        assert_eq!(state.unheard_since(), None);
+    }
+
+    #[test]
+    fn inv_r14_a_watch_that_panics_proves_nothing() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let state = Mutex::new(State::new(Trust::from(since_boot(), Span::seconds(4))));
+        let (tell, events) = channel();
+        drop(tell);
+        let kept = Kept { orders: Arc::new(Orders { socket: ours, state }), events };
+        assert_eq!(kept.next(Duration::ZERO), Some(Event::Unwatched));
+    }
 }

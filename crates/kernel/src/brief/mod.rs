@@ -9,6 +9,7 @@ mod near;
 mod past;
 mod words;
 
+use tenure_core::action::{Action, Phrasing, Tasks};
 use tenure_core::brief::{Section, compose, compose_as_json};
 use tenure_core::id::{CheckoutId, TaskId};
 use tenure_core::message::Urgency;
@@ -40,6 +41,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) now: Time,
     /// Whether the reader calls tools and does not type commands.
     pub(crate) tools: bool,
+    /// The words for the reader.
+    pub(crate) phrasing: &'static dyn Phrasing,
     pub(crate) tree: &'a Tree,
     /// In bytes.
     pub(crate) budget: usize,
@@ -89,19 +92,19 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
     let mut lost: Vec<String> = ask.lost.map(str::to_owned).into_iter().collect();
     lost.extend(lost::of(tx, ask)?);
     if !lost.is_empty() {
-        sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, "log") });
+        sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, &Action::Log) });
     }
     let in_line = in_line(tx, ask)?;
     if !in_line.is_empty() {
-        sections.push(Section { needed: true, ..section("Waiting line", in_line, ask, "holds") });
+        sections.push(Section { needed: true, ..section("Waiting line", in_line, ask, &Action::holds()) });
     }
     let Some(full) = full else {
-        sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, "list") });
-        sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, "list") });
+        sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, &list()) });
+        sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, &list()) });
         sections.extend(around(tx, ask, None)?);
         return Ok(sections);
     };
-    let show = format!("show {}", full.task.id);
+    let show = Action::show(&full.task.id);
     sections.push(Section { needed: true, ..section("Task", what(ask, &full), ask, &show) });
     sections.push(Section { needed: true, ..section("Do next", next(ask), ask, &show) });
     let stopped = past::of(tx, ask, &full)?;
@@ -120,23 +123,21 @@ fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<V
         .map(|news| format!("- {} {}{}", news.number, news.text, if news.again { " (again)" } else { "" }))
         .collect();
     Ok(vec![
-        section("Directives and pins", directives, ask, "memory list"),
-        section(MAIL, mail(ask), ask, "inbox"),
-        section("Near you", near::of(tx, ask)?, ask, "holds"),
-        section("Facts and lessons", facts, ask, "recall \"…\""),
-        section(EVENTS, events, ask, "log"),
+        section("Directives and pins", directives, ask, &Action::ListMemories { pinned: false }),
+        section(MAIL, mail(ask), ask, &Action::ReadMail { peek: false }),
+        section("Near you", near::of(tx, ask)?, ask, &Action::holds()),
+        section("Facts and lessons", facts, ask, &Action::Recall),
+        section(EVENTS, events, ask, &Action::Log),
     ])
 }
 
-/// A section that may be left out. `more` is the command that shows what did not fit.
-fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &str) -> Section {
-    let more = match (ask.tools, more.split_once(' ')) {
-        (false, _) => format!("tenure {more}"),
-        (true, Some(("memory" | "recall", _))) => "tool memory".to_owned(),
-        (true, None) if more == "inbox" => "tool mail".to_owned(),
-        (true, _) => "tool list".to_owned(),
-    };
-    Section { heading: heading.to_owned(), items, needed: false, more }
+/// A section that may be left out. `more` shows what did not fit.
+fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &Action) -> Section {
+    Section { heading: heading.to_owned(), items, needed: false, more: ask.phrasing.rest(more) }
+}
+
+fn list() -> Action {
+    Action::ListTasks { which: Tasks::Unfinished }
 }
 
 fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
@@ -155,13 +156,15 @@ fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
 }
 
 fn without_task(ask: &Ask<'_>) -> Vec<String> {
+    let say = |action: &Action| ask.phrasing.instruct(action);
+    let (add, list, resume) = (say(&Action::AddTask { title: "TITLE".to_owned() }), say(&list()), say(&Action::Resume));
     if ask.tools {
-        vec!["- Tool `add` adds a task, tool `list` shows what there is, tool `resume` takes what is ready.".to_owned()]
+        vec![format!("- {} adds a task, {list} shows what there is, {resume} takes what is ready.", capital(&add))]
     } else {
         vec![
-            "- `tenure add \"TITLE\"` adds a task".to_owned(),
-            "- `tenure list` shows what there is".to_owned(),
-            "- `tenure resume` takes what is ready by then".to_owned(),
+            format!("- {add} adds a task"),
+            format!("- {list} shows what there is"),
+            format!("- {resume} takes what is ready by then"),
         ]
     }
 }
@@ -198,26 +201,25 @@ fn capital(text: &str) -> String {
 }
 
 fn next(ask: &Ask<'_>) -> Vec<String> {
-    let held = ask.task.is_some_and(|(_, held)| held);
-    let items: &[&str] = match (held, ask.tools) {
-        (true, false) => &[
-            "- When what it asks for is true: `tenure done`",
-            "- While you work: `tenure note \"what you did, found or decided\"`",
-            "- If it cannot go on: `tenure block --reason \"what is missing\"`; to give it back: `tenure release`",
-        ],
-        (true, true) => &[
-            "- When what it asks for is true: tool `done`",
-            "- While you work: tool `note` with what you did, found or decided",
-            "- If it cannot go on: tool `block` with the reason; to give it back: tool `release`",
-        ],
-        (false, false) => {
-            &["- To take it and get this brief: `tenure resume`", "- To see what else there is: `tenure list`"]
-        }
-        (false, true) => {
-            &["- To take it and get this brief: tool `resume`", "- To see what else there is: tool `list`"]
-        }
-    };
-    items.iter().map(|item| (*item).to_owned()).collect()
+    let say = |action: Action| ask.phrasing.instruct(&action);
+    if ask.task.is_some_and(|(_, held)| held) {
+        let text = "what you did, found or decided".to_owned();
+        let reason = "what is missing".to_owned();
+        vec![
+            format!("- When what it asks for is true: {}", say(Action::Done)),
+            format!("- While you work: {}", say(Action::Note { task: None, text: Some(text) })),
+            format!(
+                "- If it cannot go on: {}; to give it back: {}",
+                say(Action::Block { reason }),
+                say(Action::Release { what: None })
+            ),
+        ]
+    } else {
+        vec![
+            format!("- To take it and get this brief: {}", say(Action::Resume)),
+            format!("- To see what else there is: {}", say(list())),
+        ]
+    }
 }
 
 fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
@@ -274,6 +276,7 @@ fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let mut items = Vec::new();
+    let reserve = Action::Reserve { paths: Vec::new(), wait: false, shared: false, all_checkouts: false, ttl_s: None };
     for row in place::of_agent(tx, ask.project, ask.me)? {
         if tenure_core::hold::lapsed(ask.now, row.expires_at) {
             continue;
@@ -284,12 +287,12 @@ fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
             many => format!(" and {} more", many - 1),
         };
         let until = at(row.expires_at);
-        items.push(match (row.state, ask.tools) {
-            (place::State::Offered, true) => {
-                format!("- Offered to you: {first}{more}, until {until}: tool `reserve` takes it")
-            }
-            (place::State::Offered, false) => {
-                format!("- Offered to you: {first}{more}, until {until}: the same `tenure reserve` takes it")
+        items.push(match row.state {
+            place::State::Offered => {
+                // A command is typed again as it was; a tool is called with the paths named here.
+                let same = if ask.tools { "" } else { "the same " };
+                let reserve = ask.phrasing.instruct(&reserve);
+                format!("- Offered to you: {first}{more}, until {until}: {same}{reserve} takes it")
             }
             _ => format!("- You wait for {first}{more} ({}); the place is kept until {until}", row.id),
         });

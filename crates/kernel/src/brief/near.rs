@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use tenure_core::Result;
+use tenure_core::action::Action;
 use tenure_core::hold::{Mode, lapsed};
 use tenure_store::Tx;
 use tenure_store::table::hold;
@@ -50,7 +51,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     items.extend(others.iter().take(room).map(|hold| one(ask, &checkouts, hold)));
     if rest > 0 {
         let least = if are_all { "" } else { "at least " };
-        let more = if ask.tools { String::new() } else { ": `tenure holds`".to_owned() };
+        let more = if ask.tools { String::new() } else { format!(": {}", ask.phrasing.instruct(&Action::holds())) };
         items.push(format!("- and {least}{rest} more{more}"));
     }
     Ok(items)

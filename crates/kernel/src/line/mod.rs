@@ -21,7 +21,7 @@ use tenure_store::table::{hold, project};
 pub(crate) use self::load::Standing;
 use self::load::{Loaded, load};
 pub(crate) use self::place::{Asking, leave, leave_all, serve, settle, take, wait};
-pub(crate) use self::view::shown;
+pub(crate) use self::view::{shown, turn};
 use crate::call::Call;
 use crate::paths::Around;
 use crate::paths::nested::{Nested, View};

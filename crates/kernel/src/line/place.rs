@@ -1,6 +1,10 @@
 //! Places: how they are taken, renewed, served and left.
 
-use serde_json::{Value, json};
+use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::hold::PathChanged;
+use tenure_core::event::place::{Lapsed, Left, LockOffered, Queued};
 use tenure_core::hold::{HoldKind, Renewal, lapsed};
 use tenure_core::id::{ProjectId, or_empty};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
@@ -10,15 +14,15 @@ use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::site::Site;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::place::{self as table, Row, State};
 use tenure_store::table::{hold, path};
 
 use super::load::{Standing, load, thing};
 use super::{InTheWay, Want};
-use crate::paths::{self, Granting};
+use crate::paths::{self, Granting, PathGrant};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// What a request that waits says besides what it wants.
 pub(crate) struct Asking<'a> {
@@ -40,16 +44,16 @@ impl<'a> Asking<'a> {
     }
 }
 
-fn told(place: &Row) -> Value {
-    json!({
-        "agent": place.agent,
-        "kind": place.kind,
-        "wanted": place.wanted,
-        "mode": place.mode.as_str(),
-        "checkout": or_empty(place.checkout.as_ref()),
-        "ticket": place.ticket,
-        "reason": place.reason,
-    })
+fn told(place: &Row) -> Queued {
+    Queued {
+        agent: place.agent.to_string(),
+        kind: place.kind.as_str().to_owned(),
+        wanted: place.wanted.clone(),
+        mode: place.mode,
+        checkout: or_empty(place.checkout.as_ref()).to_owned(),
+        ticket: place.ticket,
+        reason: place.reason.clone(),
+    }
 }
 
 /// Takes a place in the line for a request that something stands in the way of, or renews the one it has.
@@ -91,17 +95,13 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
     let me = unit.me();
     let own = table::of_agent(unit.tx, &unit.project.id, me)?.len();
     if own >= PLACES_AGENT || unit.project.waiting >= PLACES_PROJECT {
-        return Err(Error::refused(
-            Kind::Usage,
-            "too_many_waiting",
-            format!(
+        return Err(Error::new(Code::TooManyWaiting, format!(
                 "there are many in the line: {own} places of yours (at most {PLACES_AGENT}), {} in the project (at most \
                  {PLACES_PROJECT})",
                 unit.project.waiting
-            ),
-        )
+            ))
         .hint("Ask for several paths at once, or leave the line somewhere else first.")
-        .attempt("tenure holds"));
+        .attempt(Action::holds()));
     }
     let mut place = Row {
         id: unit.redraw()?,
@@ -112,7 +112,7 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
         offer_ttl: asking.offer_ttl,
         ..want.place()
     };
-    place.ticket = unit.append(event::kind::PLACE_QUEUED, &place.id, "", None, &told(&place))?;
+    place.ticket = unit.append(About::of(&place.id), Event::PlaceQueued(told(&place)))?;
     table::insert(unit.tx, &unit.project.id, &place)?;
     unit.project.waiting += 1;
     // One more who waits may be why another need wait no longer: those who wait for it are passed.
@@ -125,10 +125,10 @@ fn in_a_circle(circle: &[AgentName]) -> Error {
     let others: Vec<&str> = circle.iter().skip(1).map(AgentName::as_str).collect();
     let chain = others.iter().map(|agent| cut(agent, 64)).collect::<Vec<_>>().join(", who waits for ");
     let first = circle.get(1).map_or("", AgentName::as_str);
-    Error::refused(Kind::Conflict, "waits_in_circle", format!("you would wait for {chain}: nobody would ever go on"))
+    Error::new(Code::WaitsInCircle, format!("you would wait for {chain}: nobody would ever go on"))
         .hint("You are not in the line. Give back what the others wait for, then ask again.")
-        .attempt("tenure holds --mine")
-        .attempt(format!("tenure send --to {first} \"…\""))
+        .attempt(Action::own_holds())
+        .attempt(Action::SendTo { to: first.to_string() })
         .person("A person can end a hold of the circle: `release` with its id and --force.")
         .detail("circle", json!(circle))
 }
@@ -157,11 +157,9 @@ pub(crate) fn settle(unit: &mut Unit<'_>, due: Vec<Row>) -> Result<()> {
     for place in over {
         // The end of an offer is told by the holds that it was.
         if place.state == State::Waiting {
-            let mut data = told(&place);
-            if !lapsed(unit.now, place.expires_at) {
-                data["proven_dead"] = json!(true);
-            }
-            unit.append(event::kind::PLACE_LAPSED, &place.id, "", None, &data)?;
+            let proven_dead = !lapsed(unit.now, place.expires_at);
+            let event = Event::PlaceLapsed(Lapsed { proven_dead, ..told(&place).into() });
+            unit.append(About::of(&place.id), event)?;
         }
         end(unit, &place, "lapsed")?;
     }
@@ -169,12 +167,12 @@ pub(crate) fn settle(unit: &mut Unit<'_>, due: Vec<Row>) -> Result<()> {
 }
 
 /// Leaves the line. What was offered is given back.
-pub(crate) fn leave(unit: &mut Unit<'_>, place: &Row, why: Option<&str>) -> Result<()> {
-    let mut data = told(place);
-    if let Some(why) = why {
-        data[why] = json!(true);
-    }
-    unit.append(event::kind::PLACE_LEFT, &place.id, "", None, &data)?;
+pub(crate) fn leave(unit: &mut Unit<'_>, place: &Row) -> Result<()> {
+    left(unit, place, told(place).into())
+}
+
+fn left(unit: &mut Unit<'_>, place: &Row, event: Left) -> Result<()> {
+    unit.append(About::of(&place.id), Event::PlaceLeft(event))?;
     end(unit, place, "left")
 }
 
@@ -185,7 +183,7 @@ pub(crate) fn leave_all(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
     }
     for place in table::of_agent(unit.tx, &unit.project.id, agent)? {
         match place.state {
-            State::Waiting => leave(unit, &place, Some("session_ended"))?,
+            State::Waiting => left(unit, &place, Left { session_ended: true, ..told(&place).into() })?,
             // The holds that were offered end with the session, and say so.
             _ => end(unit, &place, "left")?,
         }
@@ -257,8 +255,10 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
             Step::Change(at) if around[*at].mode > place.mode => {}
             Step::Change(at) => {
                 let own = &around[*at];
-                let data = json!({ "holder": own.holder, "mode": place.mode.as_str(), "fence": own.fence });
-                unit.append(event::kind::PATH_CHANGED, &own.subject, &own.id, Some(place.ticket), &data)?;
+                let changed =
+                    PathChanged { holder: own.holder.to_string(), mode: Some(place.mode), fence: own.fence.0 };
+                let about = About::of(&own.subject).hold(&own.id).cause(place.ticket);
+                unit.append(about, Event::PathChanged(changed))?;
                 path::set_mode(unit.tx, &project, &own.id, place.mode)?;
                 if let Some(row) = live.iter_mut().find(|row| row.id == own.id) {
                     row.mode = place.mode;
@@ -276,7 +276,7 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
                     place: Some(&place.id),
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than offers"))?;
-                live.push(paths::grant(unit, id, &granting, (event::kind::PATH_OFFERED, json!({})))?);
+                live.push(paths::grant(unit, id, &granting, PathGrant::Offer)?);
                 offered = true;
             }
         }
@@ -295,14 +295,14 @@ fn mark(unit: &mut Unit<'_>, place: &Row) -> Result<()> {
 fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
     let fresh = paths::fresh_ids(unit, 1)?.remove(0);
     let expires_at = unit.now + place.offer_ttl;
-    let data = json!({
-        "holder": place.agent,
-        "reason": place.reason,
-        "ttl_s": place.offer_ttl.as_seconds(),
-        "expires_at": expires_at,
-        "place": place.id,
-    });
-    let fence = Fence(unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?);
+    let offered = LockOffered {
+        holder: place.agent.to_string(),
+        reason: place.reason.clone(),
+        ttl_s: place.offer_ttl.as_seconds(),
+        expires_at,
+        place: place.id.to_string(),
+    };
+    let fence = Fence(unit.append(About::of(name).hold(&fresh), Event::LockOffered(offered))?);
     let row = hold::Row {
         granted_at: unit.now,
         expires_at,

@@ -2,13 +2,11 @@
 
 use tenure_core::id::PlaceId;
 use tenure_core::line::{Line, Waiter};
-use tenure_core::{Result, Time, id};
+use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::place::{self as table, State};
 
 use super::{Loaded, load};
-use crate::call::Call;
-use crate::kernel::Kernel;
 use crate::query::Scene;
 use crate::shape::{Place, Turn};
 
@@ -31,30 +29,25 @@ fn all(loaded: &Loaded, now: Time) -> Vec<Place> {
     all.into_iter().map(|(_, place)| place).collect()
 }
 
-impl Kernel {
-    /// How a place stands, for those who look again and again. What was answered before is the answer as long as nothing
-    /// happened in the project and nothing in its way ran out of time.
-    pub fn turn(&self, call: &Call, place: &str, before: Option<&Turn>) -> Result<Turn> {
-        id::named(place, id::Sort::Place)?;
-        let place = &PlaceId::from(place);
-        self.ask(call, |tx, scene| {
-            let Some(project) = scene.project else { return Ok(Turn::gone(place)) };
-            let unchanged = |before: &&Turn| before.last_event == project.last_event && scene.now < before.look_at;
-            if let Some(before) = before.filter(unchanged) {
-                return Ok(before.clone());
-            }
-            let Some(row) = table::get(tx, &project.id, place)? else { return Ok(Turn::gone(place)) };
-            let sight = scene.sight(project);
-            let mut turn = match row.state {
-                _ if sight.is_over(&row.agent, row.expires_at) => Turn::gone(place),
-                State::Ended => Turn::gone(place),
-                State::Offered => Turn { state: "offered".to_owned(), ..Turn::gone(place) },
-                State::Waiting => waits(&load(tx, &sight, None)?, &row),
-            };
-            turn.last_event = project.last_event;
-            Ok(turn)
-        })
+/// How a place stands. The earlier answer is returned as long as nothing happened in the project and nothing that is in the
+/// place's way ran out of time.
+pub(crate) fn turn(tx: &mut dyn Tx, scene: &Scene<'_>, place: &str, before: Option<&Turn>) -> Result<Turn> {
+    let place = &PlaceId::from(place);
+    let Some(project) = scene.project else { return Ok(Turn::gone(place)) };
+    let unchanged = |before: &&Turn| before.last_event == project.last_event && scene.now < before.look_at;
+    if let Some(before) = before.filter(unchanged) {
+        return Ok(before.clone());
     }
+    let Some(row) = table::get(tx, &project.id, place)? else { return Ok(Turn::gone(place)) };
+    let sight = scene.sight(project);
+    let mut turn = match row.state {
+        _ if sight.is_over(&row.agent, row.expires_at) => Turn::gone(place),
+        State::Ended => Turn::gone(place),
+        State::Offered => Turn { state: "offered".to_owned(), ..Turn::gone(place) },
+        State::Waiting => waits(&load(tx, &sight, None)?, &row),
+    };
+    turn.last_event = project.last_event;
+    Ok(turn)
 }
 
 /// How one stands who waits: what is in its way, and when to look again if nothing happens until then.

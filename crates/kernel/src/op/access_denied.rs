@@ -3,15 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::access::Denied;
 use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::cut;
-use tenure_core::{Result, event};
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// How much of each word is kept: whoever is denied chooses them.
 const KEPT: usize = 200;
@@ -60,16 +61,16 @@ impl Operation for AccessDenied {
             "" => "nobody".to_owned(),
             principal => cut(principal, KEPT),
         };
-        let mut data = json!({ "what": cut(&self.what, KEPT), "code": cut(&self.code, KEPT) });
-        for (key, value) in [("agent", self.agent.as_str()), ("project", &self.project), ("from", &self.from)] {
-            if !value.is_empty() {
-                data[key] = cut(value, KEPT).into();
-            }
-        }
-        if self.left_out > 0 {
-            data["left_out"] = self.left_out.into();
-        }
-        let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
+        let said = |word: &str| Some(word).filter(|word| !word.is_empty()).map(|word| cut(word, KEPT));
+        let denied = Denied {
+            what: cut(&self.what, KEPT),
+            code: cut(&self.code, KEPT),
+            agent: said(&self.agent),
+            project: said(&self.project),
+            from: said(&self.from),
+            left_out: Some(self.left_out).filter(|more| *more > 0),
+        };
+        let number = unit.append(About::of(&subject), Event::AccessDenied(denied))?;
         Ok(shape::Denied { number })
     }
 }

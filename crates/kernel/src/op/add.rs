@@ -2,16 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Added;
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
-use tenure_core::{Result, event, id, text};
+use tenure_core::{Result, id, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -145,8 +146,9 @@ impl Operation for Add {
             let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
             dep::insert_many(unit.tx, &project, &pairs)?;
         }
-        let data = json!({ "title": row.title, "priority": row.priority, "number": number, "after": after });
-        unit.append(event::kind::TASK_ADDED, &row.id, "", None, &data)?;
+        let after = after.into_iter().map(String::from).collect();
+        let added = Added { title: row.title.clone(), priority: row.priority, number, after, ..Added::default() };
+        unit.append(About::of(&row.id), Event::TaskAdded(added))?;
         let full = task::Full { task: row, held: None };
         Ok(unit.view(&full, &edges))
     }

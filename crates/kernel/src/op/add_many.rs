@@ -4,16 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Added;
 use tenure_core::id::TaskId;
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, event, graph, id};
+use tenure_core::{Code, Error, Result, graph, id};
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};
 use super::operation::{Access, Decision, Door, Operation, Role};
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 use crate::{json_lines, shape};
 
 /// Most tasks in one request: other projects in the same file wait while they are written, about two seconds for so many.
@@ -81,7 +82,7 @@ impl AddMany {
     pub fn parse(input: &[u8]) -> Result<AddMany> {
         if input.len() > BYTES_MAX {
             return Err(
-                Error::usage("input_too_long", "the input has more than 64 MiB").hint("Send it in several calls.")
+                Error::usage(Code::InputTooLong, "the input has more than 64 MiB").hint("Send it in several calls.")
             );
         }
         // Counted before anything is read: how many there are is the first thing to say about too many.
@@ -92,7 +93,7 @@ impl AddMany {
         let mut items = Vec::with_capacity(count);
         for (line, bytes) in json_lines::lines(input) {
             let bad = |message: String| {
-                Error::usage("bad_line", format!("line {line}: {message}"))
+                Error::usage(Code::BadLine, format!("line {line}: {message}"))
                     .hint("Nothing was added. Each line is one JSON object with a title.")
                     .detail("line", line)
             };
@@ -106,7 +107,7 @@ impl AddMany {
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
     fn batch(&self) -> Result<Batch> {
         if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_add", "there is no task in the input"));
+            return Err(Error::usage(Code::NothingToAdd, "there is no task in the input"));
         }
         if self.items.len() > AT_MOST {
             return Err(too_many(self.items.len()));
@@ -133,12 +134,12 @@ impl AddMany {
         for (index, item) in self.items.iter().enumerate() {
             let Some(key) = item.key.as_deref() else { continue };
             if key.is_empty() || key.len() > 200 {
-                return Err(on_line(item.line)(Error::usage("bad_key", "a key has 1 to 200 bytes")));
+                return Err(on_line(item.line)(Error::usage(Code::BadKey, "a key has 1 to 200 bytes")));
             }
             if let Some(first) = keys.insert(key, index) {
                 let (first, key) = (self.items[first].line, excerpt(key));
                 return Err(on_line(item.line)(
-                    Error::usage("duplicate_key", format!("the key `{key}` stands on line {first} already"))
+                    Error::usage(Code::DuplicateKey, format!("the key `{key}` stands on line {first} already"))
                         .entity(key),
                 ));
             }
@@ -173,7 +174,7 @@ impl AddMany {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
         }
         shown.extend(nodes.first().map(named));
-        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+        Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
             .hint("Nothing was added. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
@@ -251,8 +252,10 @@ fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
                 .iter()
                 .map(|label| (label.as_str(), status, ready, row.priority, row.number, id.as_str())),
         );
-        let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
-        events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
+        let (title, priority, number) = (row.title.clone(), row.priority, row.number);
+        let after = after.into_iter().map(str::to_owned).collect();
+        let added = Added { title, priority, number, after, ..Added::default() };
+        events.push(unit.event(About::of(&row.id), Event::TaskAdded(added)));
         rows.push(row);
     }
     task::insert_many(unit.tx, &project, &rows)?;
@@ -275,7 +278,7 @@ fn known(unit: &mut Unit<'_>, batch: &Batch) -> Result<HashMap<TaskId, Status>> 
 }
 
 fn too_many(count: usize) -> Error {
-    Error::usage("too_many_items", format!("{count} tasks given, at most {AT_MOST} fit into one call"))
+    Error::usage(Code::TooManyItems, format!("{count} tasks given, at most {AT_MOST} fit into one call"))
         .hint("Nothing was added. Split the input and add it in several calls.")
         .detail("given", count)
         .detail("limit", AT_MOST)

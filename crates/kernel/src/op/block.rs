@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Blocked;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_core::{Code, Error, Result, graph, id, text};
 use tenure_store::table::{dep, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -59,8 +61,11 @@ impl Operation for Block {
             check_blocker(unit, &leaving.task, on)?;
         }
         let reason = text::required(&self.reason, "reason")?;
-        let data = json!({ "reason": reason, "on": self.on, "late": leaving.right == Right::Late });
-        leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
+        let late = leaving.right == Right::Late;
+        let blocked =
+            Blocked { reason: reason.clone(), on: self.on.as_ref().map(ToString::to_string), late, overrode: None };
+        let event = |overrode| Event::TaskBlocked(Blocked { overrode, ..blocked });
+        leaving.end(unit, Ending::Finished, event, |row| {
             row.reason = reason;
             row.blocked_on = self.on.clone();
         })?;
@@ -70,13 +75,12 @@ impl Operation for Block {
 
 fn check_blocker(unit: &mut Unit<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
     if on == task {
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("{task} cannot be blocked on itself")).entity(task));
+        return Err(Error::new(Code::Cycle, format!("{task} cannot be blocked on itself")).entity(task));
     }
     match unit.existing(std::slice::from_ref(on))?.first() {
         None => Err(id::unknown(on, id::Sort::Task)),
         Some((_, status @ (Status::Done | Status::Cancelled))) => {
-            Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))
-                .entity(on))
+            Err(Error::new(Code::BlockerGone, format!("{on} is {status}: it cannot block anything")).entity(on))
         }
         Some(_) => refuse_circle(unit, task, on),
     }
@@ -103,13 +107,12 @@ fn refuse_circle(unit: &mut Unit<'_>, task: &TaskId, on: &TaskId) -> Result<()> 
     }
     match graph::path(&edges, std::slice::from_ref(on), task) {
         None => Ok(()),
-        Some(way) => Err(Error::refused(
-            Kind::Conflict,
-            "cycle",
+        Some(way) => Err(Error::new(
+            Code::Cycle,
             format!("{task} cannot be blocked on {on}: these wait for each other: {}", way.join(" waits for ")),
         )
         .entity(task)
-        .attempt(format!("tenure show {on} --graph"))
+        .attempt(Action::show_graph(on))
         .detail("cycle", way)),
     }
 }

@@ -2,12 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Cancelled;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
 use tenure_core::task::Verb;
-use tenure_core::{Result, event, text};
+use tenure_core::{Result, text};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::end_task::{Acting, Leaving};
@@ -51,9 +52,10 @@ impl Operation for Cancel {
         let acting = Acting { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
         let reason = text::body(&self.reason, "reason")?;
-        let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
+        let cancelled = Cancelled { reason: reason.clone(), late: leaving.right == Right::Late, overrode: None };
+        let event = |overrode| Event::TaskCancelled(Cancelled { overrode, ..cancelled });
         let (me, now) = (unit.me().clone(), unit.now);
-        let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
+        let number = leaving.end(unit, Ending::Finished, event, |row| {
             row.reason = reason;
             row.blocked_on = None;
             row.finished_by = Some(me);

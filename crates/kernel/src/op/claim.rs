@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::hold::HoldKind;
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::{State, Status, Verb, transition};
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, text};
+use tenure_core::{Code, Error, Result, Span, Time, hold as rule, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
@@ -111,10 +111,9 @@ pub(crate) fn take(
     let before = full.task.class();
     let last_fence = full.task.last_fence;
     let ttl = ttl_s.map_or(rule::TASK_TTL, Span::seconds);
-    let grant =
-        Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
+    let grant = Grant::Claim { rule: chosen_by, lapsed_from: lapsed_from.clone() };
     let (me, expires_at) = (unit.me(), unit.now + ttl);
-    let hold = unit.grant(full, fresh, me, (ttl, expires_at), &grant)?;
+    let hold = unit.grant(full, fresh, me, (ttl, expires_at), grant)?;
     full.task.set_status(next);
     full.task.version += 1;
     full.task.updated_at = unit.now;
@@ -255,10 +254,10 @@ fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {
         State::Stuck => format!("{} cannot start: a task it comes after was cancelled ({shown})", task.id),
         _ => format!("{} is not ready: it comes after {shown}", task.id),
     };
-    Error::refused(Kind::Conflict, "not_ready", message)
+    Error::new(Code::NotReady, message)
         .entity(&task.id)
-        .attempt("tenure claim")
-        .attempt(format!("tenure show {} --graph", task.id))
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::show_graph(&task.id))
         .person("A person can change what it comes after with `edit` and --after.")
         .detail("unmet", unmet)
 }

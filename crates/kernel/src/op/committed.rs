@@ -4,20 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathCommitted, PathReleased};
+use tenure_core::event::message::Sent;
 use tenure_core::hold::Ending;
 use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{Urgency, about_commit, is_notice};
 use tenure_core::name::AgentName;
 use tenure_core::pattern::{Form, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{delivery, hold, mail, message};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths::{self, Files};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// Most files of one commit that are looked at.
 pub const PATHS_MAX: usize = 10_000;
@@ -57,12 +59,12 @@ impl Operation for Committed {
     fn check(&self) -> Result<()> {
         if !(4..=64).contains(&self.commit.len()) || !self.commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let shown = tenure_core::text::excerpt(&self.commit);
-            return Err(Error::usage("bad_commit", format!("`{shown}` is not the id of a commit")));
+            return Err(Error::usage(Code::BadCommit, format!("`{shown}` is not the id of a commit")));
         }
         for paths in [&self.paths, &self.clean] {
             if paths.len() > PATHS_MAX {
                 let message = format!("{} files, at most {PATHS_MAX} fit", paths.len());
-                return Err(Error::usage("too_many_paths", message));
+                return Err(Error::usage(Code::TooManyPaths, message));
             }
             paths.iter().try_for_each(|path| super::tool_used::check_path(path))?;
         }
@@ -72,16 +74,16 @@ impl Operation for Committed {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Committed> {
         let (me, project) = (unit.me(), unit.project.id.clone());
         super::tool_used::fired(unit, "git", "post-commit")?;
-        let named: Vec<&String> = self.paths.iter().take(NAMED_MAX).collect();
+        let named: Vec<String> = self.paths.iter().take(NAMED_MAX).cloned().collect();
         let more = self.more.max(0) + i64::try_from(self.paths.len() - named.len()).unwrap_or(0);
-        let data = json!({
-            "commit": self.commit,
-            "paths": named,
-            "more": more,
-            "task": or_empty(unit.focus()),
-            "checkout": or_empty(unit.checkout.as_ref()),
-        });
-        let number = unit.append(event::kind::PATH_COMMITTED, &self.commit, "", None, &data)?;
+        let committed = PathCommitted {
+            commit: self.commit.clone(),
+            paths: named,
+            more,
+            task: or_empty(unit.focus()).to_owned(),
+            checkout: or_empty(unit.checkout.as_ref()).to_owned(),
+        };
+        let number = unit.append(About::of(&self.commit), Event::PathCommitted(committed))?;
         let files = Files::of(&self.paths, self.fold_case);
         let everywhere = paths::scope(unit.tx, &project, None)?;
         let mut held = files.held(unit.tx, &project, &everywhere)?;
@@ -117,8 +119,12 @@ fn release(
         let here = row.checkout.is_some() && row.checkout == unit.checkout;
         let is_done = here && pattern.form() == Form::Path && (row.task.is_none() || row.task == focus);
         if is_done && files.within(&pattern).next().is_some() {
-            let data = json!({ "commit": request.commit, "task": or_empty(row.task.as_ref()) });
-            paths::end(unit, &row, Ending::Released, Some(number), data)?;
+            let said = PathReleased {
+                commit: Some(request.commit.clone()),
+                task: Some(or_empty(row.task.as_ref()).to_owned()),
+                ..PathReleased::default()
+            };
+            paths::end(unit, &row, Ending::Released, Some(number), said)?;
             if released.len() < NAMED_MAX {
                 released.push(row.id);
             }
@@ -144,8 +150,8 @@ fn tell(
         None => fresh(unit)?,
     };
     let about = about_commit(&request.commit);
-    let data = json!({ "to": [row.holder], "about": about, "urgency": "normal", "request": false, "notice": true });
-    let number = unit.append(event::kind::MESSAGE_SENT, &id, &row.id, Some(cause), &data)?;
+    let sent = Sent { to: vec![row.holder.to_string()], about: about.clone(), notice: true, ..Sent::default() };
+    let number = unit.append(About::of(&id).hold(&row.id).cause(cause), Event::MessageSent(sent))?;
     let lines = std::iter::once(line.as_str());
     let before = unread.as_ref().map_or("", |old| old.text.as_str());
     let text: Vec<&str> = lines.chain(before.lines()).take(LINES_MAX).collect();

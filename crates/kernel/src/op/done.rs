@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::{Event, task};
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
 use tenure_core::task::Verb;
-use tenure_core::{Result, event};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::end_task::{Acting, Leaving};
@@ -45,7 +45,8 @@ impl Operation for Done {
         let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
         let late = leaving.right == Right::Late;
         let (me, now) = (unit.me().clone(), unit.now);
-        let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
+        let event = |overrode| Event::TaskDone(task::Done { late, overrode });
+        let number = leaving.end(unit, Ending::Finished, event, |row| {
             row.reason.clear();
             row.blocked_on = None;
             row.finished_by = Some(me);

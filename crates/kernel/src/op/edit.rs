@@ -2,16 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::{Changes, Edited};
 use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, event, graph, text};
+use tenure_core::{Code, Error, Result, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +71,7 @@ impl Operation for Edit {
             || self.assignee.is_some()
             || self.after.is_some();
         if !changes {
-            return Err(Error::usage("nothing_to_change", "nothing to change was given")
+            return Err(Error::usage(Code::NothingToChange, "nothing to change was given")
                 .hint("Give at least one of --title, --description, --acceptance, --priority, --label, --unlabel, --for, --after."));
         }
         self.title.as_deref().map(text::title).transpose()?;
@@ -87,43 +89,37 @@ impl Operation for Edit {
         let mut loaded = unit.load(&self.task)?;
         let old = loaded.full.task.clone();
         if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
-            return Err(Error::refused(
-                Kind::Stale,
-                "stale_version",
+            return Err(Error::new(
+                Code::StaleVersion,
                 format!("{} has version {} and not {expected}", old.id, old.version),
             )
             .entity(&old.id)
-            .attempt(format!("tenure show {}", old.id))
+            .attempt(Action::show(&old.id))
             .detail("version", old.version));
         }
-        let mut changes = Map::new();
-        let mut changed = |field: &str, from: Value, to: Value| {
-            if from != to {
-                changes.insert(field.to_owned(), json!([from, to]));
-            }
-        };
+        let mut changes = Changes::default();
         let row = &mut loaded.full.task;
         if let Some(title) = &self.title {
             row.title = text::title(title)?;
-            changed("title", json!(old.title), json!(row.title));
+            changes.title = differs(&old.title, &row.title);
         }
         if let Some(description) = &self.description {
             row.description = text::body(description, "description")?;
-            changed("description", json!(old.description), json!(row.description));
+            changes.description = differs(&old.description, &row.description);
         }
         if let Some(acceptance) = &self.acceptance {
             row.acceptance = text::body(acceptance, "acceptance")?;
-            changed("acceptance", json!(old.acceptance), json!(row.acceptance));
+            changes.acceptance = differs(&old.acceptance, &row.acceptance);
         }
         if let Some(rank) = self.priority {
             row.priority = priority(rank)?;
-            changed("priority", json!(old.priority), json!(row.priority));
+            changes.priority = differs(&old.priority, &row.priority);
         }
         let removed = text::labels(&self.remove_labels)?;
         let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
         labels.extend(self.add_labels.iter().cloned());
         row.labels = text::labels(&labels)?;
-        changed("labels", json!(old.labels), json!(row.labels));
+        changes.labels = differs(&old.labels, &row.labels);
         if let Some(assignee) = &self.assignee {
             // An empty name takes the assignee away.
             row.assignee = match assignee.as_str() {
@@ -131,27 +127,28 @@ impl Operation for Edit {
                 name => Some(unit.known_agent(name)?.name),
             };
             unit.reserve_for(row.assignee.as_ref())?;
-            changed("assignee", json!(or_empty(old.assignee.as_ref())), json!(or_empty(row.assignee.as_ref())));
+            let shown = |name: &Option<AgentName>| or_empty(name.as_ref()).to_owned();
+            changes.assignee = differs(&shown(&old.assignee), &shown(&row.assignee));
         }
         if let Some(after) = &self.after {
-            let from: Vec<TaskId> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
+            let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.to_string()).collect();
             let edges = replace_edges(unit, &mut loaded.full.task, after)?;
-            let to: Vec<TaskId> = edges.iter().map(|edge| edge.after.clone()).collect();
-            let sorted = |mut ids: Vec<TaskId>| {
+            let to: Vec<String> = edges.iter().map(|edge| edge.after.to_string()).collect();
+            let sorted = |mut ids: Vec<String>| {
                 ids.sort();
                 ids
             };
-            changed("after", json!(sorted(from)), json!(sorted(to)));
+            changes.after = differs(&sorted(from), &sorted(to));
             loaded.edges = edges;
         }
-        if changes.is_empty() {
+        if changes == Changes::default() {
             return Ok(unit.view(&loaded.full, &loaded.edges));
         }
         let row = &mut loaded.full.task;
         row.version += 1;
         row.updated_at = unit.now;
         let id = row.id.clone();
-        unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
+        unit.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
         unit.store_task(old.class(), &loaded.full.task)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
             let project = unit.project.id.clone();
@@ -159,6 +156,11 @@ impl Operation for Edit {
         }
         Ok(unit.view(&loaded.full, &loaded.edges))
     }
+}
+
+/// A field before and after, if it was changed.
+fn differs<T: PartialEq + Clone>(from: &T, to: &T) -> Option<[T; 2]> {
+    (from != to).then(|| [from.clone(), to.clone()])
 }
 
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.
@@ -172,9 +174,9 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[TaskId]) -> 
     let beyond = dep::reachable(unit.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("these tasks would wait for each other: {shown}"))
+        return Err(Error::new(Code::Cycle, format!("these tasks would wait for each other: {shown}"))
             .entity(&row.id)
-            .attempt(format!("tenure show {} --graph", row.id))
+            .attempt(Action::show_graph(&row.id))
             .detail("cycle", way));
     }
     dep::clear(unit.tx, &project, &row.id)?;

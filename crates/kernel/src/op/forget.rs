@@ -6,9 +6,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, project};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -41,9 +42,8 @@ impl Operation for Forget {
             return Err(people_only("forgetting a project"));
         }
         if self.key != unit.project.key {
-            return Err(Error::refused(
-                Kind::Conflict,
-                "other_project",
+            return Err(Error::new(
+                Code::OtherProject,
                 format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), unit.project.key),
             )
             .entity(excerpt(&self.key)));
@@ -53,14 +53,13 @@ impl Operation for Forget {
         if held > 0 && !self.force {
             let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
-            return Err(Error::refused(
-                Kind::Conflict,
-                "project_in_use",
+            return Err(Error::new(
+                Code::ProjectInUse,
                 format!("agents are at work in {}: holds that live: {held}", unit.project.label),
             )
             .entity(&self.key)
             .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
-            .attempt("tenure project list")
+            .attempt(Action::ListProjects)
             .person("A person may say --force: what is held is forgotten with the rest.")
             .detail("blockers", json!(blockers))
             .detail("total", held));

@@ -3,10 +3,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::error::detail::UsesTools;
+use tenure_core::event::hold::PathReserved;
 use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::reserve::{self, Taking};
@@ -45,7 +46,7 @@ impl Operation for Guard {
         self.says.check()?;
         if let Some(glob) = self.paths.iter().find(|path| path.starts_with(GLOB)) {
             let shown = tenure_core::text::excerpt(glob);
-            return Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")));
+            return Err(Error::usage(Code::BadToolPath, format!("`{shown}` is not a path inside the checkout")));
         }
         paths::read_up_to(&self.paths, self.fold_case, FILES_MAX).map(|_| ())
     }
@@ -61,14 +62,18 @@ impl Operation for Guard {
             reason: "",
             by_session: false,
             force: false,
-            data: json!({ "by": "guard", "sub_agent": self.says.sub_agent }),
+            said: PathReserved {
+                by: Some("guard".to_owned()),
+                sub_agent: Some(self.says.sub_agent.clone()),
+                ..PathReserved::default()
+            },
         };
         let first = unit.project.last_event;
         let taken = match reserve::take(unit, &patterns, &taking)? {
             Ok(taken) => taken,
             Err(in_the_way) => {
                 let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
-                return Err(refusal.detail("uses_tools", unit.uses_tools()));
+                return Err(refusal.with(&UsesTools(unit.uses_tools())));
             }
         };
         let granted = taken.into_iter().filter(|row| row.fence.0 > first).map(|row| row.id).collect();

@@ -7,11 +7,14 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
+use tenure_core::event::Event;
+use tenure_core::event::project::AgentRegistered;
+use tenure_core::event::task::{Added, Noted};
 use tenure_core::id::TaskId;
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
+use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::Plan;
@@ -22,7 +25,7 @@ use crate::call::Call;
 use crate::json_lines;
 use crate::kernel::Kernel;
 use crate::shape::export::{Imported, Note, Task};
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
 pub const TASKS_MAX: usize = 200_000;
@@ -30,9 +33,6 @@ pub const TASKS_MAX: usize = 200_000;
 pub const NOTES_MAX: usize = 1_000_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
-/// What helps against too many.
-const SPLIT: &str = "Nothing was imported. Take a part of it, with the tasks that the others come after first; \
-                     a whole store moves by `tenure backup` and `tenure restore`.";
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
 
@@ -117,7 +117,7 @@ impl Import {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
         }
         shown.extend(nodes.first().map(named));
-        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+        Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
             .hint("Nothing was imported. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
@@ -132,16 +132,27 @@ pub(crate) struct Batch {
     events: usize,
 }
 
+/// What helps against too many.
+fn split() -> Advice {
+    let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
+    Advice::from(part)
+        .text("a whole store moves by ")
+        .action(Action::Backup { named: false })
+        .text(" and ")
+        .action(Action::Restore { named: false })
+        .text(".")
+}
+
 fn too_many(count: usize, what: &str, most: usize) -> Error {
-    Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
-        .hint(SPLIT)
+    Error::usage(Code::TooManyItems, format!("{count} {what} given, at most {most} fit into one import"))
+        .hint(split())
         .detail("given", count)
         .detail("limit", most)
 }
 
 fn duplicate(id: &str, first: usize) -> Error {
     let shown = text::excerpt(id);
-    Error::usage("duplicate_id", format!("`{shown}` stands on line {first} already")).entity(shown)
+    Error::usage(Code::DuplicateId, format!("`{shown}` stands on line {first} already")).entity(shown)
 }
 
 /// A task in the one spelling that is stored, with everything checked that needs no store.
@@ -153,7 +164,7 @@ fn fit_task(given: &Task) -> Result<Task> {
     for id in after.iter().chain(&given.blocked_on) {
         known_shape(id)?;
         if *id == given.id {
-            return Err(Error::refused(Kind::Conflict, "cycle", format!("{id} waits for itself")).entity(id));
+            return Err(Error::new(Code::Cycle, format!("{id} waits for itself")).entity(id));
         }
     }
     for name in [&given.assignee, &given.was_held_by, &given.finished_by].into_iter().flatten() {
@@ -215,34 +226,32 @@ fn known_shape(named: &str) -> Result<()> {
 }
 
 fn shape(given: &Task, what: &str) -> Error {
-    Error::usage("bad_task", format!("{} {what}", given.id)).entity(&given.id)
+    Error::usage(Code::BadTask, format!("{} {what}", given.id)).entity(&given.id)
 }
 
 fn count(what: &str, value: i64, least: i64) -> Result<()> {
     if (least..=COUNT_MAX).contains(&value) {
         return Ok(());
     }
-    Err(Error::usage("bad_count", format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
+    Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
 }
 
 /// A time that happened; 0 is how none is stored.
 fn instant(given: &str) -> Result<Time> {
     match Time::parse(given)? {
         at if at > Time(0) => Ok(at),
-        _ => Err(Error::usage("bad_time", format!("`{}` is before 1970", text::excerpt(given)))),
+        _ => Err(Error::usage(Code::BadTime, format!("`{}` is before 1970", text::excerpt(given)))),
     }
 }
 
-impl Kernel {
-    /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
-    pub fn import_plan(&self, call: &Call, request: &Import) -> Result<Imported> {
-        let batch = request.batch()?;
-        self.ask(call, |tx, scene| {
-            let plan = plan::make(tx, scene.project_id(), &batch)?;
-            let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
-            Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
-        })
-    }
+/// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
+pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Result<Imported> {
+    let batch = request.batch()?;
+    kernel.in_snapshot(call, |tx, scene| {
+        let plan = plan::make(tx, scene.project_id(), &batch)?;
+        let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
+        Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
+    })
 }
 
 impl Operation for Import {
@@ -316,7 +325,8 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
             owner: None,
         };
         agent::insert(unit.tx, &project, &row)?;
-        unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;
+        let registered = AgentRegistered { tool: None, imported: true };
+        unit.append(About::of(name), Event::AgentRegistered(registered))?;
     }
     for name in plan.assignees().filter(|name| !strangers.contains(name)) {
         unit.reserve_for(Some(name))?;
@@ -326,13 +336,21 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
 
 /// The event of a task that came in.
 fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
-    let data = json!({
-        "title": given.title, "priority": given.priority, "number": number, "after": given.after,
-        "imported": true, "status": given.status.as_str(), "reason": given.reason, "was_held_by": given.was_held_by,
-        "attempt": given.attempt, "version": given.version, "created_by": given.created_by,
-        "created_at": given.created_at,
-    });
-    unit.event(event::kind::TASK_ADDED, &given.id, "", None, &data)
+    let added = Added {
+        title: given.title.clone(),
+        priority: given.priority,
+        number,
+        after: given.after.iter().map(String::from).collect(),
+        imported: true,
+        status: Some(given.status),
+        reason: Some(given.reason.clone()),
+        was_held_by: Some(given.was_held_by.as_ref().map(String::from)),
+        attempt: Some(given.attempt),
+        version: Some(given.version),
+        created_by: Some(given.created_by.to_string()),
+        created_at: Some(given.created_at.clone()),
+    };
+    unit.event(About::of(&given.id), Event::TaskAdded(added))
 }
 
 fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, &Task)]) -> Result<()> {
@@ -390,11 +408,16 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
 fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
-        let told = json!({
-            "note": given.id, "text": given.text, "late": given.late, "imported": true, "agent": given.agent,
-            "at": given.at,
-        });
-        let event = unit.event(event::kind::TASK_NOTED, &given.task, "", None, &told);
+        let noted = Noted {
+            note: given.id.to_string(),
+            text: given.text.clone(),
+            late: given.late,
+            artifacts: Vec::new(),
+            imported: true,
+            agent: Some(given.agent.to_string()),
+            at: Some(given.at.clone()),
+        };
+        let event = unit.event(About::of(&given.task), Event::TaskNoted(noted));
         rows.push(note::Row {
             id: given.id.clone(),
             task: given.task.clone(),

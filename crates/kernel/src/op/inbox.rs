@@ -4,16 +4,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::message::Acked;
 use tenure_core::id::MessageId;
 use tenure_core::message::{self, ACKS_MAX};
-use tenure_core::{Error, Result, event, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};
 use crate::query::mail::look;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +41,7 @@ impl Operation for Inbox {
         message::limit(self.limit)?;
         if self.ack.len() > ACKS_MAX {
             let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
-            return Err(Error::usage("too_many_acks", text));
+            return Err(Error::usage(Code::TooManyAcks, text));
         }
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
     }
@@ -77,8 +79,8 @@ fn acknowledge(unit: &mut Unit<'_>, id: &MessageId) -> Result<()> {
         if row.what == mail::What::Ending {
             continue;
         }
-        let data = json!({ "author": row.message.author });
-        let number = unit.append(event::kind::MESSAGE_ACKED, id, "", None, &data)?;
+        let acked = Acked { author: row.message.author.to_string() };
+        let number = unit.append(About::of(id), Event::MessageAcked(acked))?;
         let is_open = row.message.request && row.message.hold.is_none() && row.message.ended.is_none();
         if is_open {
             crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;
@@ -89,7 +91,7 @@ fn acknowledge(unit: &mut Unit<'_>, id: &MessageId) -> Result<()> {
 
 fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
-    Error::refused(tenure_core::Kind::NotFound, "not_found", format!("there is no message `{shown}` in your mail"))
+    Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
         .entity(shown)
-        .attempt("tenure inbox --peek")
+        .attempt(Action::ReadMail { peek: true })
 }

@@ -2,12 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::event::Event;
+use tenure_core::event::project::CheckoutJoined;
+use tenure_core::{Code, Error, Result};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request. The checkout is the one the call comes from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +27,11 @@ impl Operation for Join {
             return Err(people_only("joining a copy to a project"));
         }
         let Some(here) = unit.call.checkout.as_ref() else {
-            return Err(Error::refused(Kind::Usage, "no_checkout", "there is no repository here to join"));
+            return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
         };
         // The checkout itself was written down when the unit registered what it sees for the first time.
-        unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;
+        let joined = CheckoutJoined { host: here.host.clone() };
+        unit.append(About::of(&here.path), Event::CheckoutJoined(joined))?;
         Ok(shape::Joined { checkout: here.path.clone(), project: unit.project.key.clone() })
     }
 }

@@ -2,14 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::event::memory::Forgotten;
+use tenure_core::event::{self, Event};
 use tenure_core::id::or_empty;
 use tenure_core::lesson::{self, Fact, Touch};
 use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Result, Time, event};
+use tenure_core::{Result, Time};
 use tenure_store::table::{event as log, memory as table, touched};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::remember::{Item, Reach, write_from};
+use crate::fact;
 use crate::shape::{self, Outcome};
 use crate::unit::Unit;
 
@@ -38,11 +41,11 @@ impl Operation for Lessons {
 /// Writes down what is new. A lesson that is known already is no event and is not counted.
 pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
     let project = unit.project.id.clone();
-    let mut facts = newest(unit, &lesson::KINDS.map(|(first, _)| first))?;
-    let happened = |kind: &str| facts.iter().any(|fact| fact.kind == kind);
-    let following: Vec<&str> =
-        lesson::KINDS.iter().filter(|(first, _)| happened(first)).flat_map(|(_, then)| then.iter().copied()).collect();
-    facts.extend(newest(unit, &following)?);
+    let first = newest(unit, &lesson::KINDS.map(|(first, _)| first))?;
+    let happened = lesson::KINDS.iter().zip(&first).filter(|(_, facts)| !facts.is_empty());
+    let following: Vec<&str> = happened.flat_map(|((_, then), _)| then.iter().copied()).collect();
+    let following = newest(unit, &following)?;
+    let mut facts: Vec<Fact> = first.into_iter().chain(following).flatten().collect();
     facts.sort_by_key(|fact| fact.number);
     let touches: Vec<Touch> = touched::newest(unit.tx, &project, TOUCHES)?
         .into_iter()
@@ -83,21 +86,18 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
     Ok(learnt)
 }
 
-/// The newest events of some kinds.
-fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
+/// The newest events of each of some kinds.
+fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
     let page = |kind: &&str| {
         let filter = log::Filter { kind: Some((*kind).to_owned()), ..log::Filter::default() };
         log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
     };
     let pages: Vec<_> = kinds.iter().map(page).collect();
-    let mut facts = Vec::new();
-    for row in unit.tx.fetch(pages)?.into_iter().flatten() {
-        let data = serde_json::from_str(&row.data)
-            .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
-        let (number, at) = (row.number, row.at);
-        facts.push(Fact { number, at, kind: row.kind, actor: row.actor.into(), subject: row.subject, data });
-    }
-    Ok(facts)
+    let fact = |row: log::Row| {
+        let event = fact::read(&row)?;
+        Ok(Fact { number: row.number, at: row.at, actor: row.actor.into(), subject: row.subject, event })
+    };
+    unit.tx.fetch(pages)?.into_iter().map(|page| page.into_iter().map(fact).collect()).collect()
 }
 
 /// The keys that were forgotten for the project lately, and when.
@@ -106,9 +106,11 @@ fn forgotten(unit: &mut Unit<'_>) -> Result<Vec<(String, Time)>> {
     let rows = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
     rows.into_iter()
         .map(|row| {
-            let at = row.at;
-            let event = shape::Event::of(row)?;
-            Ok((event.data["key"].as_str().unwrap_or_default().to_owned(), at))
+            let key = match fact::read(&row)? {
+                Event::MemoryForgotten(Forgotten { key, .. }) => key,
+                _ => String::new(),
+            };
+            Ok((key, row.at))
         })
         .collect()
 }

@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::hold as rule;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::hold::LockTaken;
+use tenure_core::event::place::OfferTaken;
+use tenure_core::id::or_empty;
 use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
 use tenure_core::number::Fence;
 use tenure_core::text::{self, cut};
-use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_core::{Code, Error, Result, Span, hold as rule};
 use tenure_store::table::{hold, lock as table};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -15,7 +18,7 @@ use super::release::held_paths::stale_fence;
 use crate::access::overrides;
 use crate::limit;
 use crate::line::{self, Asking, InTheWay, Want};
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 use crate::{locks, paths, shape, steal};
 
 /// What renews a lock.
@@ -27,6 +30,16 @@ pub enum Renewal {
     Session,
     /// Only requests that show its fence: those of the process that runs a command under it.
     Runner,
+}
+
+impl Renewal {
+    /// The word, as in requests.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Renewal::Session => "session",
+            Renewal::Runner => "runner",
+        }
+    }
 }
 
 /// The request.
@@ -135,11 +148,16 @@ fn take(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -
     if !reason.is_empty() {
         reason.clone_into(&mut row.reason);
     }
-    let data = json!({
-        "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place,
-        "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
-    });
-    unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
+    let taken = OfferTaken {
+        kind: Some(row.kind.as_str().to_owned()),
+        holder: row.holder.to_string(),
+        fence: row.fence.0,
+        place: or_empty(row.place.as_ref()).to_owned(),
+        ttl_s: row.ttl.as_seconds(),
+        expires_at: row.expires_at,
+        ..OfferTaken::default()
+    };
+    unit.append(About::of(&row.subject).hold(&row.id), Event::OfferTaken(taken))?;
     row.place = None;
     table::take(unit.tx, &unit.project.id, &row)?;
     unit.freed = true;
@@ -165,15 +183,15 @@ fn grant(unit: &mut Unit<'_>, request: &Lock, reason: &str, overrode: Option<&st
     let expires_at = unit.now + ttl;
     let me = unit.me();
     let fresh = paths::fresh_ids(unit, 1)?.remove(0);
-    let data = json!({
-        "holder": me,
-        "reason": reason,
-        "renewal": request.renewal,
-        "ttl_s": ttl.as_seconds(),
-        "expires_at": expires_at,
-        "overrode": overrode,
-    });
-    let fence = Fence(unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?);
+    let taken = LockTaken {
+        holder: me.to_string(),
+        reason: reason.to_owned(),
+        renewal: request.renewal.as_str().to_owned(),
+        ttl_s: ttl.as_seconds(),
+        expires_at,
+        overrode: overrode.map(str::to_owned),
+    };
+    let fence = Fence(unit.append(About::of(&request.name).hold(&fresh), Event::LockTaken(taken))?);
     let row = hold::Row {
         granted_at: unit.now,
         expires_at,
@@ -205,14 +223,11 @@ fn stale(unit: &mut Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Resul
     }
     let shown = cut(&request.name, 120);
     let newest = table::newest(unit.tx, &unit.project.id, &request.name, 1)?;
-    let error =
-        Error::refused(Kind::Stale, "lapsed", format!("the lock {shown} is not held under that fence any more"))
-            .entity(shown)
-            .hint(
-                "What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.",
-            )
-            .attempt("tenure holds --kind name")
-            .detail("fence", request.fence);
+    let error = Error::new(Code::Lapsed, format!("the lock {shown} is not held under that fence any more"))
+        .entity(shown)
+        .hint("What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.")
+        .attempt(Action::holds_of("name"))
+        .detail("fence", request.fence);
     Ok(match newest.first() {
         Some(row) => error.detail("current_fence", row.fence),
         None => error,

@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginClosed;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Result, access, event};
+use tenure_core::{Code, Error, Result, access};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{in_store, of_store, unknown_principal};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request: one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +37,7 @@ impl Operation for LoginClose {
         match (&self.session, &self.principal) {
             (Some(session), None) => access::hash(session).map(drop),
             (None, Some(principal)) => access::principal(principal).map(drop),
-            _ => Err(Error::usage("bad_login_close", "name one session, or one principal")),
+            _ => Err(Error::usage(Code::BadLoginClose, "name one session, or one principal")),
         }
     }
 
@@ -61,7 +62,7 @@ impl Operation for LoginClose {
             (None, None) => return Err(Error::bug("a request that was checked names nothing")),
         };
         if closed > 0 {
-            unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
+            unit.append(About::of(&whose), Event::LoginClosed(LoginClosed { closed }))?;
         }
         Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
     }

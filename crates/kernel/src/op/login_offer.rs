@@ -2,16 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::access::{self, Sort};
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginOffered;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{known, of_store};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// How long after its end a link or a session is kept, for whoever wonders what became of it.
 const KEPT: Span = Span::days(7);
@@ -48,7 +49,7 @@ impl Operation for LoginOffer {
         access::hash(&self.hash)?;
         self.lifetime()?;
         if Sort::of(&self.principal) != Sort::Person {
-            return Err(Error::usage("not_a_person", format!("`{}` is not a person", self.principal))
+            return Err(Error::usage(Code::NotAPerson, format!("`{}` is not a person", self.principal))
                 .hint("Links sign people in, person:NAME; services and agents show tokens."));
         }
         Ok(())
@@ -57,8 +58,9 @@ impl Operation for LoginOffer {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginOffered> {
         of_store(unit, "offering links")?;
         if login::get(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "login_known", "there is a link with this secret already")
-                .hint("Draw another secret."));
+            return Err(
+                Error::new(Code::LoginKnown, "there is a link with this secret already").hint("Draw another secret.")
+            );
         }
         known(unit, &self.principal)?;
         login::prune(unit.tx, unit.now - KEPT)?;
@@ -71,8 +73,8 @@ impl Operation for LoginOffer {
             used_at: None,
         };
         login::insert(unit.tx, &self.hash, &row)?;
-        let data = json!({ "expires_at": row.expires_at });
-        unit.append(event::kind::LOGIN_OFFERED, &row.principal, "", None, &data)?;
+        let offered = LoginOffered { expires_at: row.expires_at };
+        unit.append(About::of(&row.principal), Event::LoginOffered(offered))?;
         Ok(shape::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
 }

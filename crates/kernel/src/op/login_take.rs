@@ -3,15 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginTaken;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, access, event};
+use tenure_core::{Code, Error, Result, Span, access};
 use tenure_store::table::{login, principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// How much of an address is kept.
 const FROM: usize = 200;
@@ -74,17 +75,15 @@ impl Operation for LoginTake {
             revoked_at: None,
         };
         web_session::insert(unit.tx, &self.session, &row)?;
-        let mut data = json!({ "expires_at": row.expires_at });
-        if !self.from.is_empty() {
-            data["from"] = cut(&self.from, FROM).into();
-        }
-        unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
+        let from = Some(&self.from).filter(|from| !from.is_empty()).map(|from| cut(from, FROM));
+        let taken = LoginTaken { expires_at: row.expires_at, from };
+        unit.append(About::of(&row.principal), Event::LoginTaken(taken))?;
         Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
 }
 
 /// One answer for a link that never was, one that is over and one that was used: nobody learns which.
 fn refused() -> Error {
-    Error::refused(Kind::Denied, "login_refused", "this link is not valid: it is used up, has expired, or never was")
+    Error::new(Code::LoginRefused, "this link is not valid: it is used up, has expired, or never was")
         .hint("Ask for a new one: each is good once, and for minutes.")
 }

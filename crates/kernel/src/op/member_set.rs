@@ -2,16 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
 use tenure_core::access::{self, Role};
+use tenure_core::event::{self, Event};
 use tenure_core::name::{AgentName, ProjectKey};
-use tenure_core::{Result, event};
 use tenure_store::table::member;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store, unknown_principal};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -62,10 +62,12 @@ impl Operation for MemberSet {
                 }
                 None => member::delete(unit.tx, &self.principal, &self.project)?,
             }
-            let data = json!({
-                "project": self.project, "role": self.role, "before": before.as_ref().map(|row| row.role),
-            });
-            unit.append(event::kind::MEMBER_SET, &self.principal, "", None, &data)?;
+            let set = event::access::MemberSet {
+                project: self.project.to_string(),
+                role: self.role,
+                before: before.as_ref().map(|row| row.role),
+            };
+            unit.append(About::of(&self.principal), Event::MemberSet(set))?;
         }
         Ok(shape::Membership {
             principal: self.principal.clone(),

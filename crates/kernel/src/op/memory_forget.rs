@@ -2,16 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::memory::Forgotten;
 use tenure_core::id::MemoryId;
 use tenure_core::memory::Scope;
-use tenure_core::{Result, event, id};
+use tenure_core::{Result, id};
 use tenure_store::table::memory as table;
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,8 +40,14 @@ impl Operation for MemoryForget {
             operator(unit, "memory_forget")?;
         }
         table::delete(unit.tx, &unit.project.id, &row)?;
-        let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });
-        unit.append(event::kind::MEMORY_FORGOTTEN, &row.id, "", None, &data)?;
+        let forgotten = Forgotten {
+            key: row.key.clone(),
+            scope: Some(row.scope.word().to_owned()),
+            of: row.scope.subject().to_owned(),
+            kind: row.kind,
+            text: row.text.clone(),
+        };
+        unit.append(About::of(&row.id), Event::MemoryForgotten(forgotten))?;
         Ok(shape::Memory::of(&row))
     }
 }

@@ -2,17 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::memory::Pinned;
 use tenure_core::id::MemoryId;
 use tenure_core::memory::PINS_MAX;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,21 +46,23 @@ impl Operation for MemoryPin {
             let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);
             let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, unit.now, most)?;
             if self.pinned && pins.len() >= most {
-                return Err(Error::refused(
-                    Kind::Conflict,
-                    "too_many_pins",
+                return Err(Error::new(
+                    Code::TooManyPins,
                     format!("{most} memories are pinned there, and no more fit"),
                 )
                 .entity(&row.id)
-                .attempt("tenure memory list --pinned")
+                .attempt(Action::ListMemories { pinned: true })
                 .hint("Take another pin out first."));
             }
             row.pinned = self.pinned;
             table::set_pinned(unit.tx, &unit.project.id, &row.id, row.pinned)?;
-            let data = json!({
-                "pinned": row.pinned, "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(),
-            });
-            unit.append(event::kind::MEMORY_PINNED, &row.id, "", None, &data)?;
+            let pinned = Pinned {
+                pinned: row.pinned,
+                key: row.key.clone(),
+                scope: Some(row.scope.word().to_owned()),
+                of: row.scope.subject().to_owned(),
+            };
+            unit.append(About::of(&row.id), Event::MemoryPinned(pinned))?;
         }
         Ok(shape::Memory::of(&row))
     }

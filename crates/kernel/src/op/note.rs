@@ -2,17 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
+use tenure_core::event::Event;
+use tenure_core::event::task::{self as told, Noted};
 use tenure_core::hold::Right;
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
-use tenure_core::{Error, Result, event, text};
+use tenure_core::{Code, Error, Result, text};
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use super::remember;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -57,8 +59,20 @@ const ARTIFACTS_MAX: usize = 50;
 /// Longest path of a file.
 const PATH_MAX: usize = 4_096;
 
+impl Artifact {
+    /// The file as the event has it.
+    fn told(&self) -> told::Artifact {
+        told::Artifact {
+            path: self.path.clone(),
+            kind: self.kind.clone().unwrap_or_default(),
+            sha256: self.sha256.clone(),
+            size: self.size,
+        }
+    }
+}
+
 fn artifact(given: &Artifact) -> Result<Artifact> {
-    let bad = |what: String| Err(Error::usage("bad_artifact", what).entity(text::excerpt(&given.path)));
+    let bad = |what: String| Err(Error::usage(Code::BadArtifact, what).entity(text::excerpt(&given.path)));
     if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
         return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
     }
@@ -89,16 +103,16 @@ fn data(value: Option<&Value>) -> Result<Option<String>> {
     let stored = value.to_string();
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
     if is_deeper(value, DEPTH_MAX) {
         let message = format!("the data is nested deeper than {DEPTH_MAX} levels");
-        return Err(Error::usage("data_too_deep", message).hint("Keep it in a file and name the file."));
+        return Err(Error::usage(Code::DataTooDeep, message).hint("Keep it in a file and name the file."));
     }
     if has_nul(value) {
-        return Err(Error::usage("control_character", "the data has the control character U+0000"));
+        return Err(Error::usage(Code::ControlCharacter, "the data has the control character U+0000"));
     }
     Ok(Some(stored))
 }
@@ -107,12 +121,12 @@ fn data(value: Option<&Value>) -> Result<Option<String>> {
 /// something are escaped.
 pub(crate) fn given(raw: &str) -> Result<String> {
     let value: Value = serde_json::from_str(raw)
-        .map_err(|error| Error::usage("bad_data", format!("the data is not JSON: {error}")))?;
+        .map_err(|error| Error::usage(Code::BadData, format!("the data is not JSON: {error}")))?;
     data(Some(&value))?;
     let stored = raw.replace(['\n', '\r'], " ");
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
@@ -142,7 +156,7 @@ impl Operation for Note {
         remember::check(&self.memories)?;
         if self.artifacts.len() > ARTIFACTS_MAX {
             let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
-            return Err(Error::usage("too_many_artifacts", message));
+            return Err(Error::usage(Code::TooManyArtifacts, message));
         }
         self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
         data(self.data.as_ref()).map(|_| ())
@@ -160,11 +174,14 @@ impl Operation for Note {
         };
         let words = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-        let mut event = json!({ "note": fresh, "text": words, "late": late });
-        if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
-            event.insert("artifacts".into(), json!(artifacts));
-        }
-        let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
+        let noted = Noted {
+            note: fresh.to_string(),
+            text: words.clone(),
+            late,
+            artifacts: artifacts.iter().map(Artifact::told).collect(),
+            ..Noted::default()
+        };
+        let number = unit.append(About::of(&task), Event::TaskNoted(noted))?;
         let row = note::Row {
             id: fresh,
             task: task.clone(),
@@ -198,6 +215,8 @@ impl Operation for Note {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

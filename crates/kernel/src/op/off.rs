@@ -3,12 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Result, Span, event, guard};
+use tenure_core::event::Event;
+use tenure_core::event::project::{GuardsOff, GuardsOn};
+use tenure_core::{Result, Span, guard};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape::Guards;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -48,16 +49,11 @@ impl Operation for Off {
         let until = (span > Span(0)).then_some(unit.now + span);
         unit.project.off_until = until;
         unit.project.off_by = until.map(|_| unit.me().clone());
-        if let Some(until) = until {
-            unit.append(
-                event::kind::GUARDS_OFF,
-                &project,
-                "",
-                None,
-                &json!({ "until": until, "for_s": span.as_seconds() }),
-            )?;
+        if until.is_some() {
+            let off = GuardsOff { until, for_s: span.as_seconds() };
+            unit.append(About::of(&project), Event::GuardsOff(off))?;
         } else if before.is_some() {
-            unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
+            unit.append(About::of(&project), Event::GuardsOn(GuardsOn {}))?;
         }
         Ok(Guards::of(&unit.project, unit.now))
     }

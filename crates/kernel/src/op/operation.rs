@@ -110,13 +110,15 @@ impl Access {
     }
 }
 
-/// What an op concerns.
+/// What an op or a query concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// One project.
     Project,
     /// The whole store; the op is refused in a project.
     Store,
+    /// No project in particular: a query that shows only what its principal may see.
+    Anywhere,
 }
 
 /// Something that only the caller's machine knows.

@@ -3,15 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::{PrincipalDisabled, PrincipalEnabled};
 use tenure_core::name::AgentName;
-use tenure_core::{Result, access, event};
+use tenure_core::{Result, access};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{of_store, unknown_principal};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -43,11 +44,11 @@ impl Operation for PrincipalSet {
             row.disabled_at = self.disabled.then_some(unit.now);
             principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
             let closed = if self.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
-            let (kind, data) = match self.disabled {
-                true => (event::kind::PRINCIPAL_DISABLED, json!({ "closed": closed })),
-                false => (event::kind::PRINCIPAL_ENABLED, json!({})),
+            let event = match self.disabled {
+                true => Event::PrincipalDisabled(PrincipalDisabled { closed }),
+                false => Event::PrincipalEnabled(PrincipalEnabled {}),
             };
-            unit.append(kind, &row.name, "", None, &data)?;
+            unit.append(About::of(&row.name), event)?;
         }
         Ok(shape::Principal::of(&row))
     }

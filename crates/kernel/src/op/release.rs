@@ -5,12 +5,14 @@ mod named_lock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Released;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::{AnyId, TaskId};
 use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, lock, text};
+use tenure_core::{Code, Error, Result, lock, text};
 use tenure_store::table::task;
 
 use super::operation::{Access, Door, Operation, Role};
@@ -65,7 +67,7 @@ impl Operation for Release {
         let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty(), self.lock.is_some()];
         if named.into_iter().filter(|named| *named).count() > 1 {
             return Err(Error::usage(
-                "release_what",
+                Code::ReleaseWhat,
                 "a task, a hold, paths or a lock are released, not several of them at once",
             )
             .hint("Make one call for each."));
@@ -91,7 +93,8 @@ impl Operation for Release {
         let acting = Acting { task: task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
-        leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
+        let event = |overrode| Event::TaskReleased(Released { reason, overrode });
+        leaving.end(unit, Ending::Released, event, |_| {})?;
         Ok(shape::Released::Task(Box::new(leaving.view(unit))))
     }
 }
@@ -99,19 +102,15 @@ impl Operation for Release {
 /// What is over cannot be given back: finishing late is allowed, this is not.
 fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
-        return Err(Error::refused(
-            Kind::Stale,
-            "lapsed",
-            format!("your hold on {task} has lapsed: there is nothing to give back"),
-        )
-        .entity(task)
-        .attempt(format!("tenure claim {task}"))
-        .attempt("tenure next"));
+        return Err(Error::new(Code::Lapsed, format!("your hold on {task} has lapsed: there is nothing to give back"))
+            .entity(task)
+            .attempt(Action::claim(task))
+            .attempt(Action::NextTask));
     }
     if full.held.is_none() && full.task.status == Status::Open {
-        return Err(Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone"))
+        return Err(Error::new(Code::NotHeld, format!("{task} is not held by anyone"))
             .entity(task)
-            .attempt(format!("tenure show {task}")));
+            .attempt(Action::show(task)));
     }
     Ok(())
 }

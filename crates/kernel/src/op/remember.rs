@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Old};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Error, Result, Span, event, id, words};
+use tenure_core::{Code, Error, Result, Span, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape::{self, Outcome};
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request: all or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,14 +62,14 @@ pub enum Reach {
 pub(crate) fn check(items: &[Item]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
         let message = format!("{} memories in one request, at most {} fit", items.len(), memory::BATCH_MAX);
-        return Err(Error::usage("too_many_memories", message));
+        return Err(Error::usage(Code::TooManyMemories, message));
     }
     for item in items {
         memory::text(&item.text)?;
         item.key.as_deref().map(memory::key).transpose()?;
         item.ttl_s.map(|seconds| memory::ttl(Span::seconds(seconds))).transpose()?;
         if item.task.is_some() && item.scope.is_some_and(|scope| scope != Reach::Task) {
-            return Err(Error::usage("task_and_scope", "a task is named, and the scope is not that of a task"));
+            return Err(Error::usage(Code::TaskAndScope, "a task is named, and the scope is not that of a task"));
         }
     }
     Ok(())
@@ -85,7 +86,7 @@ impl Operation for Remember {
     fn check(&self) -> Result<()> {
         check(&self.items)?;
         if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_remember", "there is nothing to remember"));
+            return Err(Error::usage(Code::NothingToRemember, "there is nothing to remember"));
         }
         Ok(())
     }
@@ -126,15 +127,22 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&TaskId>, from: &[i
         Some(row) => row.id.clone(),
         None => unit.redraw()?,
     };
-    let mut data = json!({ "key": key, "scope": scope.word(), "of": scope.subject(), "kind": item.kind, "text": text });
-    if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
-        data.insert("old".into(), json!({ "text": old.text, "kind": old.kind, "author": old.author }));
-    }
-    if let (false, Some(data)) = (from.is_empty(), data.as_object_mut()) {
-        data.insert("from".into(), json!(from));
-    }
-    let kind = if live.is_some() { event::kind::MEMORY_CHANGED } else { event::kind::MEMORY_ADDED };
-    let number = unit.append(kind, &id, "", from.last().copied(), &data)?;
+    let added = Added {
+        key: key.clone(),
+        scope: Some(scope.word().to_owned()),
+        of: scope.subject().to_owned(),
+        kind: item.kind,
+        text: text.clone(),
+        from: from.to_vec(),
+    };
+    let event = match live {
+        Some(old) => {
+            let old = Old { text: old.text.clone(), kind: old.kind, author: old.author.to_string() };
+            Event::MemoryChanged(added.over(old))
+        }
+        None => Event::MemoryAdded(added),
+    };
+    let number = unit.append(About::of(&id).cause(from.last().copied()), event)?;
     let terms = words::words(&format!("{key} {text}"));
     let row = table::Row {
         id,
@@ -166,7 +174,7 @@ fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&TaskId>) -> Result<Sco
         (None, None) => Reach::Project,
     };
     if (reach == Reach::Global) != whole_store {
-        return Err(Error::usage("global_apart", "what is remembered for the whole store is remembered on its own")
+        return Err(Error::usage(Code::GlobalApart, "what is remembered for the whole store is remembered on its own")
             .hint("Send it in a request without memories of other scopes."));
     }
     match reach {

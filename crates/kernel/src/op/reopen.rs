@@ -2,14 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Reopened;
 use tenure_core::id::TaskId;
 use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Result, event, text};
+use tenure_core::{Result, text};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ impl Operation for Reopen {
         let was_done = full.task.status == Status::Done;
         let before = full.task.class();
         let reason = text::body(&self.reason, "reason")?;
-        let number = unit.append(event::kind::TASK_REOPENED, &task, "", None, &json!({ "reason": reason }))?;
+        let number = unit.append(About::of(&task), Event::TaskReopened(Reopened { reason }))?;
         full.task.set_status(status);
         full.task.reason.clear();
         full.task.version += 1;

@@ -2,13 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use tenure_core::action::Action;
+use tenure_core::error::detail::FreePaths;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathChanged, PathReserved};
+use tenure_core::event::place::OfferTaken;
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::id::{CheckoutId, HoldId, TaskId, or_empty};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -17,10 +21,10 @@ use crate::checkouts::Checkouts;
 use crate::limit;
 use crate::line::{self, Asking, InTheWay, Want};
 use crate::paths::elsewhere::Own;
-use crate::paths::{self, ANOTHER_TASK, Granting};
+use crate::paths::{self, ANOTHER_TASK, Granting, PathGrant};
 use crate::shape;
 use crate::steal;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -80,8 +84,8 @@ pub(super) struct Taking<'a> {
     pub(super) by_session: bool,
     /// Whether holds that stand in the way are ended, by the rules for that.
     pub(super) force: bool,
-    /// What else the events say.
-    pub(super) data: Value,
+    /// What the events say besides the holds.
+    pub(super) said: PathReserved,
 }
 
 impl Taking<'_> {
@@ -126,7 +130,7 @@ impl Operation for Reserve {
             reason: &reason,
             by_session: true,
             force: self.force,
-            data: json!({}),
+            said: PathReserved::default(),
         };
         let taken = match take(unit, &patterns, &taking)? {
             Ok(taken) => taken,
@@ -174,23 +178,6 @@ fn elsewhere(
 /// How many of the free paths of a refused request are named in its text.
 const FREE_NAMED: usize = 10;
 
-/// The command that waits for what was refused: without its flags it would take something else.
-pub fn wait_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command(" --wait", shared, all_checkouts, ttl, words)
-}
-
-/// The command that takes what is free of what was refused.
-pub fn reserve_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command("", shared, all_checkouts, ttl, words)
-}
-
-fn command(wait: &str, shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    let everywhere = if all_checkouts { " --all-checkouts" } else { "" };
-    let shared = if shared { " --shared" } else { "" };
-    let ttl = ttl.map_or_else(String::new, |ttl| format!(" --ttl {}s", ttl.as_seconds()));
-    format!("tenure reserve{wait}{everywhere}{shared}{ttl} {words}")
-}
-
 /// The refusal of what stands in the way.
 pub(super) fn refusal(
     unit: &mut Unit<'_>,
@@ -198,30 +185,35 @@ pub(super) fn refusal(
     taking: &Taking<'_>,
     in_the_way: &InTheWay,
 ) -> Result<Error> {
+    // Without the flags of the request it would take something else.
+    let again = |paths: Vec<String>, wait: bool| Action::Reserve {
+        paths,
+        wait,
+        shared: taking.mode == Mode::Shared,
+        all_checkouts: taking.here.is_none(),
+        ttl_s: taking.ttl.map(Span::as_seconds),
+    };
     let mut refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
     let free = &in_the_way.free;
     if patterns.len() > 1 {
-        refusal = refusal.detail("free", json!(free));
+        refusal = refusal.with(&FreePaths(free.clone()));
     }
     if !free.is_empty() {
         let named: Vec<String> = free.iter().take(FREE_NAMED).map(|path| cut(path, 120)).collect();
         let more = free.len() - named.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         refusal = refusal.hint(format!("Free of these: {}{more}.", named.join(", ")));
-        if let Some(words) = text::shell_words(free) {
-            refusal = refusal.attempts_as(|other| match other == ANOTHER_TASK {
-                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_none(), taking.ttl, &words),
-                false => other.to_owned(),
+        if text::shell_words(free).is_some() {
+            refusal = refusal.map_actions(|other| match other == ANOTHER_TASK {
+                true => again(free.clone(), false),
+                false => other,
             });
         }
     }
     // Relative to the top of the checkout; the door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
-        Some(words) => {
-            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_none());
-            refusal.attempt(wait_command(shared, everywhere, taking.ttl, &words))
-        }
+        Some(_) => refusal.attempt(again(typed, true)),
         None => refusal.hint("The same request with --wait waits in line."),
     })
 }
@@ -284,12 +276,8 @@ pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<Option<Check
         return Ok(None);
     }
     if unit.checkout.is_none() {
-        return Err(Error::refused(
-            Kind::Usage,
-            "no_checkout",
-            "the request comes from no checkout, and paths are relative to one",
-        )
-        .hint("Call from inside a checkout, or ask for all of them."));
+        return Err(Error::new(Code::NoCheckout, "the request comes from no checkout, and paths are relative to one")
+            .hint("Call from inside a checkout, or ask for all of them."));
     }
     Ok(unit.checkout.clone())
 }
@@ -334,9 +322,10 @@ fn carry_out(
             }
             Step::Change(at) => {
                 let mode = taking.mode;
-                let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
+                let changed = PathChanged { holder: me.to_string(), mode: Some(mode), fence: live[*at].fence.0 };
                 unit.freed |= mode < live[*at].mode;
-                unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
+                let about = About::of(&live[*at].subject).hold(&live[*at].id);
+                unit.append(about, Event::PathChanged(changed))?;
                 live[*at] = renew(unit, &live[*at], mode, (taking, given), (bound, true))?;
                 live[*at].clone()
             }
@@ -352,7 +341,7 @@ fn carry_out(
                     place: None,
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
-                let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
+                let row = paths::grant(unit, id, &granting, PathGrant::Reserve(taking.said.clone()))?;
                 if !taking.by_session && row.task.is_none() {
                     path::renewed_by_edits(unit.tx, &unit.project.id, &row.id)?;
                 }
@@ -399,11 +388,17 @@ fn renew(
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
     if let Some(place) = row.place.take() {
         // Taken: the fence stays, the time begins.
-        let data = json!({
-            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": place,
-            "task": or_empty(row.task.as_ref()), "checkout": or_empty(row.checkout.as_ref()), "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
+        let taken = OfferTaken {
+            kind: Some(row.kind.as_str().to_owned()),
+            holder: row.holder.to_string(),
+            fence: row.fence.0,
+            place: place.into(),
+            ttl_s: row.ttl.as_seconds(),
+            expires_at: row.expires_at,
+            task: Some(or_empty(row.task.as_ref()).to_owned()),
+            checkout: Some(or_empty(row.checkout.as_ref()).to_owned()),
+        };
+        unit.append(About::of(&row.subject).hold(&row.id), Event::OfferTaken(taken))?;
         unit.freed = true;
     }
     Ok(row)

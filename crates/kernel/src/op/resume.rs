@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Changed, Forgotten, Pinned};
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::Status;
@@ -15,6 +17,7 @@ use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
 use crate::brief::{self, Ask};
 use crate::call::Tree;
+use crate::fact;
 use crate::focus::{Seeker, own};
 use crate::query::mail::look;
 use crate::shape;
@@ -109,6 +112,7 @@ impl Operation for Resume {
             dead: &unit.dead,
             now: unit.now,
             tools: unit.uses_tools(),
+            phrasing: unit.phrasing(),
             tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
             budget: self.bytes()?,
             task: task.as_ref().map(|task| (task, true)),
@@ -233,12 +237,17 @@ pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
 
 /// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
 fn is_for_few(row: &log::Row) -> Result<bool> {
-    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
-    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+    if !row.kind.starts_with("memory.") {
         return Ok(false);
     }
-    let event = shape::Event::of(row.clone())?;
-    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
+    let scope = match fact::read(row)? {
+        Event::MemoryAdded(Added { scope, .. })
+        | Event::MemoryChanged(Changed { scope, .. })
+        | Event::MemoryForgotten(Forgotten { scope, .. })
+        | Event::MemoryPinned(Pinned { scope, .. }) => scope,
+        _ => return Ok(false),
+    };
+    Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
 /// Events that tell an agent nothing it could act on.

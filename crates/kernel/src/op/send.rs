@@ -2,17 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::{Action, Advice};
+use tenure_core::event::Event;
+use tenure_core::event::message::Sent;
 use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, message, name};
+use tenure_core::{Code, Error, Result, Span, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::query::ids::sort;
+use crate::query::any_id::sort;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{self, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -53,13 +55,13 @@ impl Operation for Send {
     fn check(&self) -> Result<()> {
         message::text(&self.text)?;
         if self.to.is_empty() && self.about.is_none() {
-            return Err(Error::usage("no_recipient", "nobody is named to send it to")
+            return Err(Error::usage(Code::NoRecipient, "nobody is named to send it to")
                 .hint("Name an agent, or with --about a task whose holder gets it.")
-                .attempt("tenure agent list"));
+                .attempt(Action::ListAgents));
         }
         if self.to.len() > RECIPIENTS_MAX {
             let message = format!("{} recipients, at most {RECIPIENTS_MAX} fit", self.to.len());
-            return Err(Error::usage("too_many_recipients", message));
+            return Err(Error::usage(Code::TooManyRecipients, message));
         }
         self.to.iter().try_for_each(|to| name::check(to).map(|_| ()))?;
         self.about.as_deref().map_or(Ok(()), |about| id::named(about, sort(about)))
@@ -84,15 +86,22 @@ impl Operation for Send {
             None => {}
         }
         if to.iter().any(|to| to == unit.me()) {
-            return Err(Error::refused(Kind::Conflict, "to_yourself", "that would be a message to yourself")
-            .entity(unit.me())
-            .hint(
-                "`tenure remember --scope agent` keeps something for you; `tenure note` says it to whoever comes next.",
+            return Err(Error::new(Code::ToYourself, "that would be a message to yourself").entity(unit.me()).hint(
+                Advice::from(Action::RememberOwn)
+                    .text(" keeps something for you; ")
+                    .action(Action::Note { task: None, text: None })
+                    .text(" says it to whoever comes next."),
             ));
         }
         let (id, agents, longest) = known(unit, &to)?;
-        let data = json!({ "to": to, "about": about.named, "urgency": self.urgency, "request": self.request });
-        let number = unit.append(event::kind::MESSAGE_SENT, &id, or_empty(hold.as_ref()), None, &data)?;
+        let sent = Sent {
+            to: to.iter().map(AgentName::to_string).collect(),
+            about: about.named.clone(),
+            urgency: self.urgency,
+            request: self.request,
+            notice: false,
+        };
+        let number = unit.append(unit::About::of(&id).hold(or_empty(hold.as_ref())), Event::MessageSent(sent))?;
         let row = table::Row {
             id,
             number,
@@ -134,21 +143,17 @@ fn find(unit: &mut Unit<'_>, about: &str) -> Result<About> {
     if live {
         return Ok(About { named, held: Some((row.id, row.holder)) });
     }
-    Err(Error::refused(
-        Kind::Conflict,
-        "hold_over",
-        format!("{about} is over: {} no longer holds {}", row.holder, row.subject),
-    )
-    .entity(about)
-    .attempt(format!("tenure why {about}"))
-    .attempt("tenure holds"))
+    Err(Error::new(Code::HoldOver, format!("{about} is over: {} no longer holds {}", row.holder, row.subject))
+        .entity(about)
+        .attempt(Action::why(about))
+        .attempt(Action::holds()))
 }
 
 fn nobody(task: &str) -> Error {
-    Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone: there is nobody to send it to"))
+    Error::new(Code::NotHeld, format!("{task} is not held by anyone: there is nobody to send it to"))
         .entity(task)
-        .attempt(format!("tenure show {task}"))
-        .attempt(format!("tenure note {task} \"…\""))
+        .attempt(Action::show(task))
+        .attempt(Action::note(task))
 }
 
 /// The longest times to live of what some agents hold.

@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Advice};
 use tenure_core::hold::{Ended, Ending};
 use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
-use tenure_core::{Error, Kind, Result, Time, event};
+use tenure_core::{Code, Error, Result, Time, event};
 use tenure_store::table::{event as log, path, session as table, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -53,7 +54,7 @@ impl Operation for SessionStart {
         let dead = |seen: &Seen| proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process);
         let seen: Vec<Seen> = known.iter().map(|row| row.seen.clone()).collect();
         let answer = if self.given {
-            Answer { agent: unit.me().to_owned(), second_of: None }
+            Answer { agent: unit.me().clone(), second_of: None }
         } else {
             session::decided(unit.tx, unit.call, &unit.project, &asking, (&seen, unit.now), dead)?
         };
@@ -137,13 +138,16 @@ fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::Left
 
 /// The session is another agent than its door thought; the door asks again.
 fn other_session(agent: &str) -> Error {
-    Error::refused(Kind::Conflict, "other_session", format!("this session is {agent}"))
+    Error::new(Code::OtherSession, format!("this session is {agent}"))
         .entity(agent)
         .hint("Ask again who it is; another process of the same session was quicker.")
 }
 
 /// A hook never creates a project.
 pub(crate) fn not_switched_on() -> Error {
-    Error::refused(Kind::Conflict, "not_switched_on", "nothing has happened in this project yet")
-        .hint("A hook does nothing here until a first `tenure` command or `tenure setup`.")
+    Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet").hint(
+        Advice::from("A hook does nothing here until a first `tenure` command or ")
+            .action(Action::Setup { tool: None })
+            .text("."),
+    )
 }

@@ -2,16 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
+use tenure_core::event::Event;
+use tenure_core::event::access::TokenAdded;
 use tenure_core::name::{AgentName, ProjectKey};
-use tenure_core::{Error, Kind, Result, Span, event, text};
+use tenure_core::{Code, Error, Result, Span, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,12 +55,12 @@ impl Operation for TokenAdd {
         access::hash(&self.hash)?;
         self.lifetime()?;
         if self.label.chars().count() > access::LABEL_MAX || text::cut(&self.label, access::LABEL_MAX) != self.label {
-            return Err(Error::usage("bad_token_label", "the label is not one line of at most 200 characters"));
+            return Err(Error::usage(Code::BadTokenLabel, "the label is not one line of at most 200 characters"));
         }
         if let Some(keys) = &self.projects {
             // A token for no project would be none, and a list with `*` in it would not be one.
             if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
-                return Err(Error::usage("bad_token_projects", "the projects of a token are 1 to 100 keys")
+                return Err(Error::usage(Code::BadTokenProjects, "the projects of a token are 1 to 100 keys")
                     .hint("Leave them out for a token that is good for all projects of its principal."));
             }
             keys.iter().try_for_each(|key| access::project(key).map(drop))?;
@@ -70,8 +71,9 @@ impl Operation for TokenAdd {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
         of_store(unit, "giving tokens")?;
         if token::of_hash(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
-                .hint("Draw another secret."));
+            return Err(
+                Error::new(Code::TokenKnown, "there is a token with this secret already").hint("Draw another secret.")
+            );
         }
         known(unit, &self.principal)?;
         let projects = self.projects.clone().map(|mut keys| {
@@ -90,11 +92,14 @@ impl Operation for TokenAdd {
             revoked: None,
         };
         token::insert(unit.tx, &row, &self.hash)?;
-        let data = json!({
-            "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
-            "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
+        let added = TokenAdded {
+            principal: row.principal.to_string(),
+            label: row.label.clone(),
+            role: row.scope.role,
+            projects: row.scope.projects.as_ref().map(|keys| keys.iter().map(String::from).collect()),
+            expires_at: row.expires_at,
+        };
+        unit.append(About::of(&row.id), Event::TokenAdded(added))?;
         Ok(shape::Token::of(&row, unit.now))
     }
 }

@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::TokenRevoked;
 use tenure_core::id::TokenId;
-use tenure_core::{Result, event, id};
+use tenure_core::{Result, id};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::of_store;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +42,8 @@ impl Operation for TokenRevoke {
             row.revoked = Some(token::Revoked { at: unit.now, by: unit.me().clone() });
             let me = unit.me();
             token::revoke(unit.tx, &row.id, unit.now, me)?;
-            let data = json!({ "principal": row.principal, "label": row.label });
-            unit.append(event::kind::TOKEN_REVOKED, &row.id, "", None, &data)?;
+            let revoked = TokenRevoked { principal: row.principal.to_string(), label: row.label.clone() };
+            unit.append(About::of(&row.id), Event::TokenRevoked(revoked))?;
         }
         Ok(shape::Token::of(&row, unit.now))
     }

@@ -2,15 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use tenure_core::event::Event;
+use tenure_core::event::tool::{Failed, Worked};
 use tenure_core::id::or_empty;
 use tenure_core::tool::{self, Past, Remark};
-use tenure_core::{Error, Result, Span, Time, event, redact, session};
+use tenure_core::{Code, Error, Result, Span, Time, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::unit::Unit;
+use crate::fact;
+use crate::unit::{About, Unit};
 use crate::{session as sessions, shape};
 
 /// Most files of one call that are remembered.
@@ -80,7 +82,7 @@ pub(crate) fn check_word(word: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(word);
-    Err(Error::usage("bad_word", format!("`{shown}` is not one line of at most 128 bytes")))
+    Err(Error::usage(Code::BadWord, format!("`{shown}` is not one line of at most 128 bytes")))
 }
 
 pub(crate) fn check_path(path: &str) -> Result<()> {
@@ -89,7 +91,7 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(path);
-    Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
+    Err(Error::usage(Code::BadToolPath, format!("`{shown}` is not a path inside the checkout")))
 }
 
 impl Operation for ToolUsed {
@@ -108,11 +110,11 @@ impl Operation for ToolUsed {
         self.told_as_of.as_deref().map(Time::parse).transpose()?;
         if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
             let shown = tenure_core::text::excerpt(program);
-            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
+            return Err(Error::usage(Code::BadProgram, format!("`{shown}` is more than the name of a program")));
         }
         if self.paths.len() > PATHS_MAX {
             let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
-            return Err(Error::usage("too_many_paths", message));
+            return Err(Error::usage(Code::TooManyPaths, message));
         }
         self.paths.iter().try_for_each(|path| check_path(path))
     }
@@ -159,35 +161,30 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUs
     if request.tool_name.is_empty() {
         return Ok(None);
     }
-    let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().map(|(kind, data)| {
-        let data: Value = serde_json::from_str(&data).unwrap_or_default();
-        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-        Past { failed: kind == event::kind::TOOL_FAILED, tool: text("tool"), program: text("program") }
+    let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().filter_map(|(kind, data)| {
+        let (failed, tool, program) = match fact::seen(&kind, &data) {
+            Event::ToolFailed(Failed { tool, program, .. }) => (true, tool, program),
+            Event::ToolWorked(Worked { tool, program, .. }) => (false, tool, program),
+            _ => return None,
+        };
+        Some(Past { failed, tool, program: program.unwrap_or_default() })
     });
     let past: Vec<Past> = past.collect();
     Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
 }
 
 fn remember(unit: &mut Unit<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
-    let mut data = json!({ "tool": request.tool_name, "kind": request.kind });
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            data[key] = value;
-        }
-    };
-    put("program", request.program.as_deref().map(Value::from));
-    put("path", request.paths.first().map(|path| Value::from(path.as_str())));
-    put("exit_status", request.exit_status.map(Value::from));
-    put("duration_ms", request.duration_ms.map(Value::from));
-    put("sub_agent", request.sub_agent.as_deref().map(Value::from));
-    let kind = match remark {
-        Remark::Worked => event::kind::TOOL_WORKED,
+    let (tool, kind) = (request.tool_name.clone(), request.kind);
+    let (program, path) = (request.program.clone(), request.paths.first().cloned());
+    let (exit_status, duration_ms, sub_agent) = (request.exit_status, request.duration_ms, request.sub_agent.clone());
+    let event = match remark {
+        Remark::Worked => Event::ToolWorked(Worked { tool, kind, program, path, exit_status, duration_ms, sub_agent }),
         Remark::Failed => {
-            put("output", request.output.as_deref().map(|output| Value::from(kept(output))));
-            event::kind::TOOL_FAILED
+            let output = request.output.as_deref().map(kept);
+            Event::ToolFailed(Failed { tool, kind, program, path, exit_status, duration_ms, sub_agent, output })
         }
     };
-    unit.append(kind, focus, "", None, &data)
+    unit.append(About::of(focus), event)
 }
 
 /// What is kept of a failing tool's output. Redacted before it is cut: half of a secret has no shape to know it by.

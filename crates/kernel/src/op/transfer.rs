@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
-use tenure_core::{Error, Kind, Result, event, name};
+use tenure_core::{Code, Error, Result, name};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths;
@@ -51,40 +51,39 @@ impl Operation for Transfer {
         let (mut loaded, fresh) = unit.load_and_draw(&task)?;
         let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {
-            return Err(Error::refused(
-                Kind::Stale,
-                "lapsed",
+            return Err(Error::new(
+                Code::Lapsed,
                 format!("your hold on {task} has lapsed: there is nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         }
         let Some(held) = loaded.full.held.clone() else {
-            return Err(Error::refused(
-                Kind::NotFound,
-                "nothing_to_transfer",
+            return Err(Error::new(
+                Code::NothingToTransfer,
                 format!("{task} is not held by anyone: nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         };
         let to = unit.known_agent(&self.to)?.name;
         if to == held.holder {
-            return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+            return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
                 .entity(&task)
-                .attempt(format!("tenure show {task}")));
+                .attempt(Action::show(task)));
         }
         paths::refuse_split(unit, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;
         let before = full.task.class();
         let next_number = unit.project.last_event + 1;
         unit.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
-        let grant = Grant {
-            kind: event::kind::HOLD_TRANSFERRED,
-            data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
+        let grant = Grant::Transfer {
+            from: held.holder.into(),
+            ended_hold: held.id.into(),
+            overrode: overrode.clone().map(Into::into),
         };
         // A new row for the new grant: the old one keeps its own story.
-        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
+        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;
         full.task.updated_at = unit.now;
         unit.store_task(before, &full.task)?;

@@ -2,16 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::task::Unblocked;
 use tenure_core::id::TaskId;
 use tenure_core::task::{Verb, transition};
-use tenure_core::{Result, event};
 use tenure_store::table::task;
 
 use super::claim::finished;
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +41,8 @@ pub(crate) fn go_on(unit: &mut Unit<'_>, full: &mut task::Full, met: bool) -> Re
     let id = full.task.id.clone();
     let status = transition(&id, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;
     let before = full.task.class();
-    let data = json!({ "reason": full.task.reason, "met": met });
-    unit.append(event::kind::TASK_UNBLOCKED, &id, "", None, &data)?;
+    let unblocked = Unblocked { reason: full.task.reason.clone(), met };
+    unit.append(About::of(&id), Event::TaskUnblocked(unblocked))?;
     full.task.set_status(status);
     full.task.reason.clear();
     full.task.blocked_on = None;

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::hold::{PathReleased, PathReserved, Transferred};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::id::{CheckoutId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, path};
 
-use super::{Granting, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
+use super::{Granting, PathGrant, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
 use crate::line;
 use crate::shape;
 use crate::unit::Unit;
@@ -40,7 +41,10 @@ pub(crate) fn end_with_task(
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { how };
-        end(unit, &row, how, Some(number), json!({ "task": or_empty(row.task.as_ref()), "overrode": overrode }))?;
+        let task = Some(or_empty(row.task.as_ref()).to_owned());
+        let overrode = Some(overrode.map(String::from));
+        let said = PathReleased { task, overrode, ..PathReleased::default() };
+        end(unit, &row, how, Some(number), said)?;
     }
     Ok(())
 }
@@ -86,8 +90,8 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (Option<Fen
                         until: (task.expires_at, task.ttl),
                         place: None,
                     };
-                    let data = json!({ "lapsed_from": row.holder });
-                    let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
+                    let said = PathReserved { lapsed_from: Some(row.holder.to_string()), ..PathReserved::default() };
+                    let granted = grant(unit, fresh, &granting, PathGrant::Reserve(said))?;
                     regained.holds.push(super::shown(unit, &granted)?);
                     around.live.push(granted);
                 }
@@ -123,15 +127,14 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &TaskId, bound: &[hold::Ro
             let stays = other.task.as_ref() != Some(task) && !lapsed(unit.now, other.expires_at);
             if stays {
                 let shown = cut(&other.subject, 120);
-                return Err(Error::refused(
-                    Kind::Conflict,
-                    "transfer_splits",
+                return Err(Error::new(
+                    Code::TransferSplits,
                     format!("{} goes with {task}, and {} keeps {shown}", cut(&row.subject, 120), other.holder),
                 )
                 .entity(task)
                 .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
-                .attempt(format!("tenure release {}", other.id))
-                .attempt("tenure holds --mine"));
+                .attempt(Action::release(&other.id))
+                .attempt(Action::own_holds()));
             }
         }
     }
@@ -166,7 +169,8 @@ pub(crate) fn hand_over(
         if has {
             // Both share it: one row for a holder and a pattern is enough.
             debug_assert_eq!(row.mode, Mode::Shared);
-            end(unit, &row, Ending::Transferred, None, json!({ "task": or_empty(row.task.as_ref()) }))?;
+            let task = Some(or_empty(row.task.as_ref()).to_owned());
+            end(unit, &row, Ending::Transferred, None, PathReleased { task, ..PathReleased::default() })?;
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
@@ -183,8 +187,9 @@ pub(crate) fn hand_over(
             until: (row.expires_at, row.ttl),
             place: None,
         };
-        let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
-        let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
+        let (from, ended_hold) = (row.holder.to_string(), row.id.to_string());
+        let said = Transferred { from, ended_hold, overrode: overrode.map(String::from), ..Transferred::default() };
+        let granted = grant(unit, fresh, &granting, PathGrant::Transfer(said))?;
         unit.ended(&row.id, row.asked, how, granted.fence.0);
         moved.push(super::shown(unit, &granted)?);
     }

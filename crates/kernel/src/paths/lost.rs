@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ended, Ending};
 use tenure_core::id::CheckoutId;
 use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, hold, lock, path};
 
@@ -69,10 +70,10 @@ pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
         None => "nobody has it now".to_owned(),
     };
     let message = format!("your hold on {shown} is over: {how}, and {since}; there is nothing to give back");
-    let error = Error::refused(Kind::Stale, "lapsed", message)
+    let error = Error::new(Code::Lapsed, message)
         .entity(shown)
-        .attempt("tenure holds --mine")
-        .attempt(format!("tenure why {}", row.id))
+        .attempt(Action::own_holds())
+        .attempt(Action::why(&row.id))
         .detail("hold", row.id.clone())
         .detail("fence", row.fence)
         .detail("ended_at", ended_at.to_string())

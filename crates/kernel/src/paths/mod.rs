@@ -10,7 +10,9 @@ mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use tenure_core::event::Event;
+use tenure_core::event::hold::{CutShort, Expired, LockReleased, PathReleased, PathReserved, Transferred};
+use tenure_core::event::place::PathOffered;
 use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
 use tenure_core::name::AgentName;
@@ -18,7 +20,7 @@ use tenure_core::number::Fence;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Span, Time, event};
+use tenure_core::{Code, Error, Result, Span, Time};
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};
@@ -34,7 +36,7 @@ use crate::checkouts::Checkouts;
 use crate::line::Sight;
 use crate::mail::Over;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// Reads the patterns of a request: one spelling each, and each once.
 pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
@@ -44,10 +46,10 @@ pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
 /// The same where more or fewer of them fit.
 pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
-        return Err(Error::usage("no_path", "no path is named").hint("Name at least one path or pattern."));
+        return Err(Error::usage(Code::NoPath, "no path is named").hint("Name at least one path or pattern."));
     }
     if typed.len() > most {
-        return Err(Error::usage("too_many_paths", format!("{} paths, at most {most} fit", typed.len()))
+        return Err(Error::usage(Code::TooManyPaths, format!("{} paths, at most {most} fit", typed.len()))
             .hint("Name a directory, or give several requests."));
     }
     let case = if folded { Case::Folded } else { Case::Kept };
@@ -200,32 +202,29 @@ fn end_over(unit: &mut Unit<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) ->
 /// Ends a hold that is on no task because its time is over, its holder is proven dead, or its task has lapsed.
 pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
     let dead = unit.dead.contains(&row.holder);
-    cut_short(unit, row, dead.then_some("proven_dead"))
+    cut_short(unit, row, dead.then_some(CutShort::ProvenDead))
 }
 
 /// Ends a hold that is on no task; `why` names what cut it short, if its time was not over anyway.
-pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>) -> Result<()> {
+pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
     let over = lapsed(unit.now, row.expires_at);
     let ended_at = if over { row.expires_at } else { unit.now };
-    let mut data = json!({
-        "kind": row.kind,
-        "holder": row.holder,
-        "fence": row.fence,
-        "granted_at": row.granted_at,
-        "expires_at": row.expires_at,
-        "ended_at": ended_at,
-        "proven_dead": false,
-        "task": or_empty(row.task.as_ref()),
-        "checkout": or_empty(row.checkout.as_ref()),
-    });
-    if let Some(why) = why.filter(|_| !over) {
-        data[why] = json!(true);
-    }
-    if let Some(place) = &row.place {
-        data["place"] = json!(place);
-    }
+    let expired = Expired {
+        kind: Some(row.kind.as_str().to_owned()),
+        holder: row.holder.to_string(),
+        fence: row.fence.0,
+        granted_at: row.granted_at,
+        expires_at: row.expires_at,
+        ended_at,
+        proven_dead: Some(false),
+        task: Some(or_empty(row.task.as_ref()).to_owned()),
+        checkout: Some(or_empty(row.checkout.as_ref()).to_owned()),
+        place: row.place.as_ref().map(String::from),
+        ..Expired::default()
+    };
+    let event = Event::HoldExpired(expired.cut_short(why.filter(|_| !over)));
     unit.freed = true;
-    let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
+    let cause = unit.append(About::of(&row.subject).hold(&row.id), event)?;
     if row.asked > 0 {
         let by = row.holder.clone();
         unit.over.push(Over { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
@@ -233,21 +232,29 @@ pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>)
     hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
 }
 
-/// Ends a hold that is on no task for good. `data` says more about how it came to that.
+/// Ends a hold that is on no task for good. `said` is what its event says besides the hold.
 pub(crate) fn end(
     unit: &mut Unit<'_>,
     row: &hold::Row,
     how: Ending,
     cause: Option<i64>,
-    mut data: Value,
+    said: PathReleased,
 ) -> Result<()> {
-    data["holder"] = json!(row.holder);
-    data["fence"] = json!(row.fence);
-    let kind = if row.is_name() { event::kind::LOCK_RELEASED } else { event::kind::PATH_RELEASED };
-    if row.is_path() {
-        data["checkout"] = json!(or_empty(row.checkout.as_ref()));
-    }
-    let number = unit.append(kind, &row.subject, &row.id, cause, &data)?;
+    let (holder, fence) = (row.holder.to_string(), row.fence.0);
+    let event = match row.is_name() {
+        true => Event::LockReleased(LockReleased {
+            holder,
+            fence,
+            reason: said.reason.unwrap_or_default(),
+            overrode: said.overrode.flatten(),
+            stolen: said.stolen,
+        }),
+        false => {
+            let checkout = or_empty(row.checkout.as_ref()).to_owned();
+            Event::PathReleased(PathReleased { holder, fence, checkout, ..said })
+        }
+    };
+    let number = unit.append(About::of(&row.subject).hold(&row.id).cause(cause), event)?;
     unit.ended(&row.id, row.asked, how, number);
     unit.freed = true;
     hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
@@ -266,25 +273,53 @@ pub(crate) struct Granting<'a> {
     pub(crate) place: Option<&'a PlaceId>,
 }
 
+/// Why a hold on a path is granted, with what its event says besides the hold.
+pub(crate) enum PathGrant {
+    /// Its holder took it.
+    Reserve(PathReserved),
+    /// Its holder has waited for it.
+    Offer,
+    /// It was handed over with its task.
+    Transfer(Transferred),
+}
+
+impl Granting<'_> {
+    fn event(&self, grant: PathGrant) -> Event {
+        let (expires_at, ttl) = self.until;
+        let (holder, checkout) = (self.holder.to_string(), or_empty(self.checkout).to_owned());
+        let (task, reason) = (or_empty(self.task).to_owned(), self.reason.to_owned());
+        let (mode, ttl_s) = (self.mode, ttl.as_seconds());
+        match grant {
+            PathGrant::Reserve(said) => {
+                Event::PathReserved(PathReserved { holder, mode, checkout, task, reason, ttl_s, expires_at, ..said })
+            }
+            PathGrant::Offer => {
+                let place = or_empty(self.place).to_owned();
+                Event::PathOffered(PathOffered { holder, mode, checkout, task, reason, ttl_s, expires_at, place })
+            }
+            PathGrant::Transfer(said) => Event::HoldTransferred(Transferred {
+                holder,
+                mode: Some(mode),
+                checkout: Some(checkout),
+                task: Some(task),
+                reason: Some(reason),
+                ttl_s,
+                expires_at,
+                ..said
+            }),
+        }
+    }
+}
+
 /// Grants a hold on a path: the fence is the number of the event that says so.
 pub(crate) fn grant(
     unit: &mut Unit<'_>,
     fresh: HoldId,
     granting: &Granting<'_>,
-    (kind, mut data): (&str, Value),
+    grant: PathGrant,
 ) -> Result<hold::Row> {
     let (expires_at, ttl) = granting.until;
-    data["holder"] = json!(granting.holder);
-    data["mode"] = json!(granting.mode.as_str());
-    data["checkout"] = json!(or_empty(granting.checkout));
-    data["task"] = json!(or_empty(granting.task));
-    data["reason"] = json!(granting.reason);
-    data["ttl_s"] = json!(ttl.as_seconds());
-    data["expires_at"] = json!(expires_at);
-    if let Some(place) = granting.place {
-        data["place"] = json!(place);
-    }
-    let fence = Fence(unit.append(kind, granting.pattern.text(), &fresh, None, &data)?);
+    let fence = Fence(unit.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
     let row = hold::Row {
         mode: granting.mode,
         granted_at: unit.now,

@@ -3,24 +3,25 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
+use tenure_core::action::{Action, Tasks};
 use tenure_core::line::Thing;
 use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, text};
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
 use super::nested::{Nested, Owner};
 use crate::line::{InTheWay, Standing};
-use crate::shape::{Blocker, Hold};
+use crate::shape::{Blocker, Blockers, Hold};
 
 /// How many of those who stand in the way are named.
 pub(crate) const BLOCKERS_MAX: usize = 50;
 /// How many holders are named where there are more holds than that.
 const HOLDERS_MAX: usize = 1_000;
 /// What helps where everything is taken; where some of it is free, that is a better thing to try.
-pub(crate) const ANOTHER_TASK: &str = "tenure list --state ready";
+pub(crate) const ANOTHER_TASK: Action = Action::ListTasks { which: Tasks::Ready };
 
 /// One that stands in the way.
 enum One<'a> {
@@ -182,7 +183,7 @@ pub(crate) fn held_by(
             Span::seconds(first.expires_in_s)
         ),
     };
-    let refusal = Error::refused(Kind::Conflict, "path_held", message)
+    let refusal = Error::new(Code::PathHeld, message)
         .entity(held)
         .who(format!(
             "{} is {} (last seen {} ago), {does}{why}",
@@ -193,19 +194,21 @@ pub(crate) fn held_by(
         .attempt(match (first.state.as_str(), &first.project) {
             // An id is known in its own project.
             (_, Some(_)) => holds_around(patterns),
-            ("waiting", _) => "tenure holds".to_owned(),
-            _ => format!("tenure why {}", first.id),
+            ("waiting", _) => Action::holds(),
+            _ => Action::why(&first.id),
         })
         .attempt(ANOTHER_TASK)
         .person(first.override_by_person())
-        .detail("blockers", json!(blockers))
+        .with(&Blockers(blockers))
         .detail("total", total);
     let holders = holders(in_the_way);
     Ok(if holders.is_empty() { refusal } else { refusal.detail("holders", json!(holders)) })
 }
 
-/// The command that shows who has what of some paths, in other repositories too.
-fn holds_around(patterns: &[Pattern]) -> String {
-    let words = patterns.first().and_then(|first| text::shell_words(&[first.text().to_owned()]));
-    words.map_or_else(|| "tenure holds".to_owned(), |words| format!("tenure holds {words}"))
+/// What shows who has what of some paths, in other repositories too.
+fn holds_around(patterns: &[Pattern]) -> Action {
+    // A pattern that no shell takes as one word is not named.
+    let first = patterns.first().map(|first| first.text().to_owned());
+    let first = first.filter(|text| text::shell_words(std::slice::from_ref(text)).is_some());
+    first.map_or_else(Action::holds, Action::holds_around)
 }

@@ -2,27 +2,27 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::hold::HoldKind;
-use tenure_core::hold::Mode;
+use tenure_core::hold::{HoldKind, Mode};
 use tenure_core::id::{CheckoutId, ProjectId};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Stage, Time};
+use tenure_core::{Code, Error, Result, Stage, Time};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, project};
 
 use super::Scene;
+use super::query::{Access, Query, Role};
 use crate::call::{Call, checkout_id};
 use crate::kernel::Kernel;
 use crate::line;
 use crate::paths;
 use crate::shape::Checked;
 
-/// What is asked about paths.
+/// Whether `reserve` of these paths would be granted now. What the caller holds is not in its way.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Question {
+pub struct Check {
     /// Patterns relative to the top of the checkout.
     pub paths: Vec<String>,
     /// Whether sharing them would do.
@@ -33,11 +33,16 @@ pub struct Question {
     pub fold_case: bool,
 }
 
-impl Kernel {
-    /// Whether `reserve` of these paths would be granted now. What is held by the asker stands in nobody's way.
-    pub fn check(&self, call: &Call, question: &Question) -> Result<Checked> {
-        let patterns = paths::read(&question.paths, question.fold_case)?;
-        self.ask(call, |tx, scene| check(tx, scene, question, &patterns))
+impl Query for Check {
+    const NAME: &'static str = "check";
+    const ABOUT: &'static str = "Whether paths are free for the asker";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Checked;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Checked> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
+        kernel.in_snapshot(call, |tx, scene| check(tx, scene, self, &patterns))
     }
 }
 
@@ -51,7 +56,7 @@ pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<CheckoutId> {
 /// An id that no checkout has.
 const UNSEEN: &str = "-";
 
-fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pattern]) -> Result<Checked> {
+fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Check, patterns: &[Pattern]) -> Result<Checked> {
     let project = scene.project_id();
     let here = if question.all_checkouts { None } else { Some(here(tx, scene)?) };
     let around = around(tx, scene, here.as_ref(), patterns)?;
@@ -109,7 +114,7 @@ pub(super) fn kind(text: &str) -> Result<Option<HoldKind>> {
         ("", _) => Ok(None),
         (_, Some(kind)) => Ok(Some(kind)),
         (other, None) => {
-            Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
+            Err(Error::usage(Code::BadKind, format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
                 .at(Stage::Arguments)
                 .hint("Give task, path or name."))
         }

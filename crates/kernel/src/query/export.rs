@@ -2,15 +2,19 @@
 
 use std::cell::RefCell;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Advice};
 use tenure_core::id::TaskId;
-use tenure_core::{Error, Result, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::{event, note, task};
 
 use super::Scene;
 use super::list::with_edges;
+use super::query::{Access, Query, Role};
+use crate::access;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::Event;
@@ -18,6 +22,41 @@ use crate::shape::export::{End, FORMAT, Header, Line, Note, Project, Task};
 
 /// How many rows are read at a time.
 const PAGE: usize = 500;
+/// Most bytes of an export that is answered in one piece: it is in memory on both sides.
+const EXPORT_MAX: usize = 64 * 1024 * 1024;
+
+/// All tasks and notes of a project, and its log if that is wanted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Export {
+    /// With the log.
+    #[serde(default)]
+    pub with_log: bool,
+}
+
+/// An export in one piece.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Exported {
+    /// The lines, each with its newline.
+    pub lines: String,
+    /// What the last of them says.
+    pub end: End,
+}
+
+impl Query for Export {
+    const NAME: &'static str = "export";
+    const ABOUT: &'static str = "Everything of the project, as lines";
+    const PUBLIC: bool = true;
+    /// It includes the private memories of agents.
+    const ACCESS: Access = Access::project(Role::Admin);
+    type Answer = Exported;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Exported> {
+        let mut lines = Lines { text: String::new(), most: EXPORT_MAX };
+        let end = kernel.export(call, self.with_log, &mut lines)?;
+        Ok(Exported { lines: lines.text, end })
+    }
+}
 
 /// Where the lines go.
 ///
@@ -45,11 +84,11 @@ impl Sink for Vec<u8> {
 }
 
 impl Kernel {
-    /// Writes all tasks and notes of a project, and its log if that is wanted. Of a long project only the ids are kept
-    /// in memory; its rows are read page by page.
+    /// The query [`Export`] as a stream: of a long project only the ids are kept in memory; its rows are read page by page.
     pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
+        access::admit_query::<Export>(call)?;
         let sink = RefCell::new(sink);
-        self.ask(call, |tx, scene| {
+        self.in_snapshot(call, |tx, scene| {
             let mut sink = sink.borrow_mut();
             sink.begin()?;
             everything(tx, scene, with_log, &mut **sink)
@@ -88,8 +127,8 @@ fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn
 /// No count of a task comes near this.
 const COUNT_MAX: i64 = 1 << 53;
 
-/// Reads everything of a project as an export would: a row that makes no sense is found here, and not by whoever needs
-/// it later.
+/// Reads everything of a project as an export would: a row that makes no sense is found here, and not when it is needed
+/// later.
 pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     for page in task::order(tx, project)?.chunks(PAGE) {
         for task in whole(tx, project, page)? {
@@ -109,7 +148,7 @@ pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     log(tx, project, &mut Nowhere).map(|_| ())
 }
 
-/// A sink for lines that nobody reads.
+/// A sink for lines that are not read.
 struct Nowhere;
 
 impl Sink for Nowhere {
@@ -148,4 +187,46 @@ fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {
 fn write(sink: &mut dyn Sink, line: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string(line).map_err(|error| Error::bug(format!("a line has no JSON: {error}")))?;
     sink.line(&json)
+}
+
+/// An export that is kept in memory.
+struct Lines {
+    text: String,
+    most: usize,
+}
+
+impl Sink for Lines {
+    fn begin(&mut self) -> Result<()> {
+        self.text.clear();
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        if self.text.len() + line.len() >= self.most {
+            let most = self.most / (1024 * 1024);
+            return Err(Error::usage(Code::ExportTooLarge, format!("the export has more than {most} MiB")).hint(
+                Advice::from("Run ")
+                    .action(Action::Export)
+                    .text(" where the store is: on the server, or with TENURE_STORE."),
+            ));
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_in_one_piece_is_bounded() {
+        let mut lines = Lines { text: String::new(), most: 8 };
+        lines.line("abc").unwrap();
+        assert_eq!(lines.line("defg").unwrap_err().code(), "export_too_large");
+        lines.begin().unwrap();
+        lines.line("defg").unwrap();
+        assert_eq!(lines.text, "defg\n");
+    }
 }

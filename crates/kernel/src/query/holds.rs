@@ -12,6 +12,7 @@ use tenure_core::{Result, Time, id, name};
 use tenure_store::table::{agent, hold};
 use tenure_store::{Tx, Within};
 
+use super::query::{Access, Query, Role};
 use super::{PAGE_BYTES, Scene, bad_cursor, check, fitting, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
@@ -33,21 +34,43 @@ pub struct Filter {
     pub fold_case: bool,
 }
 
-impl Kernel {
-    /// A page of live holds, the next to end first, of all agents or of one.
-    pub fn holds(&self, call: &Call, holder: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
-        let filter = Filter { holder: holder.map(AgentName::from), ..Filter::default() };
-        self.holds_where(call, &filter, rows, cursor)
-    }
+/// A page of live holds, the next to end first.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Holds {
+    /// Which holds.
+    #[serde(default)]
+    pub filter: Filter,
+    /// Page size.
+    #[serde(default = "super::usual")]
+    pub limit: usize,
+    /// Where the page begins.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
 
-    /// The same of those that a filter lets through.
-    pub fn holds_where(&self, call: &Call, filter: &Filter, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
-        limit(rows)?;
+impl Holds {
+    /// The first page of all holds, or of those of one agent.
+    pub fn of(holder: Option<&str>, limit: usize) -> Holds {
+        Holds { filter: Filter { holder: holder.map(AgentName::from), ..Filter::default() }, limit, cursor: None }
+    }
+}
+
+impl Query for Holds {
+    const NAME: &'static str = "holds";
+    const ABOUT: &'static str = "Live holds, the next to end first, and who waits";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Page<Hold>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Hold>> {
+        let filter = &self.filter;
+        limit(self.limit)?;
         filter.holder.as_deref().map(name::check).transpose()?;
         let kind = check::kind(filter.kind.as_deref().unwrap_or_default())?;
         let patterns = if filter.paths.is_empty() { Vec::new() } else { paths::read(&filter.paths, filter.fold_case)? };
-        let start = cursor.map(parse).transpose()?;
-        self.ask(call, |tx, scene| page(tx, scene, (filter, kind, &patterns), rows, start.as_ref()))
+        let start = self.cursor.as_deref().map(parse).transpose()?;
+        kernel.in_snapshot(call, |tx, scene| page(tx, scene, (filter, kind, &patterns), self.limit, start.as_ref()))
     }
 }
 
@@ -178,7 +201,7 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
     found
 }
 
-/// The live holds that have a file in common with some patterns, whoever has them: those of the project, and those of
+/// The live holds of all agents that have a file in common with some patterns: those of the project, and those of
 /// others whose checkouts lie around the asker's or inside it.
 fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
     let here = check::here(tx, scene)?;

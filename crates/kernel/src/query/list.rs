@@ -10,15 +10,16 @@ use tenure_core::{Result, id, name, text};
 use tenure_store::table::{dep, hold, project, task};
 use tenure_store::{Tx, Within};
 
+use super::query::{Access, Query, Role};
 use super::{Scene, bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Page, Task};
 
-/// Which tasks.
+/// A page of tasks in the order of choice.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Filter {
+pub struct List {
     /// Only in these states; empty for all.
     pub states: Vec<State>,
     /// With done and cancelled ones.
@@ -35,9 +36,9 @@ pub struct Filter {
     pub cursor: Option<String>,
 }
 
-impl Default for Filter {
-    fn default() -> Filter {
-        Filter {
+impl Default for List {
+    fn default() -> List {
+        List {
             states: Vec::new(),
             all: false,
             labels: Vec::new(),
@@ -49,7 +50,7 @@ impl Default for Filter {
     }
 }
 
-impl Filter {
+impl List {
     /// The states that are wanted.
     fn wanted(&self) -> Vec<State> {
         match (self.states.is_empty(), self.all) {
@@ -64,21 +65,26 @@ impl Filter {
     }
 }
 
-impl Kernel {
-    /// A page of tasks.
-    pub fn list(&self, call: &Call, filter: &Filter) -> Result<Page<Task>> {
-        limit(filter.limit)?;
-        let labels = text::labels(&filter.labels)?;
-        for agent in [&filter.assignee, &filter.holder].into_iter().flatten() {
+impl Query for List {
+    const NAME: &'static str = "list";
+    const ABOUT: &'static str = "Tasks in the order of choice";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Page<Task>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Task>> {
+        limit(self.limit)?;
+        let labels = text::labels(&self.labels)?;
+        for agent in [&self.assignee, &self.holder].into_iter().flatten() {
             name::check(agent)?;
         }
-        let filter = Filter { labels, ..filter.clone() };
+        let filter = List { labels, ..self.clone() };
         let start = filter.cursor.as_deref().map(parse).transpose()?;
-        self.ask(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
+        kernel.in_snapshot(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
     }
 }
 
-pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
+pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &List, start: Option<&Rank>) -> Result<Page<Task>> {
     let first = Rank::start();
     let Within { rows: mut found, cut } =
         select_within(tx, scene, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
@@ -154,7 +160,7 @@ pub(super) fn with_edges<T>(
 pub(crate) fn select(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    filter: &Filter,
+    filter: &List,
     start: &Rank,
     limit: usize,
 ) -> Result<Vec<task::Full>> {
@@ -166,7 +172,7 @@ pub(crate) fn select(
 fn select_within(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    filter: &Filter,
+    filter: &List,
     start: &Rank,
     (limit, bytes): (usize, usize),
 ) -> Result<Within<task::Full>> {
@@ -214,7 +220,7 @@ fn of_holder(
     Ok(found)
 }
 
-fn streams(filter: &Filter, wanted: &[State]) -> Vec<task::Stream> {
+fn streams(filter: &List, wanted: &[State]) -> Vec<task::Stream> {
     let open_only = !wanted.iter().any(|state| matches!(state, State::Done | State::Cancelled));
     if let (Some(agent), true) = (&filter.assignee, open_only) {
         return vec![task::Stream::Assigned(agent.clone())];

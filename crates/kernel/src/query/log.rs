@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::HoldId;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
+use tenure_core::{Code, Error, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
 use tenure_store::{Tx, Within};
 
+use super::query::{Access, Query, Role};
 use super::{PAGE_BYTES, Scene, bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
@@ -20,15 +21,15 @@ pub enum Since {
     /// After a number.
     Number(i64),
     /// At or after an instant.
-    Time(#[schemars(with = "String")] Time),
+    Time(Time),
     /// After a cursor that an earlier page gave.
     Cursor(String),
 }
 
-/// Which events.
+/// A page of events, oldest first inside it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
+pub struct Log {
     /// About this subject or hold.
     pub subject: Option<String>,
     /// By this agent.
@@ -42,27 +43,32 @@ pub struct Filter {
     pub limit: usize,
 }
 
-impl Kernel {
-    /// A page of events, oldest first inside it.
-    pub fn log(&self, call: &Call, filter: &Filter) -> Result<Page<Event>> {
-        limit(filter.limit)?;
-        filter.agent.as_deref().map(name::check).transpose()?;
+impl Query for Log {
+    const NAME: &'static str = "log";
+    const ABOUT: &'static str = "Events by number";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = Page<Event>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Event>> {
+        limit(self.limit)?;
+        self.agent.as_deref().map(name::check).transpose()?;
         // A subject may be anything that events are about; no event is about this.
-        if let Some(subject) = filter.subject.as_deref().filter(|subject| subject.contains('\0')) {
+        if let Some(subject) = self.subject.as_deref().filter(|subject| subject.contains('\0')) {
             return Err(id::unknown(subject, id::Sort::Task));
         }
-        if let Some(kind) = filter.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
             return Err(Error::usage(
-                "unknown_kind",
+                Code::UnknownKind,
                 format!("`{}` is not a kind of event", tenure_core::text::excerpt(kind)),
             )
             .hint(format!("The kinds are {}.", words::kind::ALL.join(", "))));
         }
-        self.ask(call, |tx, scene| page(tx, scene, filter))
+        kernel.in_snapshot(call, |tx, scene| page(tx, scene, self))
     }
 }
 
-fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
+fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Log) -> Result<Page<Event>> {
     let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
     let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
     let subject = filter.subject.as_deref().filter(|subject| !subject.is_empty());
@@ -172,7 +178,8 @@ enum Start {
 fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i64, i64)) -> Result<Start> {
     let oldest = first - 1;
     let stale = |message: String| {
-        Err(Error::new(Kind::Stale, "stale_cursor", Stage::Read, message)
+        Err(Error::new(Code::StaleCursor, message)
+            .at(Stage::Read)
             .hint("Read again from the oldest cursor, and take what it gives as the whole truth.")
             .detail("oldest", oldest)
             .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))

@@ -1,15 +1,18 @@
-//! An agent's mail as a query: what is new, without offering it.
+//! `mail`: what is new in an agent's mail, without offering it.
 
-use tenure_core::{Kind, Result, id, message as rule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::{Result, message as rule};
 use tenure_store::Tx;
 use tenure_store::table::{delivery, mail, message};
 
 use super::Scene;
+use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Inbox, Message, Overdue};
 
-/// Beyond this nobody counts what is new.
+/// Most new messages that are counted.
 const COUNT_MAX: usize = 1_000;
 
 /// New mail, as much as is offered at once.
@@ -24,7 +27,7 @@ pub(crate) struct Unread {
     pub(crate) cursors: Option<delivery::Row>,
 }
 
-/// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
+/// Reads the mail of an agent that was not confirmed as shown: one look at the store.
 pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
     let (cursors, rows) =
         tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
@@ -45,7 +48,7 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
 }
 
 impl Unread {
-    /// As it is shown by whoever only looks.
+    /// As a query shows it.
     pub(crate) fn seen(self) -> Inbox {
         let Unread { items, total, more, .. } = self;
         Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
@@ -58,7 +61,7 @@ impl Unread {
     }
 }
 
-/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for whoever only says so.
+/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for callers that only mention it.
 pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
     let found = look(tx, project, agent, limit)?;
     let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);
@@ -73,31 +76,24 @@ pub(super) fn overdue(tx: &mut dyn Tx, scene: &Scene<'_>, limit: usize) -> Resul
     Ok(late.take(limit).map(|row| Overdue::of(row, scene.now)).collect())
 }
 
-impl Kernel {
-    /// New mail, without offering it: it stays as new as it was.
-    pub fn mail(&self, call: &Call, limit: Option<usize>) -> Result<Inbox> {
-        let limit = rule::limit(limit)?;
-        self.ask(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
-    }
+/// New mail, without offering it: it stays as new as it was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mail {
+    /// Most messages.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
 
-    /// How many messages are new to the asker (at most 1,001), and the first of them: for whoever only says so.
-    pub fn unread(&self, call: &Call, limit: usize) -> Result<(Vec<Message>, usize)> {
-        self.ask(call, |tx, scene| unread(tx, scene.project_id(), &call.actor.name, limit))
-    }
+impl Query for Mail {
+    const NAME: &'static str = "mail";
+    const ABOUT: &'static str = "New mail, without offering it";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Inbox;
 
-    /// The message in one's own mail whose id begins with a text.
-    pub fn message_id(&self, call: &Call, typed: &str) -> Result<String> {
-        let letter = format!("{}-", id::Sort::Message.letter());
-        if typed.is_empty() || !id::is_prefix(typed) {
-            return Err(id::unknown(typed, id::Sort::Message));
-        }
-        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        self.ask(call, |tx, scene| {
-            let found = mail::beginning(tx, scene.project_id(), &call.actor.name, &prefix, 11)?;
-            id::resolve(&prefix, id::Sort::Message, found).map(String::from).map_err(|error| match error.kind() {
-                Kind::NotFound => id::unknown(typed, id::Sort::Message),
-                _ => error,
-            })
-        })
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Inbox> {
+        let limit = rule::limit(self.limit)?;
+        kernel.in_snapshot(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
     }
 }

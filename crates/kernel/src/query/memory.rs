@@ -1,4 +1,4 @@
-//! What is remembered: recalled by words, or listed.
+//! `memory`: one memory; and what a reader sees of what is remembered, and how it is searched.
 //!
 //! A reader sees the memories of the task it asks about, its own, the project's and the whole store's; never those of
 //! another agent, task or project.
@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::{MemoryId, ProjectId, TaskId};
-use tenure_core::memory::{self as rule, Candidate, Corpus, Scope, order, score};
+use tenure_core::memory::{Candidate, Corpus, Scope, order, score};
 use tenure_core::name::AgentName;
-use tenure_core::{Kind, Result, Time, id, words};
+use tenure_core::{Result, Time, id, words};
 use tenure_store::Tx;
 use tenure_store::table::{agent, memory, project};
 
-use super::{Scene, bad_cursor, limit};
+use super::Scene;
+use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Memory, Page};
+use crate::shape;
 
 /// How hard a question is thought about.
 pub(crate) struct Effort {
@@ -28,30 +29,41 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// For somebody who asks.
+    /// For a caller that asks.
     pub(crate) const ASKED: Effort = Effort { words: 32, having: 2_000 };
-    /// For a brief, which nobody should wait for: a project with 10,000 memories costs no more than one with 1,000.
+    /// For a brief, which must be quick: a project with 10,000 memories costs no more than one with 1,000.
     pub(crate) const BRIEF: Effort = Effort { words: 16, having: 100 };
 }
 
-/// Which memories.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+/// A memory that the caller can see, by its whole id.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// Of this task, in place of the one in focus.
-    pub task: Option<TaskId>,
-    /// Only of this kind.
-    pub kind: Option<rule::Kind>,
-    /// Only of this scope, by its word.
-    pub scope: Option<String>,
-    /// Only pinned ones.
-    #[serde(default)]
-    pub pinned: bool,
-    /// Page size.
-    #[serde(default = "super::usual")]
-    pub limit: usize,
-    /// Where the page begins.
-    pub cursor: Option<String>,
+pub struct Memory {
+    /// The whole id.
+    pub id: String,
+}
+
+impl Query for Memory {
+    const NAME: &'static str = "memory";
+    const ABOUT: &'static str = "One memory";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = shape::Memory;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Memory> {
+        id::named(&self.id, id::Sort::Memory)?;
+        kernel.in_snapshot(call, |tx, scene| {
+            let me = Scope::Agent(scene.call.actor.name.clone());
+            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+            for project in [Some(scene.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten() {
+                let row = memory::get(tx, project, &self.id)?;
+                if let Some(row) = row.filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me) {
+                    return Ok(shape::Memory::of(&row));
+                }
+            }
+            Err(id::unknown(&self.id, id::Sort::Memory))
+        })
+    }
 }
 
 /// A scope that a reader sees, in the project that has its rows.
@@ -80,129 +92,6 @@ pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&
         places.push((whole.id, Scope::Global));
     }
     Ok(places)
-}
-
-impl Kernel {
-    /// Memories that answer a question, best first.
-    pub fn recall(&self, call: &Call, question: &str, filter: &Filter) -> Result<Page<Memory>> {
-        limit(filter.limit)?;
-        let skip = filter.cursor.as_deref().map_or(Ok(0), skipped)?;
-        self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_ref())?;
-            let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
-            let takes = |weight: &memory::Weight| filter.takes(weight.kind, weight.pinned);
-            let wanted = Wanted { takes: &takes, most: skip + filter.limit, effort: Effort::ASKED };
-            let found = search(tx, scene.now, &places, question, &wanted)?;
-            let total = i64::try_from(found.total).ok();
-            let next = (found.total > skip + filter.limit).then(|| (skip + filter.limit).to_string());
-            Ok(Page::of(found.rows.iter().skip(skip).map(Memory::of).collect(), total, next))
-        })
-    }
-
-    /// Memories, nearest scope first and newest first in each.
-    pub fn memories(&self, call: &Call, filter: &Filter) -> Result<Page<Memory>> {
-        limit(filter.limit)?;
-        let start = filter.cursor.as_deref().map(parse).transpose()?;
-        self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_ref())?;
-            let mut found: Vec<(usize, memory::Row)> = Vec::new();
-            let (first, mut before) = start.clone().unwrap_or((0, (Time(i64::MAX), String::new())));
-            for (at, (project, scope)) in places.iter().enumerate().skip(first) {
-                if !filter.takes_scope(scope) {
-                    continue;
-                }
-                while found.len() <= filter.limit {
-                    let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
-                    let Some(last) = rows.last() else { break };
-                    before = (last.updated_at, last.id.to_string());
-                    let kept = rows.into_iter().filter(|row| filter.takes(row.kind, row.pinned));
-                    found.extend(kept.map(|row| (at, row)));
-                }
-                before = (Time(i64::MAX), String::new());
-            }
-            let more = found.len() > filter.limit;
-            found.truncate(filter.limit);
-            let next =
-                more.then(|| found.last().map(|(at, row)| format!("{at}.{}.{}", row.updated_at.0, row.id))).flatten();
-            let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-            Ok(Page::of(found.iter().map(|(_, row)| Memory::of(row)).collect(), total, next))
-        })
-    }
-}
-
-impl Kernel {
-    /// The memory whose id begins with a text, and whether it belongs to the whole store.
-    pub fn memory_id(&self, call: &Call, typed: &str) -> Result<(bool, String)> {
-        let letter = format!("{}-", id::Sort::Memory.letter());
-        let unknown = || id::unknown(typed, id::Sort::Memory);
-        if typed.is_empty() || !id::is_prefix(typed) {
-            return Err(unknown());
-        }
-        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        self.ask(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
-            let mut found = Vec::new();
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
-            for (of_store, project) in
-                [(false, Some(scene.project_id())), (true, whole.as_ref().map(|row| row.id.as_str()))]
-            {
-                let Some(project) = project else { continue };
-                let ids = memory::beginning(tx, project, &prefix, 11)?;
-                let rows = memory::get_many(tx, project, &ids)?;
-                // Those of other agents are as if they did not exist.
-                let seen = rows.into_iter().filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me);
-                found.extend(seen.map(|row| (of_store, row.id)));
-            }
-            let ids: Vec<MemoryId> = found.iter().map(|(_, id)| id.clone()).collect();
-            let id = id::resolve(&prefix, id::Sort::Memory, ids).map_err(|error| match error.kind() {
-                Kind::NotFound => unknown(),
-                _ => error,
-            })?;
-            let of_store = found.iter().any(|(of_store, known)| *of_store && *known == id);
-            Ok((of_store, id.into()))
-        })
-    }
-}
-
-impl Kernel {
-    /// A memory that the asker can see, by its whole id.
-    pub fn memory(&self, call: &Call, id: &str) -> Result<Memory> {
-        id::named(id, id::Sort::Memory)?;
-        self.ask(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
-            for project in [Some(scene.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten() {
-                let row = memory::get(tx, project, id)?;
-                if let Some(row) = row.filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me) {
-                    return Ok(Memory::of(&row));
-                }
-            }
-            Err(id::unknown(id, id::Sort::Memory))
-        })
-    }
-}
-
-impl Filter {
-    fn takes_scope(&self, scope: &Scope) -> bool {
-        self.scope.as_deref().is_none_or(|word| word == scope.word())
-    }
-
-    fn takes(&self, kind: rule::Kind, pinned: bool) -> bool {
-        self.kind.is_none_or(|wanted| wanted == kind) && (!self.pinned || pinned)
-    }
-}
-
-/// How many of the best come before a page.
-fn skipped(cursor: &str) -> Result<usize> {
-    cursor.parse().ok().filter(|skip| *skip <= 1_000_000).ok_or_else(|| bad_cursor(cursor))
-}
-
-fn parse(cursor: &str) -> Result<(usize, (Time, String))> {
-    let mut parts = cursor.splitn(3, '.');
-    let mut next = || parts.next().ok_or_else(|| bad_cursor(cursor));
-    let at = next()?.parse().map_err(|_| bad_cursor(cursor))?;
-    let time = Time(next()?.parse().map_err(|_| bad_cursor(cursor))?);
-    Ok((at, (time, next()?.to_owned())))
 }
 
 /// Which memories a search is for.

@@ -1,5 +1,7 @@
 //! `next`: what `claim` would choose now, and why.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, Rule, nothing, reason};
 use tenure_core::name::AgentName;
 use tenure_core::task::Status;
@@ -9,20 +11,35 @@ use tenure_store::table::{agent, hold, task};
 
 use super::Scene;
 use super::list::{read, views};
+use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::claim::suits;
-use crate::shape::Next;
+use crate::shape;
 
-impl Kernel {
-    /// What `claim` without an id would choose.
-    pub fn next(&self, call: &Call, labels: &[String]) -> Result<Next> {
-        let labels = text::labels(labels)?;
-        self.ask(call, |tx, scene| next(tx, scene, &labels))
+/// What `claim` without an id would choose.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Next {
+    /// Only tasks with all of these labels.
+    #[serde(default)]
+    pub labels: Vec<String>,
+}
+
+impl Query for Next {
+    const NAME: &'static str = "next";
+    const ABOUT: &'static str = "What `claim` would choose now, and why";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = shape::Next;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Next> {
+        let labels = text::labels(&self.labels)?;
+        kernel.in_snapshot(call, |tx, scene| next(tx, scene, &labels))
     }
 }
 
-pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
+pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<shape::Next> {
     let project = scene.project_id();
     let me = &scene.call.actor.name;
     let gone = gone_agents(tx, scene)?;
@@ -55,7 +72,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
         let counts = super::status::counts(tx, scene)?;
-        return Ok(Next { task: None, rule: Rule::None, reason: nothing(&counts, !labels.is_empty()) });
+        return Ok(shape::Next { task: None, rule: Rule::None, reason: nothing(&counts, !labels.is_empty()) });
     };
     let priority = best.task.priority;
     let lapsed_from = match &best.held {
@@ -64,10 +81,10 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     };
     let by = if lapsed_from.is_some() { Rule::Lapsed } else { Rule::Ready };
     let task = views(tx, scene, &[best])?.pop();
-    Ok(Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
+    Ok(shape::Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
 }
 
-/// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
+/// Agents that the next write will mark as gone: what is reserved for them counts as free.
 pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<AgentName>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
     let rows = tx.fetch(agent::due(scene.project_id(), quiet, scene.now))?;

@@ -1,54 +1,43 @@
 //! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
 use tenure_core::id::TaskId;
-use tenure_core::task::State;
 use tenure_core::{Result, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, task};
 
-use super::list::{self, views};
+use super::Scene;
+use super::list::views;
 use super::mail::look;
 use super::next::{gone_agents, next};
-use super::{LIMIT_MAX, Scene};
+use super::query::{Access, Query, Role};
 use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
-use crate::focus::{Seeker, in_focus, own};
+use crate::focus::{Seeker, own};
 use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::resume::{EVENTS, MAIL, Resume, kept_from, lost, news};
 use crate::shape;
 
-/// What a session is shown when it begins.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Beginning {
-    /// It holds a task: the brief of it.
-    Brief(String),
-    /// It holds none.
-    Free {
-        /// What it lost, in a sentence.
-        lost: Option<String>,
-        /// What is ready and not reserved for another, in the order of choice.
-        ready: Vec<shape::Task>,
-    },
-}
+/// What `resume` would answer now.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Peek(pub Resume);
 
-impl Kernel {
-    /// What `resume` would answer now.
-    pub fn peek(&self, call: &Call, request: &Resume) -> Result<shape::Resumed> {
+impl Query for Peek {
+    const NAME: &'static str = "peek";
+    const ABOUT: &'static str = "What `resume` would answer now";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = shape::Resumed;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Resumed> {
+        let Peek(request) = self;
         request.check()?;
         let labels = text::labels(&request.labels)?;
-        self.ask(call, |tx, scene| peek(tx, scene, request, &labels))
-    }
-
-    /// What a session is shown when it begins: the brief of the task in its focus, or up to some ready tasks. One snapshot,
-    /// and nothing is gathered that is not shown.
-    pub fn beginning(&self, call: &Call, request: &Resume, ready: usize) -> Result<Beginning> {
-        request.check()?;
-        let labels = text::labels(&request.labels)?;
-        self.ask(call, |tx, scene| beginning(tx, scene, request, &labels, ready))
+        kernel.in_snapshot(call, |tx, scene| peek(tx, scene, request, &labels))
     }
 }
 
@@ -91,19 +80,19 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String])
 }
 
 /// What a brief is about: the task and whether it is held, why there is none, what was lost.
-struct About<'a> {
-    task: Option<(&'a TaskId, bool)>,
-    nothing: &'a str,
-    lost: Option<&'a str>,
+pub(super) struct About<'a> {
+    pub(super) task: Option<(&'a TaskId, bool)>,
+    pub(super) nothing: &'a str,
+    pub(super) lost: Option<&'a str>,
 }
 
-struct Told {
-    brief: shape::Brief,
+pub(super) struct Told {
+    pub(super) brief: shape::Brief,
     events: shape::Offered,
     mail: shape::Inbox,
 }
 
-fn told(
+pub(super) fn told(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
     request: &Resume,
@@ -119,6 +108,7 @@ fn told(
     let mail = mail.seen();
     let here = super::check::here(tx, scene)?;
     let nowhere = Tree::default();
+    let tools = scene.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp);
     let ask = Ask {
         project,
         me,
@@ -126,7 +116,8 @@ fn told(
         host: scene.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
         dead: &scene.dead,
         now: scene.now,
-        tools: scene.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp),
+        tools,
+        phrasing: (scene.words)(if tools { Door::Mcp } else { Door::Cli }),
         tree: scene.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
         budget: request.bytes()?,
         task: about.task,
@@ -141,32 +132,4 @@ fn told(
     let brief = brief::of(tx, &ask)?;
     let events = shape::Offered { items, more: reached.is_some(), offered: None, kept_from };
     Ok(Told { brief, events, mail })
-}
-
-fn beginning(
-    tx: &mut dyn Tx,
-    scene: &Scene<'_>,
-    request: &Resume,
-    labels: &[String],
-    most: usize,
-) -> Result<Beginning> {
-    let project = scene.project_id();
-    let me = &scene.call.actor.name;
-    let row = tx.fetch(agent::get(project, me))?;
-    let focus = row.as_ref().and_then(|row| row.focus.as_ref());
-    let over = |held: &task::Held| scene.is_over(held);
-    // Who is gone matters to what else it might take, and nothing is taken.
-    let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over };
-    if let Some(full) = in_focus(tx, &seeker)? {
-        let about = About { task: Some((&full.task.id, true)), nothing: "", lost: None };
-        let told = told(tx, scene, request, row.as_ref(), &about)?;
-        return Ok(Beginning::Brief(told.brief.text));
-    }
-    let lost = lost(tx, project, me, focus, &over)?;
-    // Some may be reserved for others.
-    let (states, limit) = (vec![State::Ready], most.saturating_mul(4).min(LIMIT_MAX));
-    let filter = list::Filter { states, labels: labels.to_vec(), limit, ..list::Filter::default() };
-    let may = |task: &shape::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);
-    let ready = list::page(tx, scene, &filter, None)?.items.into_iter().filter(may).take(most).collect();
-    Ok(Beginning::Free { lost, ready })
 }

@@ -1,15 +1,19 @@
-//! `status`: why nothing, or what, is happening.
+//! `status`: what is happening and what is stuck.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::{Counts, Rank, nothing};
 use tenure_core::id::TaskId;
-use tenure_core::task::{State, Status};
+use tenure_core::task::{self as rules, State};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
 use tenure_store::table::{agent, dep, hold, path, task};
 
 use super::Scene;
-use super::list::{Filter, select};
-use crate::call::Call;
+use super::list::{List, select};
+use super::query::{Access, Query, Role};
+use crate::call::{Call, Door};
 use crate::kernel::Kernel;
 use crate::op::claim;
 use crate::shape::{Guards, Hindered, Overview, span};
@@ -17,10 +21,20 @@ use crate::shape::{Guards, Hindered, Overview, span};
 /// How many of each are listed.
 const FIRST: usize = 10;
 
-impl Kernel {
-    /// The state of the project at a glance.
-    pub fn status(&self, call: &Call) -> Result<Overview> {
-        self.ask(call, status)
+/// The state of the project at a glance.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {}
+
+impl Query for Status {
+    const NAME: &'static str = "status";
+    const ABOUT: &'static str = "The project at a glance";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Overview;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Overview> {
+        kernel.in_snapshot(call, status)
     }
 }
 
@@ -40,7 +54,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
         return Ok(counts);
     }
     for full in task::get_many(tx, &project.id, &lapsed)? {
-        if full.task.status != Status::Started {
+        if full.task.status != rules::Status::Started {
             continue;
         }
         counts.held -= 1;
@@ -59,7 +73,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let (mut held, mut next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
     let start = Rank::start();
     let first = |tx: &mut dyn Tx, state: State| {
-        select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
+        select(tx, scene, &List { states: vec![state], ..List::default() }, &start, FIRST)
     };
     let blocked = first(tx, State::Blocked)?;
     let stuck = first(tx, State::Stuck)?;
@@ -86,7 +100,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         cancelled: counts.cancelled,
         next_expiry: next_expiry.map(|at| at.to_string()),
         next_expiry_s,
-        summary: summary(&counts, next_expiry_s),
+        summary: summary(&counts, next_expiry_s, (scene.words)(Door::Cli)),
         blocked_by,
         stuck_by,
         holds,
@@ -111,7 +125,7 @@ fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
     Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
 
-fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
+fn summary(counts: &Counts, next_expiry_s: Option<i64>, phrasing: &dyn Phrasing) -> String {
     match (counts.ready, counts.held) {
         (0, 0) => nothing(counts, false),
         (0, held) => {
@@ -119,7 +133,10 @@ fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
                 next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));
             format!("{held} under way, nothing else is ready{until}")
         }
-        (ready, 0) => format!("{ready} ready and nobody is working: `tenure claim` takes one"),
+        (ready, 0) => {
+            let claim = phrasing.advise(&Action::ClaimTask { task: None });
+            format!("{ready} ready and nobody is working: {claim} takes one")
+        }
         (ready, held) => format!("{held} under way, {ready} ready"),
     }
 }
@@ -131,7 +148,7 @@ fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Ve
         .iter()
         .map(|full| {
             let on = full.task.blocked_on.as_ref();
-            let gone = known.iter().any(|(id, status)| Some(id) == on && *status == Status::Done);
+            let gone = known.iter().any(|(id, status)| Some(id) == on && *status == rules::Status::Done);
             let by = match on {
                 None => full.task.reason.clone(),
                 Some(on) => format!("{on}: {}", full.task.reason),
@@ -149,7 +166,7 @@ fn stuck_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<
         .map(|full| {
             let cancelled: Vec<&str> = edges
                 .iter()
-                .filter(|edge| edge.task == full.task.id && edge.status == Status::Cancelled)
+                .filter(|edge| edge.task == full.task.id && edge.status == rules::Status::Cancelled)
                 .map(|edge| edge.after.as_str())
                 .collect();
             let by = format!("{} cancelled", cancelled.join(", "));

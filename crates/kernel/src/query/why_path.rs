@@ -1,19 +1,24 @@
-//! `why PATH`: who held or changed a path, when, for which task, and with which commits.
+//! `why_path`: who held or changed a path, when, for which task, and with which commits.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::event::Event;
+use tenure_core::event::kind::PATH_COMMITTED;
 use tenure_core::number::Fence;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Result, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{event, hold, note, path, touched};
 
 use super::Scene;
-use super::check::{self, Question};
+use super::check;
+use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 use crate::shape::{Sentence, Story};
@@ -29,17 +34,33 @@ const COMMITS: usize = 500;
 /// How many notes of a task are looked through for the commit that a change was in.
 const NOTES: usize = 50;
 
-/// The event that says that files were committed.
-const COMMITTED: &str = "path.committed";
+/// The story of one path or pattern, in all checkouts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WhyPath {
+    /// The one pattern, relative to the top of the checkout.
+    pub paths: Vec<String>,
+    /// As for `check`; a story does not depend on it.
+    pub shared: bool,
+    /// As for `check`; a story does not depend on it.
+    pub all_checkouts: bool,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
 
-impl Kernel {
-    /// The story of one path or pattern, in all checkouts.
-    pub fn why_path(&self, call: &Call, question: &Question) -> Result<Story> {
-        let patterns = paths::read(&question.paths, question.fold_case)?;
+impl Query for WhyPath {
+    const NAME: &'static str = "why_path";
+    const ABOUT: &'static str = "The story of one path or pattern";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Story;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
         let [pattern] = patterns.as_slice() else {
-            return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
+            return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
         };
-        self.ask(call, |tx, scene| tell(tx, scene, pattern))
+        kernel.in_snapshot(call, |tx, scene| tell(tx, scene, pattern))
     }
 }
 
@@ -91,8 +112,8 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         let filter = event::Filter { hold: Some(row.id.clone()), ..event::Filter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
-            // Mail about it is nobody else's, and commits are told below.
-            if event.kind == COMMITTED || event.kind.starts_with("message.") {
+            // Mail about it is private, and commits are told below.
+            if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }
             let mut sentence = sentence(scene, event)?;
@@ -148,16 +169,15 @@ fn literal(pattern: &Pattern) -> &str {
 
 /// The commits that files of the pattern were in.
 fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
-    let filter = event::Filter { kind: Some(COMMITTED.to_owned()), ..event::Filter::default() };
+    let filter = event::Filter { kind: Some(PATH_COMMITTED.to_owned()), ..event::Filter::default() };
     for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
-        let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
-        let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let its: Vec<&str> = paths.filter(|path| pattern.matches(path.trim_start_matches("./"))).collect();
+        let Event::PathCommitted(committed) = fact::seen(&row.kind, &row.data) else { continue };
+        let is_its = |path: &&String| pattern.matches(path.trim_start_matches("./"));
+        let its: Vec<&String> = committed.paths.iter().filter(is_its).collect();
         let Some(first) = its.first() else { continue };
         let rest = if its.len() > 1 { format!(" and {} more", its.len() - 1) } else { String::new() };
-        let task = data["task"].as_str().filter(|task| !task.is_empty());
-        let task = task.map_or(String::new(), |task| format!(" for {task}"));
-        let commit = cut(data["commit"].as_str().unwrap_or_default(), 12);
+        let task = if committed.task.is_empty() { String::new() } else { format!(" for {}", committed.task) };
+        let commit = cut(&committed.commit, 12);
         let text = format!("{} committed {}{rest}{task} as {commit}", row.actor, cut(first, 200));
         told.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
     }

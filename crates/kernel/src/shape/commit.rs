@@ -21,7 +21,7 @@ pub struct Committed {
 }
 
 /// Whether files may be committed by whoever asks.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Committing {
     /// Files that others hold, each with the first of those holds, in the order of their names.
     pub taken: Vec<Taken>,
@@ -30,7 +30,7 @@ pub struct Committing {
 }
 
 /// A file that another holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
     /// The file.
     pub path: String,
@@ -41,7 +41,7 @@ pub struct Taken {
 }
 
 /// A file whose own hold was lost.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
     /// The file.
     pub path: String,
@@ -58,14 +58,14 @@ pub struct Lost {
 }
 
 /// Whether commits may be pushed by whoever asks.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Pushing {
     /// Files of the commits that others hold, each once.
     pub late: Vec<Late>,
 }
 
 /// A file of a commit that another holds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Late {
     /// The commit.
     pub commit: String,

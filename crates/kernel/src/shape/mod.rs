@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
+use tenure_core::error::Detail;
 use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
@@ -30,7 +31,7 @@ pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use place::{Place, Turn};
-pub use project::{Forgotten, Joined, SwitchedOn};
+pub use project::{Forgotten, Joined, ProjectName, SwitchedOn};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 pub use session::{LeftBehind, SessionEnded, SessionStarted, ToolUsed};
@@ -330,6 +331,15 @@ impl Blocker {
             project: None,
         }
     }
+}
+
+/// What stands in the way, as a detail of the refusal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Blockers(pub Vec<Blocker>);
+
+impl Detail for Blockers {
+    const KEY: &'static str = "blockers";
 }
 
 impl Blocker {

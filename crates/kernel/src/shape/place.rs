@@ -103,7 +103,6 @@ pub struct Turn {
     /// The newest event when this was found out.
     pub last_event: i64,
     /// When something in its way runs out of time.
-    #[schemars(with = "String")]
     pub look_at: Time,
 }
 

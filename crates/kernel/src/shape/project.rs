@@ -1,10 +1,11 @@
-//! The answers to the ops on a project itself: `join`, `forget`, `switch_on`.
+//! The answers to the ops on a project itself (`join`, `forget`, `switch_on`), and the name of a project.
 //!
-//! Their fields are in alphabetical order: earlier answers, which replays return, are stored so.
+//! The fields of the answers are in alphabetical order: earlier answers, which replays return, are stored so.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::name::{AgentName, ProjectKey};
+use tenure_store::table::project;
 
 /// The answer to `join`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,4 +38,19 @@ pub struct SwitchedOn {
     pub project: ProjectKey,
     /// Always true.
     pub switched_on: bool,
+}
+
+/// The key of a project and what people call it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectName {
+    /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
+    pub key: ProjectKey,
+    /// What people call it.
+    pub label: String,
+}
+
+impl From<ProjectName> for project::Name {
+    fn from(ProjectName { key, label }: ProjectName) -> project::Name {
+        project::Name { key, label }
+    }
 }

@@ -102,9 +102,14 @@ impl Event {
         Ok(event)
     }
 
+    /// What happened, with the fields of its kind.
+    pub fn fact(&self) -> tenure_core::event::Event {
+        tenure_core::event::Event::read(&self.kind, &self.data)
+    }
+
     /// The event in one sentence.
     pub fn sentence(&self) -> String {
-        tenure_core::event::sentence(&self.kind, &self.actor, &self.subject, &self.data)
+        self.fact().sentence(&self.actor, &self.subject)
     }
 }
 

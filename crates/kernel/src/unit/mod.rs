@@ -2,11 +2,14 @@
 
 mod of_task;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use tenure_core::action::{Action, Phrasing};
+use tenure_core::event::Event;
+use tenure_core::event::project::{AgentOwned, AgentRegistered, Created};
 use tenure_core::hold::Ending;
 use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Kind, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
@@ -14,10 +17,35 @@ use tenure_store::{Entropy, Statement, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::access::{self, owner_of};
-use crate::call::{Call, Door, Sighting};
+use crate::call::{Call, Door, Sighting, Words};
 use crate::checkouts::Checkouts;
 use crate::line::Sight;
 use crate::mail::Over;
+
+/// What an event is about.
+#[derive(Clone, Copy)]
+pub(crate) struct About<'a> {
+    subject: &'a str,
+    hold: &'a str,
+    cause: Option<i64>,
+}
+
+impl<'a> About<'a> {
+    /// A task, a path, an agent or anything else that has a name; empty for the project as a whole.
+    pub(crate) fn of(subject: &'a str) -> About<'a> {
+        About { subject, hold: "", cause: None }
+    }
+
+    /// With the hold that it is about, empty for none.
+    pub(crate) fn hold(self, hold: &'a str) -> About<'a> {
+        About { hold, ..self }
+    }
+
+    /// With the event that caused it.
+    pub(crate) fn cause(self, cause: impl Into<Option<i64>>) -> About<'a> {
+        About { cause: cause.into(), ..self }
+    }
+}
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
 pub struct Unit<'a> {
@@ -46,6 +74,7 @@ pub struct Unit<'a> {
     pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
+    words: Words,
     op: &'static str,
     /// The row as it was at the savepoint: numbers that were drawn since are given back with everything else.
     mark: Option<(project::Row, usize)>,
@@ -54,7 +83,7 @@ pub struct Unit<'a> {
 impl<'a> Unit<'a> {
     pub(crate) fn new(
         tx: &'a mut dyn Tx,
-        entropy: &'a dyn Entropy,
+        (entropy, words): (&'a dyn Entropy, Words),
         call: &'a Call,
         op: &'static str,
         (now, clock): (Time, Time),
@@ -79,6 +108,7 @@ impl<'a> Unit<'a> {
             checkouts: None,
             agent,
             entropy,
+            words,
             op,
             mark: None,
         }
@@ -139,8 +169,8 @@ impl<'a> Unit<'a> {
     pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
         let project = self.project.id.clone();
         if !self.project.is_switched_on() {
-            let data = json!({ "key": self.project.key, "label": self.project.label });
-            self.append(event::kind::PROJECT_CREATED, &project, "", None, &data)?;
+            let created = Created { key: self.project.key.to_string(), label: self.project.label.clone() };
+            self.append(About::of(&project), Event::ProjectCreated(created))?;
         }
         if self.agent.is_none() {
             let actor = &self.call.actor;
@@ -157,8 +187,8 @@ impl<'a> Unit<'a> {
                 owner: owner_of(self.call).cloned(),
             };
             agent::insert(self.tx, &project, &row)?;
-            let number =
-                self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
+            let registered = AgentRegistered { tool: Some(actor.tool.clone()), imported: false };
+            let number = self.append(About::of(&actor.name), Event::AgentRegistered(registered))?;
             // From here on there is something to tell it.
             let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
             delivery::put(self.tx, &project, &actor.name, &begins)?;
@@ -168,8 +198,8 @@ impl<'a> Unit<'a> {
         {
             let was = std::mem::replace(&mut row.owner, owner.cloned());
             agent::own(self.tx, &project, &self.call.actor.name, owner)?;
-            let data = json!({ "owner": or_empty(owner), "was": or_empty(was.as_ref()) });
-            self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &data)?;
+            let owned = AgentOwned { owner: or_empty(owner).to_owned(), was: or_empty(was.as_ref()).to_owned() };
+            self.append(About::of(&self.call.actor.name), Event::AgentOwned(owned))?;
         }
         if let (Sighting::New(moved), Some(here)) = (sighting, &self.call.checkout) {
             for one in &moved {
@@ -196,15 +226,8 @@ impl<'a> Unit<'a> {
     }
 
     /// Appends an event and returns its number.
-    pub(crate) fn append(
-        &mut self,
-        kind: &str,
-        subject: &str,
-        hold: &str,
-        cause: Option<i64>,
-        data: &Value,
-    ) -> Result<i64> {
-        let row = self.event(kind, subject, hold, cause, data);
+    pub(crate) fn append(&mut self, about: About<'_>, event: Event) -> Result<i64> {
+        let row = self.event(about, event);
         log::insert(self.tx, &self.project.id, &row)?;
         Ok(row.number)
     }
@@ -215,36 +238,26 @@ impl<'a> Unit<'a> {
     }
 
     /// Makes the next event without storing it.
-    pub(crate) fn event(
-        &mut self,
-        kind: &str,
-        subject: &str,
-        hold: &str,
-        cause: Option<i64>,
-        data: &Value,
-    ) -> log::Row {
+    #[allow(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
+    pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
         // Who stands behind an agent is part of what happened: of force above all.
-        let data = match (owner_of(self.call), data) {
-            (Some(owner), Value::Object(fields)) => {
-                let mut fields = fields.clone();
-                fields.insert("principal".to_owned(), owner.into());
-                Value::Object(fields).to_string()
-            }
-            _ => data.to_string(),
-        };
+        let (kind, mut data) = event.columns();
+        if let Some(owner) = owner_of(self.call) {
+            data.insert("principal".to_owned(), owner.into());
+        }
         log::Row {
             number: self.project.last_event,
             at: self.now,
-            kind: kind.to_owned(),
+            kind,
             actor: self.me().clone(),
-            subject: subject.to_owned(),
-            hold: HoldId::non_empty(hold.to_owned()),
+            subject: about.subject.to_owned(),
+            hold: HoldId::non_empty(about.hold.to_owned()),
             op: self.op.to_owned(),
             request_id: self.call.request_id.as_str().to_owned(),
-            cause,
-            data,
+            cause: about.cause,
+            data: Value::Object(data).to_string(),
         }
     }
 
@@ -286,6 +299,11 @@ impl<'a> Unit<'a> {
     /// Whether the actor calls tools and does not type commands.
     pub(crate) fn uses_tools(&self) -> bool {
         self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
+    }
+
+    /// The words for the actor.
+    pub(crate) fn phrasing(&self) -> &'static dyn Phrasing {
+        (self.words)(if self.uses_tools() { Door::Mcp } else { Door::Cli })
     }
 
     /// The actor's task in focus.
@@ -337,9 +355,9 @@ impl<'a> Unit<'a> {
         let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
         let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
         let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
-        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+        Ok(Error::new(Code::UnknownAgent, format!("no agent `{name}` has been seen in this project"))
             .entity(name)
-            .attempt("tenure agent list")
+            .attempt(Action::ListAgents)
             .hint(format!("{meant}An agent is known from its first call on.")))
     }
 }
@@ -371,7 +389,7 @@ fn told(op: &str, how: Ending) -> &'static str {
 
 /// The refusal of an op that only people may run.
 pub(crate) fn people_only(what: &str) -> Error {
-    Error::refused(Kind::Denied, "people_only", format!("{what} is for people"))
+    Error::new(Code::PeopleOnly, format!("{what} is for people"))
         .hint("Ask a person, or work on another task.")
-        .attempt("tenure next")
+        .attempt(Action::NextTask)
 }

@@ -1,18 +1,23 @@
 //! What an op does with a task: finds it with everything it decides on, with what right, and grants or ends its hold.
 
-use serde_json::{Value, json};
+use tenure_core::action::{Action, Tasks};
+use tenure_core::choice::Rule;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Transferred;
+use tenure_core::event::task::{Claimed, Ready, Waiting};
 use tenure_core::hold::{Claim, Ending, HoldKind, Right, Standing};
 use tenure_core::id::{Drawn, HoldId, Id, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::task::{Conditions, Status};
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 
-use super::{Unit, exists, people_only};
+use super::{About, Unit, exists, people_only};
 use crate::settle;
 use crate::shape;
+use crate::shape::Blockers;
 
 /// A task as an op finds it, with what its actor was last shown.
 pub(crate) struct Loaded {
@@ -26,19 +31,21 @@ pub(crate) struct Loaded {
 /// What the store knows of a task, as [`Unit::load`] reads it: the task, what was shown of it, its dependencies, its paths.
 type Found = (Option<task::Full>, Option<Fence>, Vec<dep::Edge>, Vec<hold::Row>);
 
-/// The event that grants a hold.
-pub(crate) struct Grant<'a> {
-    pub(crate) kind: &'a str,
-    pub(crate) data: Value,
+/// Why the hold on a task is granted.
+pub(crate) enum Grant {
+    /// Its holder took it.
+    Claim { rule: Rule, lapsed_from: Option<AgentName> },
+    /// It was handed over.
+    Transfer { from: AgentName, ended_hold: HoldId, overrode: Option<AgentName> },
 }
 
 impl Unit<'_> {
     /// The task an op means: the one named, else the actor's focus.
     pub(crate) fn meant(&self, named: Option<&TaskId>) -> Result<TaskId> {
         named.or_else(|| self.focus()).cloned().ok_or_else(|| {
-            Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
-                .attempt("tenure claim")
-                .attempt("tenure list")
+            Error::new(Code::NoFocus, "no task is named and you have none in focus")
+                .attempt(Action::ClaimTask { task: None })
+                .attempt(Action::ListTasks { which: Tasks::Unfinished })
         })
     }
 
@@ -174,17 +181,31 @@ impl Unit<'_> {
         fresh: HoldId,
         holder: &AgentName,
         (ttl, expires_at): (Span, Time),
-        grant: &Grant<'_>,
+        grant: Grant,
     ) -> Result<hold::Row> {
         let attempt = full.task.attempt + 1;
-        let mut data = grant.data.clone();
-        if let Value::Object(map) = &mut data {
-            map.insert("holder".into(), json!(holder));
-            map.insert("attempt".into(), json!(attempt));
-            map.insert("ttl_s".into(), json!(ttl.as_seconds()));
-            map.insert("expires_at".into(), json!(expires_at));
-        }
-        let fence = Fence(self.append(grant.kind, &full.task.id, &fresh, None, &data)?);
+        let ttl_s = ttl.as_seconds();
+        let event = match grant {
+            Grant::Claim { rule, lapsed_from } => Event::TaskClaimed(Claimed {
+                holder: holder.to_string(),
+                rule: Some(rule),
+                lapsed_from: lapsed_from.map(String::from),
+                attempt,
+                ttl_s,
+                expires_at,
+            }),
+            Grant::Transfer { from, ended_hold, overrode } => Event::HoldTransferred(Transferred {
+                from: from.into(),
+                ended_hold: ended_hold.into(),
+                overrode: overrode.map(String::from),
+                holder: holder.to_string(),
+                attempt: Some(attempt),
+                ttl_s,
+                expires_at,
+                ..Transferred::default()
+            }),
+        };
+        let fence = Fence(self.append(About::of(&full.task.id).hold(&fresh), event)?);
         let row = hold::Row {
             granted_at: self.now,
             expires_at,
@@ -233,15 +254,15 @@ impl Unit<'_> {
             self.project.counts[after.class() as usize] += 1;
             let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
             if is_ready && !was_ready {
-                let data = json!({ "unlocked_by": task });
-                events.push(self.event(event::kind::TASK_READY, &row.id, "", Some(cause), &data));
+                let event = Event::TaskReady(Ready { unlocked_by: task.to_string() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_ready.push(row.id.clone());
                 }
                 ready.push(row.id);
             } else if was_ready && !is_ready {
-                let data = json!({ "waits_for": task });
-                events.push(self.event(event::kind::TASK_WAITING, &row.id, "", Some(cause), &data));
+                let event = Event::TaskWaiting(Waiting { waits_for: task.to_string() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_waiting.push(row.id.clone());
                 }
@@ -271,7 +292,7 @@ impl Unit<'_> {
 /// The four-part refusal of a task that another holds.
 pub(crate) fn held_by(now: Time, task: &TaskId, held: &task::Held) -> Error {
     let blocker = shape::Blocker::of(held, now);
-    Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
+    Error::new(Code::TaskHeld, format!("{task} is held by {}", held.holder))
         .entity(task)
         .who(format!(
             "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",
@@ -282,10 +303,10 @@ pub(crate) fn held_by(now: Time, task: &TaskId, held: &task::Held) -> Error {
             held.expires_at - now,
             tenure_core::text::cut(&held.reason, 60)
         ))
-        .attempt("tenure claim")
-        .attempt(format!("tenure why {task}"))
-        .attempt("tenure list --state ready")
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::why(task))
+        .attempt(Action::ListTasks { which: Tasks::Ready })
         .person("A person can end the hold: `release` with the id and --force.")
-        .detail("blockers", json!([blocker]))
+        .with(&Blockers(vec![blocker]))
         .detail("total", 1)
 }

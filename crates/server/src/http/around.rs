@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, Response, header};
 use axum::middleware::Next;
-use tenure_core::{Error, Kind, Stage};
+use tenure_core::{Code, Error, Kind, Stage};
 use tenure_store::{Entropy as _, OsEntropy};
 
 use super::client::Client;
@@ -84,9 +84,10 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
 
 /// Tells whoever runs the server what outsiders are not told.
 fn log_cause(server: &Server, id: &str, error: &Error) {
-    if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == "unreachable" {
+    if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == Code::Unreachable {
         let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-        let fields = [("request", id), ("code", error.code()), ("message", error.message()), ("cause", &cause)];
+        let fields =
+            [("request", id), ("code", error.code().as_str()), ("message", error.message()), ("cause", &cause)];
         server.log.line("error", &fields);
     }
 }
@@ -108,7 +109,8 @@ pub(super) fn drawn() -> String {
 }
 
 pub(super) fn too_long() -> Error {
-    Error::new(Kind::Busy, "took_too_long", Stage::Lock, "the request was not answered in time")
+    Error::new(Code::TookTooLong, "the request was not answered in time")
+        .at(Stage::Lock)
         .hint("It may have been carried out. Ask again with the same request id to find out.")
 }
 

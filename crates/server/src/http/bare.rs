@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tenure_core::Error;
+use tenure_core::{Code, Error};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -106,7 +106,7 @@ fn bare(bytes: &[u8]) -> Option<StatusCode> {
 
 fn words(status: StatusCode) -> Vec<u8> {
     let error =
-        Error::usage("not_http", "the request cannot be read: its first line or a header is malformed or too long")
+        Error::usage(Code::NotHttp, "the request cannot be read: its first line or a header is malformed or too long")
             .hint("Send HTTP/1.1.");
     let id = around::drawn();
     let body = problem::document(&error, status, &id).to_string();

@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use axum::http::{HeaderMap, Method, header, request};
 use tenure_core::access::{self, Grants, Role};
-use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_core::error::detail::Candidates;
+use tenure_core::{Code, Error, Kind, Result, Stage, text};
 use tenure_kernel::access as secret;
 use tenure_kernel::op::access_denied;
+use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::{Actor, Call, Checkout, Door, Op, RequestId, Tree, Trust};
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
@@ -107,7 +109,7 @@ impl<'a> Asked<'a> {
         value
             .to_str()
             .map(Some)
-            .map_err(|_| Error::usage("bad_header", format!("the header `{name}` is not plain text")).entity(name))
+            .map_err(|_| Error::usage(Code::BadHeader, format!("the header `{name}` is not plain text")).entity(name))
     }
 }
 
@@ -147,7 +149,8 @@ impl Server {
         if asked.is_from_here() {
             return Ok(());
         }
-        let error = Error::new(Kind::Denied, "other_origin", Stage::Resolve, "a page of another site asks")
+        let error = Error::new(Code::OtherOrigin, "a page of another site asks")
+            .at(Stage::Resolve)
             .hint("Ask without the header `Origin`, or from a page of this server.");
         self.audit(&error, Some(&caller.grants.principal), &caller.name, &asked.what(), "", &asked.from).await;
         Err(error)
@@ -167,9 +170,9 @@ impl Server {
         let reads = matches!(*asked.method, Method::GET | Method::HEAD);
         let said = asked.header(CSRF)?;
         if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &csrf)) {
-            let error =
-                Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
-                    .hint(format!("Send the `{CSRF}` header that the page was given."));
+            let error = Error::new(Code::Csrf, "the request does not come from a page of ours")
+                .at(Stage::Resolve)
+                .hint(format!("Send the `{CSRF}` header that the page was given."));
             return Err(self.denied(error, Some(&grants.principal), "change something", asked).await);
         }
         Ok(Some((grants, proof)))
@@ -209,14 +212,18 @@ impl Server {
             };
         }
         let (call, name) = (self.call(caller, project::whole_store(), None)?, named.to_owned());
-        let found = self.blocking(move |kernel| kernel.project_called(&call, &name, false)).await;
+        let found =
+            self.blocking(move |kernel| kernel.ask(&call, &ProjectCalled { name, also_forgotten: false })).await;
         let found = match found {
-            Ok(found) => found,
+            Ok(found) => found.into(),
             // One that several are called is told to those only who may see one of them.
-            Err(error) if error.code() == "ambiguous_project" => {
-                let keys = error.get("candidates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
-                let sees = |key: &serde_json::Value| key.as_str().is_some_and(|key| caller.grants.role(key).is_some());
-                return Err(if keys.iter().all(sees) { error } else { access::unknown_project(named) });
+            Err(error) if error.code() == Code::AmbiguousProject => {
+                let keys = error.read::<Candidates>().map_or_else(Vec::new, |candidates| candidates.0);
+                return Err(if keys.iter().all(|key| caller.grants.role(key).is_some()) {
+                    error
+                } else {
+                    access::unknown_project(named)
+                });
             }
             Err(error) if error.kind() == Kind::NotFound && makes => project_to_make(named)?,
             Err(error) if error.kind() == Kind::NotFound => return Err(access::unknown_project(named)),
@@ -254,7 +261,7 @@ impl Server {
     /// Writes down that something was denied, wherever that turned out.
     pub(crate) async fn noted<T>(&self, caller: &Caller, what: &str, project: &str, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
-            && (error.kind() == Kind::Denied || error.code() == "unknown_project")
+            && (error.kind() == Kind::Denied || error.code() == Code::UnknownProject)
         {
             self.audit(error, Some(&caller.grants.principal), &caller.name, what, project, &caller.from).await;
         }
@@ -281,7 +288,7 @@ impl Server {
             agent: agent.into(),
             what: text::excerpt(what),
             project: text::excerpt(project).into(),
-            code: error.code().to_owned(),
+            code: error.code().as_str().to_owned(),
             from: from.to_owned(),
             left_out: 0,
         };
@@ -299,7 +306,8 @@ impl Server {
 
     async fn write_down(&self, request: access_denied::AccessDenied) {
         if let Err(failure) = self.run(ours(), Op::new(request)).await {
-            self.log.line("error", &[("message", "a denial could not be written down"), ("code", failure.code())]);
+            self.log
+                .line("error", &[("message", "a denial could not be written down"), ("code", failure.code().as_str())]);
         }
     }
 
@@ -365,7 +373,7 @@ fn checkout(typed: &str) -> Result<Checkout> {
             trust: Trust::Any,
             tree: Tree::default(),
         }),
-        _ => Err(Error::usage("bad_header", format!("`{}` is not a checkout", text::excerpt(typed)))
+        _ => Err(Error::usage(Code::BadHeader, format!("`{}` is not a checkout", text::excerpt(typed)))
             .entity(CHECKOUT)
             .hint("Give HOST:PATH, with the whole path of the working tree.")),
     }

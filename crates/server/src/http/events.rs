@@ -8,13 +8,11 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
-use tenure_core::access::Role;
 use tenure_core::name::ProjectKey;
-use tenure_core::{Error, Result, Time};
-use tenure_kernel::query::asked;
-use tenure_kernel::query::log::Since;
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Query};
+use tenure_core::{Code, Error, Result, Time};
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::query::turn::Turn;
+use tenure_kernel::{AnyQuery, Call, Query};
 use tokio::sync::mpsc;
 
 use super::door::{Asked, Caller};
@@ -24,6 +22,7 @@ use super::reads::Given;
 use super::revocation::{self, Over};
 use super::{Answer, HEARTBEAT, Server, Shared, json};
 use crate::feed::{Listening, Places, Told};
+use tenure_client::phrasing::Commands;
 
 /// How many events may wait in this process for one listener; the rest waits in the store.
 const AHEAD: usize = 32;
@@ -42,14 +41,13 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
         named.push(project_named(&asked, &given, &caller)?);
     }
     if named.len() > PROJECTS {
-        return Err(Error::usage("too_many_projects", format!("one stream is of at most {PROJECTS} projects")).into());
+        return Err(Error::usage(Code::TooManyProjects, format!("one stream is of at most {PROJECTS} projects")).into());
     }
     let mut calls = Vec::new();
     for name in &named {
         let project = server.project(&caller, name, false).await?;
-        server
-            .allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin)))
-            .await?;
+        // Before the caller takes the place of a listener; the kernel checks the role with each page.
+        server.allow(&caller, &project.key, Log::NAME, Log::ACCESS.needed(&project.key)).await?;
         let mut call = server.call(&caller, project, None)?;
         call.checkout = None;
         calls.push(call);
@@ -91,7 +89,7 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
     match calls {
         [call] => Ok(vec![(call.clone(), Some(from))]),
         _ if from == Since::Time(Time(0)) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
-        _ => Err(Error::usage("bad_cursor", "that is a place in one log, and the stream is of several")
+        _ => Err(Error::usage(Code::BadCursor, "that is a place in one log, and the stream is of several")
             .hint("Give the id of the last event of such a stream, 0 for all there is, or nothing for what comes.")),
     }
 }
@@ -148,7 +146,7 @@ async fn listen(
                         next = Some(event(&places.encode(), &line.kind, &named(&key, &line.json)));
                     }
                     Some((key, Told::Over(error))) => {
-                        let problem = named(&key, &error.to_json().to_string());
+                        let problem = named(&key, &error.to_json(&Commands).to_string());
                         let _ = out.send(event(&places.encode(), "over", &problem)).await;
                         return;
                     }
@@ -199,12 +197,12 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
     let given = Given::read(query.0.as_deref(), &["project", "place"])?;
     let place = given.text("place").unwrap_or_default().to_owned();
     if place.is_empty() {
-        return Err(Error::usage("bad_parameter", "the address names no place in the waiting line").into());
+        return Err(Error::usage(Code::BadParameter, "the address names no place in the waiting line").into());
     }
     let project = server.project(&caller, &project_named(&asked, &given, &caller)?, false).await?;
-    server.allow(&caller, &project.key, "turn", role::query_needs("turn", &project.key)).await?;
+    server.allow(&caller, &project.key, Turn::NAME, Turn::ACCESS.needed(&project.key)).await?;
     let call = server.call(&caller, project, None)?;
-    let question = Query::Turn(asked::AtPlace { place, before: None });
+    let question = AnyQuery::new(Turn { place, before: None });
     let _listener = server.doors.listen(&caller.grants.principal)?;
     server.stays(&parts);
     let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
@@ -216,7 +214,7 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         rounds.borrow_and_update();
         let (call, question) = (call.clone(), question.clone());
         let key = call.project.key.clone();
-        let answered = server.blocking(move |kernel| kernel.answer(&call, &question)).await;
+        let answered = server.blocking(move |kernel| question.ask(kernel, &call)).await;
         let body = server.noted(&caller, "turn", &key, answered).await?;
         let changed = first.as_ref().is_some_and(|first| *first != body);
         let served = !body.contains("\"state\":\"waiting\"");

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use tenure_client::wire::{self, Hello};
 use tenure_core::access::{self, Role};
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Call, Door, Query, Reply};
-use tenure_store::table::project;
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::{Call, Door, Reply};
 
 use super::door::Caller;
 use super::unsent::Question;
 use super::{Answer, Inside, Server, Shared, body, json, problem};
-use crate::wire::{self, Hello};
 
 /// `GET /api/v1/hello`: which store this is, for a client that pins it. It is no secret, and opens nothing.
 pub(super) async fn hello(State(server): Shared) -> Answer {
@@ -74,20 +75,17 @@ impl Server {
                 let run = self.run_as(caller, call, op);
                 tokio::time::timeout(patience, run).await.unwrap_or_else(|_| Err(too_late()))
             }
-            wire::Asked::Query(Query::Projects(page)) => {
-                let found = self.projects_of(caller, call, page.limit, page.cursor).await?;
-                Ok(Reply { body: found, replayed: false })
-            }
-            wire::Asked::Query(Query::ProjectCalled(asked)) if !asked.name.contains('\0') => {
-                // Asked from anywhere: about the project the caller stands in, nothing is told.
-                let call = Call { project: project::whole_store(), checkout: None, ..call };
-                let name = asked.name.clone();
-                let found = self.blocking(move |kernel| kernel.answer(&call, &Query::ProjectCalled(asked))).await;
-                let body = self.noted(caller, "find a project", &name, found).await?;
-                Ok(Reply { body, replayed: false })
-            }
             wire::Asked::Query(query) => {
-                let body = self.ask_as(caller, call, query).await?;
+                let body = if let Some(Projects { limit, cursor }) = query.get() {
+                    self.projects_of(caller, call, *limit, cursor.clone()).await?
+                } else if let Some(ProjectCalled { name, .. }) = query.get() {
+                    // It may be asked from anywhere: nothing is told about the project of the call.
+                    let (call, name) = (call.about_store(), name.clone());
+                    let found = self.answer_to(call, query).await;
+                    self.noted(caller, "find a project", &name, found).await?
+                } else {
+                    self.ask_as(caller, call, query).await?
+                };
                 Ok(Reply { body, replayed: false })
             }
         }
@@ -95,7 +93,7 @@ impl Server {
 }
 
 fn too_late() -> Error {
-    Error::new(Kind::Busy, wire::NOT_RUN, Stage::Lock, "the request was not carried out in the time its client waits")
+    Error::new(wire::NOT_RUN, "the request was not carried out in the time its client waits").at(Stage::Lock)
 }
 
 /// Looks at what a program on another machine sent: a project has a key that a command would make, and nothing that others
@@ -107,7 +105,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     let names = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
     let process = call.actor.process.iter().flat_map(|one| [&one.host, &one.boot, &one.pidns]).all(|text| plain(text));
     if !places || !names || !process {
-        return Err(Error::usage("bad_call", "the call has a control character in it, or too long a name"));
+        return Err(Error::usage(Code::BadCall, "the call has a control character in it, or too long a name"));
     }
     let key = call.project.key.as_str();
     if key == access::WHOLE_STORE || key.is_empty() && !is_op {
@@ -117,7 +115,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     match key.split_once(':') {
         Some(("name", name)) => tenure_core::name::project(name),
         Some(("id" | "url" | "dir", rest)) if !rest.is_empty() => Ok(()),
-        _ => Err(Error::usage("bad_project_key", "that is not the key of a project")
+        _ => Err(Error::usage(Code::BadProjectKey, "that is not the key of a project")
             .hint("Keys begin with name:, id:, url: or dir:, as `tenure project list` shows them.")),
     }
 }

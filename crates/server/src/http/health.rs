@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use serde_json::json as value;
 use tenure_core::access::EVERY_PROJECT;
-use tenure_core::{Error, Kind, Stage};
+use tenure_core::{Code, Error, Stage};
 
 use super::door::Caller;
 use super::{Answer, Shared, json};
@@ -26,7 +26,7 @@ pub(super) async fn ready(State(server): Shared) -> Answer {
     let asked = server.blocking(|kernel| kernel.store().identity());
     let found = tokio::time::timeout(PATIENCE, asked)
         .await
-        .unwrap_or_else(|_| Err(Error::new(Kind::Busy, "store_silent", Stage::Read, "the store does not answer")));
+        .unwrap_or_else(|_| Err(Error::new(Code::StoreSilent, "the store does not answer").at(Stage::Read)));
     Ok(match found {
         Ok(_) => json(value!({ "ready": true }).to_string()),
         Err(error) => {

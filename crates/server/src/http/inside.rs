@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::request;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::sync::Notify;
 
 use super::{Place, Server};
@@ -134,11 +134,7 @@ impl Drop for Seat<'_> {
 }
 
 fn gave_way() -> Error {
-    Error::new(
-        Kind::Busy,
-        "overloaded",
-        Stage::Arguments,
-        "the body did not arrive before newer requests needed its place",
-    )
-    .hint("Nothing was done. Send the body together with the head.")
+    Error::new(Code::Overloaded, "the body did not arrive before newer requests needed its place")
+        .at(Stage::Arguments)
+        .hint("Nothing was done. Send the body together with the head.")
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::shares::{Bounds, Budget, Part};
 
@@ -172,13 +172,9 @@ impl Turnstiles {
         bucket.left = (bucket.left + passed * rate).min(most);
         bucket.at = now;
         if bucket.left < cost {
-            return Err(Error::new(
-                Kind::Busy,
-                "too_many_requests",
-                Stage::Arguments,
-                format!("more than {per_second} requests a second"),
-            )
-            .hint("Nothing was done. Ask again in a second, with the same request id."));
+            return Err(Error::new(Code::TooManyRequests, format!("more than {per_second} requests a second"))
+                .at(Stage::Arguments)
+                .hint("Nothing was done. Ask again in a second, with the same request id."));
         }
         bucket.left -= cost;
         Ok(())
@@ -186,7 +182,8 @@ impl Turnstiles {
 }
 
 fn full(what: &str) -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Lock, format!("the server has as many {what} as it takes"))
+    Error::new(Code::Overloaded, format!("the server has as many {what} as it takes"))
+        .at(Stage::Lock)
         .hint("Nothing was done. Ask again in a moment, with the same request id.")
 }
 

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::Op;
 use tenure_kernel::access::{self, Secret};
 use tenure_kernel::op::{login_close, login_take};
@@ -121,7 +121,7 @@ async fn link_in(server: &Server, parts: &Parts, asked: &Asked<'_>, content: Bod
 /// The body of a small form, if it arrives in time.
 pub(super) async fn form(content: Body) -> Result<String> {
     let form = tokio::time::timeout(FORM, body_of_form(content)).await;
-    form.map_err(|_| Error::usage("bad_arguments", "the form did not arrive in time"))?
+    form.map_err(|_| Error::usage(Code::BadArguments, "the form did not arrive in time"))?
 }
 
 /// `POST /logout`
@@ -158,6 +158,7 @@ fn checked(link: &str) -> Result<&str> {
 }
 
 fn no_link() -> Error {
-    Error::new(Kind::Denied, "login_refused", Stage::Arguments, "this is not a link to sign in with")
+    Error::new(Code::LoginRefused, "this is not a link to sign in with")
+        .at(Stage::Arguments)
         .hint("Ask for a new one: each is good once, and for minutes.")
 }

@@ -39,9 +39,9 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::export::Export;
+use tenure_kernel::{AnyQuery, Call, Kernel, Op, Reply};
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use self::door::Caller;
@@ -159,22 +159,21 @@ impl Server {
         self.noted(caller, what, &project, outcome).await
     }
 
-    /// Asks a query for somebody, as far as its role allows.
-    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
+    /// Asks a query for a caller. The kernel checks the caller's role; a denial is written down.
+    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: AnyQuery) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
-        self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
         let outcome = self.answer_to(call, query).await;
         self.noted(caller, what, &project, outcome).await
     }
 
     /// The answer to a query.
-    pub(crate) async fn answer_to(&self, call: Call, query: Query) -> Result<String> {
-        let _turn = match query {
-            Query::Export(_) => self.exports.acquire().await.ok(),
-            _ => None,
+    pub(crate) async fn answer_to(&self, call: Call, query: AnyQuery) -> Result<String> {
+        let _turn = match query.get::<Export>() {
+            Some(_) => self.exports.acquire().await.ok(),
+            None => None,
         };
-        self.blocking(move |kernel| kernel.answer(&call, &query)).await
+        self.blocking(move |kernel| query.ask(kernel, &call)).await
     }
 
     /// When a request that comes now is given up.
@@ -192,7 +191,7 @@ impl Server {
         let asked = tokio::task::spawn_blocking(move || ask(&kernel)).await;
         asked.unwrap_or_else(|error| {
             // Whatever door it came through, whoever watches the log hears of it.
-            self.log.line("error", &[("message", "a query panicked"), ("code", "internal")]);
+            self.log.line("error", &[("message", "a query panicked"), ("code", Code::Internal.as_str())]);
             Err(Error::bug(format!("a query panicked: {error}")))
         })
     }
@@ -243,26 +242,27 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
     if !media.eq_ignore_ascii_case("application/json") {
-        return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
+        return Err(Error::usage(Code::UnsupportedMediaType, "the body is not said to be JSON")
             .hint("Send it with Content-Type: application/json."));
     }
     let bytes = sent::whole(server, parts, body).await?;
-    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the body is not UTF-8"))
 }
 
 /// The body of a small form, of whoever it is.
 pub(crate) async fn body_of_form(body: Body) -> Result<String> {
     let bytes = sent::short(body, 4_096).await?;
-    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the form is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the form is not UTF-8"))
 }
 
 fn no_such_address() -> Error {
-    Error::new(Kind::NotFound, "unknown_address", Stage::Arguments, "there is nothing at this address")
+    Error::new(Code::UnknownAddress, "there is nothing at this address")
+        .at(Stage::Arguments)
         .hint("The addresses are in /api/v1/openapi.json.")
 }
 
 fn no_such_method() -> Error {
-    Error::usage("unknown_method", "this address is not asked that way")
+    Error::usage(Code::UnknownMethod, "this address is not asked that way")
         .hint("The methods are in /api/v1/openapi.json.")
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderValue;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::confirm;
 use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
@@ -70,7 +70,7 @@ pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -
     let mut own = caller.grants.members.keys();
     match (own.next(), own.next()) {
         (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.to_string()),
-        _ => Err(Error::usage("project_missing", "the request does not say which project it is about")
+        _ => Err(Error::usage(Code::ProjectMissing, "the request does not say which project it is about")
             .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
     }
 }

@@ -3,10 +3,23 @@
 use std::collections::BTreeMap;
 
 use axum::extract::{RawQuery, Request, State};
-use schemars::{Schema, schema_for};
 use serde_json::{Map, Value, json as value};
-use tenure_core::{Error, Result, text};
-use tenure_kernel::shape::{self, Page};
+use tenure_core::{Code, Error, Result, text};
+use tenure_kernel::query::QueryEntry;
+use tenure_kernel::query::agents::Agents;
+use tenure_kernel::query::holds::Holds;
+use tenure_kernel::query::list::List;
+use tenure_kernel::query::lock_of::LockOf;
+use tenure_kernel::query::log::Log;
+use tenure_kernel::query::mail::Mail;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory::Memory;
+use tenure_kernel::query::next::Next;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::query::show::Show;
+use tenure_kernel::query::show_hold::ShowHold;
+use tenure_kernel::query::status::Status;
+use tenure_kernel::query::why::Why;
 use tenure_kernel::{Call, Query};
 
 use super::door::{Asked, Caller};
@@ -33,7 +46,7 @@ pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) sort: Sort,
-    /// What one value of it may be, for whoever writes a client.
+    /// What one value of it may be, for authors of clients.
     pub(super) schema: fn() -> Value,
 }
 
@@ -55,13 +68,11 @@ pub(super) struct Resource {
     /// In one line.
     pub(super) what: &'static str,
     /// The query that answers it.
-    pub(super) query: &'static str,
+    pub(super) query: QueryEntry,
     /// What `{id}` is called in the query.
     pub(super) id: &'static str,
     /// What else may be said.
     pub(super) params: &'static [Param],
-    /// What it answers.
-    pub(super) answer: fn() -> Schema,
 }
 
 const LIMIT: Param = param("limit", Sort::Number, "Items on a page, 1 to 1000").of(values::page);
@@ -72,7 +83,7 @@ pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         path: "tasks",
         what: "Tasks in the order of choice",
-        query: "list",
+        query: QueryEntry::of::<List>(),
         id: "",
         params: &[
             param("states", Sort::Texts, "Only in these states").of(values::state),
@@ -83,28 +94,25 @@ pub(super) const RESOURCES: &[Resource] = &[
             LIMIT,
             CURSOR,
         ],
-        answer: || schema_for!(Page<shape::Task>),
     },
     Resource {
         path: "tasks/{id}",
         what: "One task with its notes, dependents and newest events",
-        query: "show",
+        query: QueryEntry::of::<Show>(),
         id: "id",
         params: &[],
-        answer: || schema_for!(shape::Shown),
     },
     Resource {
         path: "tasks/{id}/story",
         what: "What happened to a task",
-        query: "why",
+        query: QueryEntry::of::<Why>(),
         id: "id",
         params: &[],
-        answer: || schema_for!(shape::Story),
     },
     Resource {
         path: "holds",
         what: "Live holds, the next to end first, and who waits",
-        query: "holds",
+        query: QueryEntry::of::<Holds>(),
         id: "",
         params: &[
             param("holder", Sort::Text, "Only those of an agent").of(values::name),
@@ -112,20 +120,18 @@ pub(super) const RESOURCES: &[Resource] = &[
             LIMIT,
             CURSOR,
         ],
-        answer: || schema_for!(Page<shape::Hold>),
     },
     Resource {
         path: "holds/{id}",
         what: "One hold, ended or not",
-        query: "show_hold",
+        query: QueryEntry::of::<ShowHold>(),
         id: "id",
         params: &[],
-        answer: || schema_for!(shape::Hold),
     },
     Resource {
         path: "events",
         what: "Events by number; the newest page without `since`",
-        query: "log",
+        query: QueryEntry::of::<Log>(),
         id: "",
         params: &[
             param("subject", Sort::Text, "Only about this"),
@@ -134,20 +140,18 @@ pub(super) const RESOURCES: &[Resource] = &[
             param("since", Sort::Text, "After this number or cursor"),
             LIMIT,
         ],
-        answer: || schema_for!(Page<shape::Event>),
     },
     Resource {
         path: "agents",
         what: "Agents by name",
-        query: "agents",
+        query: QueryEntry::of::<Agents>(),
         id: "",
         params: &[LIMIT, CURSOR],
-        answer: || schema_for!(Page<shape::Agent>),
     },
     Resource {
         path: "memories",
         what: "Memories, the newest first",
-        query: "memories",
+        query: QueryEntry::of::<Memories>(),
         id: "",
         params: &[
             param("kind", Sort::Text, "Only of this kind").of(values::memory),
@@ -156,47 +160,35 @@ pub(super) const RESOURCES: &[Resource] = &[
             LIMIT,
             CURSOR,
         ],
-        answer: || schema_for!(Page<shape::Memory>),
     },
-    Resource {
-        path: "memories/{id}",
-        what: "One memory",
-        query: "memory",
-        id: "id",
-        params: &[],
-        answer: || schema_for!(shape::Memory),
-    },
+    Resource { path: "memories/{id}", what: "One memory", query: QueryEntry::of::<Memory>(), id: "id", params: &[] },
     Resource {
         path: "locks/{id}",
         what: "The lock of a name as it is now, or null",
-        query: "lock_of",
+        query: QueryEntry::of::<LockOf>(),
         id: "name",
         params: &[],
-        answer: || schema_for!(Option<shape::Hold>),
     },
     Resource {
         path: "status",
         what: "The project at a glance",
-        query: "status",
+        query: QueryEntry::of::<Status>(),
         id: "",
         params: &[],
-        answer: || schema_for!(shape::Overview),
     },
     Resource {
         path: "next",
         what: "What a claim would choose now, and why",
-        query: "next",
+        query: QueryEntry::of::<Next>(),
         id: "",
         params: &[param("labels", Sort::Texts, "Only with all of these labels").of(values::label)],
-        answer: || schema_for!(shape::Next),
     },
     Resource {
         path: "mail",
         what: "New mail of whoever asks; it stays new",
-        query: "mail",
+        query: QueryEntry::of::<Mail>(),
         id: "",
         params: &[param("limit", Sort::Number, "Messages, 1 to 100").of(values::mail)],
-        answer: || schema_for!(shape::Inbox),
     },
 ];
 
@@ -210,14 +202,14 @@ impl Given {
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(text)) = (decode_query(name), decode_query(text)) else {
-                return Err(Error::usage("bad_parameter", "a parameter of the address is not UTF-8"));
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address is not UTF-8"));
             };
             if text.contains('\0') {
-                return Err(Error::usage("bad_parameter", "a parameter of the address has a NUL"));
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address has a NUL"));
             }
             if !known.contains(&name.as_str()) {
                 let name = text::excerpt(&name);
-                return Err(Error::usage("unknown_parameter", format!("there is no parameter `{name}` here"))
+                return Err(Error::usage(Code::UnknownParameter, format!("there is no parameter `{name}` here"))
                     .entity(name)
                     .hint(format!("The parameters are {}.", known.join(", "))));
             }
@@ -243,7 +235,7 @@ impl Given {
             let values = self.texts(param.name);
             let Some(last) = values.last() else { continue };
             let bad = |what: &str| {
-                Error::usage("bad_parameter", format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
+                Error::usage(Code::BadParameter, format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
                     .entity(param.name)
             };
             let read = match param.sort {
@@ -287,7 +279,8 @@ impl Server {
         self.blocking(move |kernel| {
             let (mut items, mut after) = (Vec::new(), cursor.clone());
             let next = loop {
-                let page = kernel.projects(&call, tenure_kernel::query::LIMIT_MAX, after.as_deref())?;
+                let query = Projects { limit: tenure_kernel::query::LIMIT_MAX, cursor: after };
+                let page = kernel.ask(&call, &query)?;
                 let own = page.items.into_iter().filter(|project| grants.role(&project.key).is_some());
                 items.extend(own.take(limit + 1 - items.len()));
                 match page.next {
@@ -358,17 +351,17 @@ async fn read(
     if !resource.id.is_empty() {
         wanted.insert(resource.id.to_owned(), value!(id));
     }
-    let question = Query::read(resource.query, &shaped(resource, wanted).to_string())?;
+    let question = (resource.query.read)(&shaped(resource, wanted).to_string())?;
     let project = server.project(caller, project, false).await?;
     let call = server.call(caller, project, Some(&asked))?;
     let body = server.ask_as(caller, call, question).await?;
-    Ok(if resource.query == "show" { unless_seen(&asked, body)? } else { json(body) })
+    Ok(if resource.query.name == Show::NAME { unless_seen(&asked, body)? } else { json(body) })
 }
 
 /// What the query is asked with: some of it stands deeper than in the address.
 fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
-    match resource.query {
-        "holds" => {
+    match resource.query.name {
+        Holds::NAME => {
             let mut filter = Map::new();
             for name in ["holder", "kind"] {
                 if let Some(value) = wanted.remove(name) {
@@ -377,7 +370,7 @@ fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
             }
             wanted.insert("filter".to_owned(), Value::Object(filter));
         }
-        "log" => {
+        Log::NAME => {
             if let Some(Value::String(since)) = wanted.remove("since") {
                 let since = match since.parse::<i64>() {
                     Ok(number) => value!({ "number": number }),

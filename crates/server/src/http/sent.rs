@@ -6,7 +6,7 @@ use std::pin::Pin;
 use axum::body::{Body, HttpBody as _};
 use axum::http::header;
 use axum::http::request::Parts;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::{Caller, Limits, Server};
 use crate::shares::{Bounds, Part};
@@ -74,7 +74,7 @@ impl Read {
     async fn on(&mut self, body: &mut Body, most: usize, heard_out: usize) -> Result<()> {
         while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
             let frame = frame.map_err(|error| {
-                Error::usage("body_broken", "the body is malformed, or broke off")
+                Error::usage(Code::BodyBroken, "the body is malformed, or broke off")
                     .hint("Send as much as Content-Length says, or chunks with their lengths.")
                     .cause(error)
             })?;
@@ -97,10 +97,11 @@ impl Read {
 }
 
 fn too_many() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Arguments, "the server reads as many bodies as it takes")
+    Error::new(Code::Overloaded, "the server reads as many bodies as it takes")
+        .at(Stage::Arguments)
         .hint("Nothing was done. Ask again in a moment, with the same request id.")
 }
 
 fn too_long(most: usize) -> Error {
-    Error::usage("body_too_large", format!("the body is longer than {most} bytes")).hint("Send less at once.")
+    Error::usage(Code::BodyTooLarge, format!("the body is longer than {most} bytes")).hint("Send less at once.")
 }

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use tenure_core::name::fnv1a;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 use super::door::Asked;
 use super::{empty, json};
@@ -67,7 +67,7 @@ pub(super) fn if_match(asked: &Asked<'_>, name: &str, content: String) -> Result
         refused("If-Match does not name a version").hint("Give the ETag that the task was read with, one of them.")
     })?;
     let mut content: Value = serde_json::from_str(&content)
-        .map_err(|error| Error::usage("bad_arguments", format!("the request is not JSON: {error}")))?;
+        .map_err(|error| Error::usage(Code::BadArguments, format!("the request is not JSON: {error}")))?;
     if let Some(fields) = content.as_object_mut() {
         let said = fields.entry("expect_version").or_insert(version.into());
         if said.as_i64() != Some(version) {
@@ -88,7 +88,7 @@ fn told(tag: &str) -> Option<i64> {
 }
 
 fn refused(message: &str) -> Error {
-    Error::usage("bad_header", message).entity(header::IF_MATCH.as_str())
+    Error::usage(Code::BadHeader, message).entity(header::IF_MATCH.as_str())
 }
 
 #[cfg(test)]

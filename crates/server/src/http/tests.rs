@@ -43,7 +43,7 @@ impl World {
     fn with(location: Location, limits: Limits) -> World {
         let options =
             Options { patience: Duration::from_millis(50), answer: Duration::from_millis(50), ..Options::default() };
-        let kernel = Arc::new(Kernel::new(location, options).unwrap());
+        let kernel = Arc::new(Kernel::new(location, options, tenure_client::phrasing::of).unwrap());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
         let inside = runtime.enter();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Response;
 use hyper::body::{Frame, SizeHint};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::Server;
 use super::client::Client;
@@ -50,7 +50,8 @@ impl Server {
 }
 
 fn too_many() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Reply, "too many answers of this server wait to be read")
+    Error::new(Code::Overloaded, "too many answers of this server wait to be read")
+        .at(Stage::Reply)
         .hint("Read the answers that were asked for, or ask again in a moment.")
 }
 

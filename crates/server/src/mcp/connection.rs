@@ -14,7 +14,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{confirm, resume, session_end};
 
@@ -24,6 +24,7 @@ use super::tool::{self, Tool, Visit};
 use super::{BRIEF, INSTRUCTIONS, guest};
 use crate::delivery::Pending;
 use crate::shares::Bounds;
+use tenure_client::phrasing::Commands;
 
 /// The id that the client would repeat a call under.
 const REQUEST_ID: &str = "tenure/requestId";
@@ -148,7 +149,7 @@ impl Connection {
         if visit.has_acted() && who.is_connection {
             self.0.acted.store(true, Ordering::Release);
         }
-        let how = outcome.as_ref().map_or_else(Error::code, |_| "ok");
+        let how = outcome.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
         origin.desk.log(&format!("{} by {}: {how}", tool.name, who.name));
         outcome
     }
@@ -249,7 +250,9 @@ impl ServerHandler for Connection {
                 let contents = ResourceContents::text(seen.brief.text, BRIEF).with_mime_type(MARKDOWN);
                 Ok(ReadResourceResult::new(vec![contents]).into())
             }
-            Some((_, Err(error))) => Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json()))),
+            Some((_, Err(error))) => {
+                Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json(&Commands))))
+            }
             None => Err(ErrorData::internal_error("cancelled", None)),
         }
     }
@@ -269,7 +272,7 @@ impl ServerHandler for Connection {
             return Err(ErrorData::invalid_params("`name` is missing: the tool to call", None));
         };
         tool::named(name).ok_or_else(|| unknown(name))?;
-        let refusal = Error::usage("bad_arguments", "`arguments` is not an object").entity("arguments");
+        let refusal = Error::usage(Code::BadArguments, "`arguments` is not an object").entity("arguments");
         serde_json::to_value(answer::result(&Err(refusal)))
             .map(CustomResult::new)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))
@@ -283,7 +286,7 @@ fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
     let id = said["id"].as_str().filter(|id| tenure_core::session::id(id).is_ok());
     match (tool, id, said.as_object().map(Map::len)) {
         (Some(tool), Some(id), Some(2)) => Ok(Some(Thread { tool: Some(tool.to_owned()), id: id.to_owned() })),
-        _ => Err(Error::usage("bad_arguments", format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
+        _ => Err(Error::usage(Code::BadArguments, format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
     }
 }
 

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use rmcp::model::Extensions;
-use serde_json::Value;
+use tenure_client::Client;
 use tenure_core::Result;
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Call, Op};
 
-use crate::reach::Reach;
-
-/// A question to the kernel, answered as JSON. It may be asked twice.
-pub type Query<'a> = dyn Fn(&Reach, &Call) -> Result<Value> + 'a;
+/// Asks a query and keeps its answer. It may be called twice.
+pub type Ask<'a> = dyn Fn(&Client, &Call) -> Result<()> + 'a;
 
 /// The op on some patterns of one checkout, and on whether its file system does not tell `A` from `a`.
 pub type OnPaths<'a> = dyn Fn(Vec<String>, bool) -> Op + 'a;
@@ -74,8 +72,8 @@ pub trait Desk: Send + Sync + 'static {
     /// The same in what belongs to the whole store instead of the project.
     fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String>;
 
-    /// Asks a question as somebody. Nothing is made or changed.
-    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value>;
+    /// Asks a query as an agent. Nothing is created or changed.
+    fn ask(&self, who: &Who, ask: &Ask<'_>) -> Result<()>;
 
     /// What `resume` would answer somebody now. Nothing is taken, offered or confirmed.
     fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed>;

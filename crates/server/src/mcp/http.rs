@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tenure_core::access::{self, Sort};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::session_end;
 use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::OsEntropy;
@@ -329,13 +329,15 @@ impl Door {
 }
 
 fn too_many() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Lock, "there are as many sessions as the server takes")
+    Error::new(Code::Overloaded, "there are as many sessions as the server takes")
+        .at(Stage::Lock)
         .hint("End sessions that are no longer used; quiet ones end by themselves.")
 }
 
 /// As for a session that never was: the client begins a new one.
 fn unknown_session() -> Error {
-    Error::new(Kind::NotFound, "unknown_session", Stage::Resolve, "there is no such session")
+    Error::new(Code::UnknownSession, "there is no such session")
+        .at(Stage::Resolve)
         .hint("Begin a new one with `initialize`.")
 }
 

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
+pub use desk::{Ask, Defaults, Desk, OnPaths, Thread, Who};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
@@ -56,14 +56,10 @@ async fn converse(connection: Connection) -> Result<()> {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
-            return Err(Error::new(
-                Kind::Usage,
-                "bad_handshake",
-                Stage::Arguments,
-                "the client did not introduce itself",
-            )
-            .hint("This command is started by an MCP client, which speaks first: `initialize`.")
-            .cause(error));
+            return Err(Error::new(Code::BadHandshake, "the client did not introduce itself")
+                .at(Stage::Arguments)
+                .hint("This command is started by an MCP client, which speaks first: `initialize`.")
+                .cause(error));
         }
     };
     let stop = running.cancellation_token();
@@ -89,7 +85,7 @@ async fn told_to_end(signals: &mut [Signal]) {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::new(Kind::Internal, "internal", Stage::Open, "the server cannot be started").cause(error)
+    Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }
 
 /// The tools as clients see them: the whole answer to `tools/list`.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::atomic_file::{AtomicFile, Existing};
 
@@ -65,8 +65,8 @@ impl Draft {
     /// An error of SQLite while this file was written is about this file, not about the store.
     pub(super) fn unwritable(&self, error: Error) -> Error {
         match error.code() {
-            "disk_full" => no_room(&self.to).cause(error),
-            "io_failure" | "not_writable" | "cannot_open" => write_failed(&self.to, "").cause(error),
+            Code::DiskFull => no_room(&self.to).cause(error),
+            Code::IoFailure | Code::NotWritable | Code::CannotOpen => write_failed(&self.to, "").cause(error),
             _ => error,
         }
     }
@@ -74,19 +74,22 @@ impl Draft {
 
 /// The refusal to write over a file.
 pub fn exists(path: &Path) -> Error {
-    Error::new(Kind::Conflict, "file_exists", Stage::Write, format!("{} exists already", path.display()))
+    Error::new(Code::FileExists, format!("{} exists already", path.display()))
+        .at(Stage::Write)
         .entity(path.display().to_string())
         .hint("Nothing was written. Name another file.")
 }
 
 fn no_room(path: &Path) -> Error {
-    Error::new(Kind::Storage, "disk_full", Stage::Write, format!("no space left for {}", path.display()))
+    Error::new(Code::DiskFull, format!("no space left for {}", path.display()))
+        .at(Stage::Write)
         .entity(path.display().to_string())
         .hint("Nothing was changed. Make room, or name a file on another disk.")
 }
 
 fn write_failed(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Storage, "backup_unwritable", Stage::Write, format!("{} cannot be written{why}", path.display()))
+    Error::new(Code::BackupUnwritable, format!("{} cannot be written{why}", path.display()))
+        .at(Stage::Write)
         .entity(path.display().to_string())
         .hint("Nothing was changed. Name a file in a directory that exists and that you may write.")
 }

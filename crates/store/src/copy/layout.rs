@@ -37,7 +37,7 @@ pub(crate) struct Table {
 pub(crate) const TABLES: [Table; 28] = [
     Table {
         name: "store",
-        columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
+        columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at"), Text("file")],
         key: &["one"],
     },
     Table {

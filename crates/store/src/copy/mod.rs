@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 pub use self::backup::Backup;
 pub(crate) use self::backup::is_own_schema;
@@ -83,7 +83,7 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: Progress<'_>) -> Resu
     }
     backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
         // Damage that is met while reading is the backup's; the store is only written here.
-        ("corrupt_store", Stage::Read) => bad("a row of it is damaged").cause(error),
+        (Code::CorruptStore, Stage::Read) => bad("a row of it is damaged").cause(error),
         _ => error,
     })?;
     shown::forget_unknown(tx)?;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Result, Span, Stage, id};
+use tenure_core::{Code, Result, Span, Stage, id};
 
 pub(crate) use bell::Listener;
 pub use redact::redact;
@@ -174,7 +174,7 @@ impl Postgres {
                 return Err(error::newer_schema(found, VERSION));
             }
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock })
+            body(tx, Present { identity, projects, clock, is_copied: false })
         })
     }
 
@@ -311,7 +311,7 @@ impl Postgres {
             attempt += 1;
             let remaining = || self.patience().saturating_sub(begun.elapsed());
             match call(remaining()) {
-                Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining().is_zero() => {
+                Err(error) if error.code() == Code::ConnectionLost && attempt < ATTEMPTS && !remaining().is_zero() => {
                     outcome_unknown |= error.stage() == Stage::Commit;
                 }
                 // What went wrong afterwards says nothing about the COMMIT whose answer was lost.

@@ -14,7 +14,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::SslNegotiation;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
@@ -110,7 +110,8 @@ impl<S, T: TlsConnect<S>> TlsConnect<S> for Handshake<T> {
 
 fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let wrong = |what: String| {
-        Error::new(Kind::Usage, "bad_root_certificates", Stage::Open, format!("sslrootcert {}: {what}", path.display()))
+        Error::new(Code::BadRootCertificates, format!("sslrootcert {}: {what}", path.display()))
+            .at(Stage::Open)
             .entity(path.display().to_string())
             .hint("sslrootcert names a PEM file with the certificates of the authorities to trust.")
     };
@@ -134,11 +135,10 @@ fn from_system() -> Result<Vec<CertificateDer<'static>>> {
     if found.certs.is_empty() {
         let reasons: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
         return Err(Error::new(
-            Kind::Usage,
-            "bad_root_certificates",
-            Stage::Open,
+            Code::BadRootCertificates,
             "this system has no trusted certificates to verify the server with",
         )
+        .at(Stage::Open)
         .detail("reasons", reasons)
         .hint("Name a PEM file of authorities with sslrootcert in the store's URL, or install the system's."));
     }
@@ -225,6 +225,7 @@ impl ServerCertVerifier for Verifier {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+    use tenure_core::Kind;
 
     use super::super::url::Defaults;
     use super::*;
@@ -343,7 +344,7 @@ oHRpdLLXr0DK40MudU6eAiBWrvDWIqngmntGpZxNOeWgHa1hvxOR4iwj5hBw9WF9
         let url = format!("postgres://u@h/d?sslmode=verify-full&sslrootcert={}", file.display());
         let refused = |url: &str| {
             let error = connect(url).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_root_certificates"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_root_certificates"));
             assert!(error.message().contains("ca.pem"), "{error}");
         };
         refused(&url);

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
@@ -65,7 +65,7 @@ impl Connection {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Error::new(Kind::Internal, "internal", Stage::Open, "no runtime").cause(error))?;
+            .map_err(|error| Error::new(Code::Internal, "no runtime").at(Stage::Open).cause(error))?;
         let connector = match target.tls {
             Tls::Disable => None,
             _ => Some(tls::connector(target)?),
@@ -185,18 +185,14 @@ fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&Atomi
     let has_reason = std::error::Error::source(error).is_some();
     let before_handshake = shaken.is_some_and(|shaken| !shaken.load(Ordering::Relaxed));
     let refused = if of_tls || (has_reason && !of_system && before_handshake) {
-        Error::new(
-            Kind::Storage,
-            "tls_refused",
-            Stage::Open,
-            format!("no TLS connection could be made to PostgreSQL at {}", target.display),
-        )
+        Error::new(Code::TlsRefused, format!("no TLS connection could be made to PostgreSQL at {}", target.display)).at(Stage::Open)
         .hint(
             "Nothing was changed. Check sslmode and sslrootcert in the store URL, the server's certificate, and that \
              the server has TLS switched on.",
         )
     } else if has_reason && !of_system {
-        Error::new(Kind::Denied, "postgres_login", Stage::Open, "PostgreSQL asked for a login that could not be given")
+        Error::new(Code::PostgresLogin, "PostgreSQL asked for a login that could not be given")
+            .at(Stage::Open)
             .hint("Check user and password in the store URL.")
     } else if forbidden {
         unreachable(target).hint(
@@ -215,7 +211,8 @@ fn is_forbidden(kind: std::io::ErrorKind) -> bool {
 }
 
 pub(super) fn unreachable(target: &Target) -> Error {
-    Error::new(Kind::Busy, "unreachable", Stage::Open, format!("PostgreSQL cannot be reached at {}", target.display))
+    Error::new(Code::Unreachable, format!("PostgreSQL cannot be reached at {}", target.display))
+        .at(Stage::Open)
         .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
 }
 

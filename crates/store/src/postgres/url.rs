@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::redact::{decode, redact};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
 
@@ -271,7 +271,7 @@ impl<'a> Parts<'a> {
             return Err(bad(url, "it has no scheme").hint(FORM));
         };
         if scheme != "postgres" && scheme != "postgresql" {
-            return Err(Error::usage("unknown_store_scheme", format!("{}: unknown scheme of a store", shown(url)))
+            return Err(Error::usage(Code::UnknownStoreScheme, format!("{}: unknown scheme of a store", shown(url)))
                 .hint("A store is a file path or a postgres:// URL."));
         }
         if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -350,7 +350,7 @@ fn is_schema(name: &str) -> bool {
 }
 
 fn bad(url: &str, what: impl fmt::Display) -> Error {
-    Error::usage("bad_store_url", format!("{}: {what}", shown(url))).entity(shown(url))
+    Error::usage(Code::BadStoreUrl, format!("{}: {what}", shown(url))).entity(shown(url))
 }
 
 /// The URL as a message shows it: without its password, cut, and with nothing in it that a terminal would obey.

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rusqlite::Connection;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::moved::FOLD;
 use super::{Sqlite, place};
@@ -103,7 +103,7 @@ impl Sqlite {
 pub(super) fn gone(path: &Path, stage: Stage) -> Error {
     let message =
         format!("the log of {} ({0}-wal) is not the one that was opened: it was removed or replaced", path.display());
-    let error = Error::new(Kind::Storage, "store_moved", stage, message).entity(path.display().to_string());
+    let error = Error::new(Code::StoreMoved, message).at(stage).entity(path.display().to_string());
     match stage {
         Stage::Commit => error.hint(
             "What was written may be lost. End this program in order, which saves what it still has, and ask again with \

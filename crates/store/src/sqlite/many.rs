@@ -14,7 +14,6 @@ use super::{Open, Sqlite, SqliteTx, user_version};
 use crate::error;
 use crate::migrate::VERSION;
 use crate::store::{Part, Verdict};
-use crate::table::project;
 
 /// Why the writes could not share a transaction.
 enum Apart {
@@ -114,12 +113,7 @@ impl Sqlite {
         let engine = |_: rusqlite::Error| Apart::Each;
         tx.connection.prepare_cached("SAVEPOINT part").and_then(|mut run| run.raw_execute()).map_err(engine)?;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let mut entered = self.enter(tx, &part.project().key)?;
-            if entered.project.is_none() {
-                let row = project::Row::new(part.project(), self.draw(8), entered.clock);
-                project::insert(tx, &row)?;
-                entered = self.enter(tx, &part.project().key)?;
-            }
+            let entered = self.enter_project(tx, part.project())?;
             part.write(tx, entered)
         }));
         let (keep, answer) = match outcome {

@@ -9,6 +9,7 @@ mod distrust;
 mod log;
 mod many;
 mod moved;
+mod own_file;
 mod place;
 mod queue;
 mod read;
@@ -22,7 +23,8 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Result, Stage, id};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage, id};
 
 use self::moved::Opened;
 pub use self::queue::Queue;
@@ -34,6 +36,9 @@ use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::store::{Body, Durability, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
+
+/// The first schema that records the file.
+const OWN_FILE: i64 = 9;
 
 /// The engine.
 pub(crate) struct Sqlite {
@@ -70,21 +75,20 @@ impl Sqlite {
 
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
         self.in_turn(|tx| {
-            let mut entered = self.enter(tx, &project.key)?;
-            if entered.project.is_none() {
-                let row = project::Row::new(project, self.draw(8), entered.clock);
-                project::insert(tx, &row)?;
-                entered = self.enter(tx, &project.key)?;
-            }
+            let entered = self.enter_project(tx, project)?;
             body(tx, entered)
         })
     }
 
     pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
         self.in_turn(|tx| {
-            let Entered { identity, clock, .. } = self.enter(tx, "")?;
+            let (Entered { identity, clock, .. }, file) = self.enter(tx, "")?;
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock })
+            let verdict = body(tx, Present { identity, projects, clock, is_copied: self.is_copied(file) })?;
+            if matches!(verdict, Verdict::Commit(_)) {
+                self.record_file(tx)?;
+            }
+            Ok(verdict)
         })
     }
 
@@ -111,7 +115,7 @@ impl Sqlite {
         let mut writer = self.writer()?;
         self.at_place(&mut writer)?;
         let connection = self.connected(&mut writer)?;
-        self.transact(connection, "BEGIN", |tx| Ok(Verdict::Undo(self.enter(tx, "")?.identity)))
+        self.transact(connection, "BEGIN", |tx| Ok(Verdict::Undo(self.enter(tx, "")?.0.identity)))
     }
 
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
@@ -202,10 +206,22 @@ impl Sqlite {
         id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
-    fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
-        let (identity, project, _) = project::enter(tx, key, project::Lock::Write)?;
+    /// Enters a write in a project, which is made if it does not exist.
+    fn enter_project(&self, tx: &mut dyn Tx, project: &project::Name) -> Result<Entered> {
+        let (entered, file) = self.enter(tx, &project.key)?;
+        self.check_own_file(tx, file)?;
+        if entered.project.is_some() {
+            return Ok(entered);
+        }
+        let row = project::Row::new(project, self.draw(8), entered.clock);
+        project::insert(tx, &row)?;
+        self.enter(tx, &project.key).map(|(entered, _)| entered)
+    }
+
+    fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<(Entered, project::File)> {
+        let (identity, project, _, file) = project::enter_in(tx, key, project::Lock::Write)?;
         self.note_store(&identity);
-        Ok(Entered { identity, project, clock: self.options.clock.now() })
+        Ok((Entered { identity, project, clock: self.options.clock.now() }, file))
     }
 
     /// The writing connection: opened, created and migrated as needed.
@@ -224,7 +240,7 @@ impl Sqlite {
     fn connect(&self) -> Result<Connection> {
         self.connect_as_it_is().map_err(|error| match &self.path {
             // All that SQLite says about a file on a read-only place is that it cannot open it.
-            Some(path) if error.code() == "cannot_open" && place::is_read_only(path) => {
+            Some(path) if error.code() == Code::CannotOpen && place::is_read_only(path) => {
                 place::read_only(path).at(Stage::Open)
             }
             _ => self.placed(error),
@@ -234,7 +250,7 @@ impl Sqlite {
     /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
     fn placed(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) if error.code() == "not_writable" && error.get("directory").is_none() => {
+            Some(path) if error.code() == Code::NotWritable && error.read::<Directory>().is_none() => {
                 place::read_only(path).at(error.stage())
             }
             _ => error,
@@ -310,6 +326,9 @@ impl Sqlite {
                     let identity = Identity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
+            }
+            if found < OWN_FILE {
+                self.record_first_file(tx)?;
             }
             project::set_schema(tx, VERSION)?;
             connection.pragma_update(None, "user_version", VERSION).map_err(open)?;

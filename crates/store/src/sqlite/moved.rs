@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use tenure_core::id::StoreId;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::log::Log;
 use super::place::{self, Presence};
@@ -140,7 +140,7 @@ impl Sqlite {
 
 fn moved(path: &Path, stage: Stage) -> Error {
     let message = format!("{} is not the file that was opened: it was moved away or replaced", path.display());
-    let error = Error::new(Kind::Storage, "store_moved", stage, message).entity(path.display().to_string());
+    let error = Error::new(Code::StoreMoved, message).at(stage).entity(path.display().to_string());
     match stage {
         Stage::Commit => error.hint(
             "What was written may be in the file that was moved. Put it back, and ask again with the same request id.",

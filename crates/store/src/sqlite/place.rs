@@ -4,14 +4,19 @@
 //! it, whoever took them, so nothing but SQLite opens the file; the one exception is making it, see `APPEARING`.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::Access;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage};
+
+use crate::table::project::File;
 
 /// Held while the file is made, and by everyone who looks whether it is there.
 ///
@@ -62,11 +67,10 @@ pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
         None => return Ok(()),
     };
     Err(Error::new(
-        Kind::Storage,
-        "network_file_system",
-        Stage::Open,
+        Code::NetworkFileSystem,
         format!("{} is on {name}, where the embedded store could lose acknowledged writes", dir.display()),
     )
+    .at(Stage::Open)
     .entity(dir.display().to_string())
     .detail("file_system", name)
     .hint(
@@ -225,6 +229,32 @@ pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
+/// The file at `path` by inode and birth time, if one is there. Not every file system has birth times.
+pub(crate) fn file(path: &Path) -> Option<File> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Some(File {
+        inode: meta.ino().cast_signed(),
+        born: born.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0),
+        copied_at: 0,
+    })
+}
+
+/// Whether a file keeps its inode for as long as it lives. FAT has none, and file systems that are served by another process
+/// or machine may number files as they come.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn keeps_inodes(dir: &Path) -> bool {
+    const FAT: i64 = 0x4D44;
+    const EXFAT: i64 = 0x2011_BAB0;
+    rustix::fs::statfs(or_here(dir))
+        .is_ok_and(|stat| network_name(stat.f_type).is_none() && ![FAT, EXFAT].contains(&(stat.f_type & 0xFFFF_FFFF)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn keeps_inodes(_dir: &Path) -> bool {
+    true
+}
+
 /// Bytes of the database and of its write-ahead log; 0 for what is not there.
 pub(crate) fn sizes(path: &Path) -> (u64, u64) {
     let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());
@@ -277,7 +307,7 @@ fn make_directories(store: &Path) -> Result<()> {
 /// refuse the store.
 #[expect(clippy::disallowed_methods, reason = "a directory, never the database")]
 fn sync_directory(dir: &Path) {
-    let _ = File::open(dir).and_then(|dir| dir.sync_all());
+    let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
 }
 
 fn appearing() -> MutexGuard<'static, ()> {
@@ -303,18 +333,18 @@ fn or_here(dir: &Path) -> &Path {
 /// The refusal of a symbolic link where a file of the store should be.
 pub(crate) fn symlinked(path: &Path) -> Error {
     Error::new(
-        Kind::Storage,
-        "symlinked_store",
-        Stage::Open,
+        Code::SymlinkedStore,
         format!("{} is a symbolic link; the same store under two names would have two sets of locks", path.display()),
     )
+    .at(Stage::Open)
     .entity(path.display().to_string())
     .hint("Name the file that the link points to as the store, or move that file here.")
 }
 
 /// The refusal of a directory, pipe, socket or device where a file of the store should be.
 pub(crate) fn not_a_file(path: &Path) -> Error {
-    Error::new(Kind::Storage, "not_a_file", Stage::Open, format!("{} is not a regular file", path.display()))
+    Error::new(Code::NotAFile, format!("{} is not a regular file", path.display()))
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint("Move it away or name another place for the store.")
 }
@@ -327,27 +357,27 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
     }
     let (code, message, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
-            "disk_full",
+            Code::DiskFull,
             format!("no space left for {} in {}: {error}", path.display(), dir.display()),
             "Free some space there, or name a store on another disk.".to_owned(),
         ),
         ErrorKind::NotADirectory => (
-            "not_a_directory",
+            Code::NotADirectory,
             format!("{} cannot be made: something above it is not a directory", path.display()),
             "Name another place for the store.".to_owned(),
         ),
         ErrorKind::NotFound => (
-            "no_directory",
+            Code::NoDirectory,
             format!("{} cannot be made: {} does not exist", path.display(), dir.display()),
             "Something removed the directory, or a symbolic link above it leads nowhere.".to_owned(),
         ),
         _ => (
-            "io_failure",
+            Code::IoFailure,
             format!("{} cannot be made or opened: {error}", path.display()),
             format!("See what is wrong with {}, or name another place for the store.", dir.display()),
         ),
     };
-    Error::new(Kind::Storage, code, Stage::Open, message).entity(path.display().to_string()).hint(hint).cause(error)
+    Error::new(code, message).at(Stage::Open).entity(path.display().to_string()).hint(hint).cause(error)
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -372,18 +402,21 @@ fn denied(path: &Path, error: io::Error) -> Error {
         format!("{} cannot be written ({error}): permissions are missing", path.display())
     };
     let hint = if sandboxed {
-        format!(
+        Advice::from(
             "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
-             or let a person run `tenure setup` outside it, which allows writing {dir}."
+             or let a person run ",
         )
+        .action(Action::Setup { tool: None })
+        .text(format!(" outside it, which allows writing {dir}."))
     } else {
-        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.")
+        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.").into()
     };
-    Error::new(Kind::Storage, "not_writable", Stage::Open, message)
+    Error::new(Code::NotWritable, message)
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint(hint)
         .detail("sandbox", sandboxed)
-        .detail("directory", dir)
+        .with(&Directory(dir))
         .cause(error)
 }
 
@@ -399,7 +432,8 @@ fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
-    Error::new(Kind::Storage, "unreadable", Stage::Open, format!("{} cannot be read: {error}", path.display()))
+    Error::new(Code::Unreadable, format!("{} cannot be read: {error}", path.display()))
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint("Check who owns the store and every directory above it, and whether a sandbox hides it.")
         .cause(error)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 
 use super::place::{self, Presence};
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
@@ -84,16 +84,20 @@ impl Sqlite {
                     }
                     // A full disk or a limit on the size of files leaves no room for the index that SQLite makes beside
                     // the file, even to read it.
-                    Err(error) if matches!(error.code(), "disk_full" | "io_failure") && place::has_empty_wal(path) => {
+                    Err(error)
+                        if matches!(error.code(), Code::DiskFull | Code::IoFailure) && place::has_empty_wal(path) =>
+                    {
                         return self.read_immutable(path, look);
                     }
                     // The log or its index beside the file cannot be made although nothing forbade it so far: a sandbox
                     // that the permissions say nothing of, or a disk without room for one more name. With both there,
                     // neither is what stands in the way.
-                    Err(error) if matches!(error.code(), "cannot_open" | "not_writable") => match place::look(path)? {
-                        Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
-                        Presence::Present { .. } => return self.read_immutable(path, look),
-                    },
+                    Err(error) if matches!(error.code(), Code::CannotOpen | Code::NotWritable) => {
+                        match place::look(path)? {
+                            Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
+                            Presence::Present { .. } => return self.read_immutable(path, look),
+                        }
+                    }
                     opened => {
                         let connection = opened?;
                         self.note_file(path)?;
@@ -180,7 +184,7 @@ impl Sqlite {
         }
         Err(last
             .filter(|error| error.kind() == Kind::Storage)
-            .unwrap_or_else(|| error::busy("changing_store", "the store changed under each of 20 reads")))
+            .unwrap_or_else(|| error::busy(Code::ChangingStore, "the store changed under each of 20 reads")))
     }
 
     fn open_immutable(&self, path: &Path) -> Result<Connection> {
@@ -202,10 +206,9 @@ impl Sqlite {
 /// Read as immutable the file would silently lack what stands in the `-wal`: an acknowledged row would be missing.
 fn wal_alone(path: &Path) -> Error {
     Error::new(
-        Kind::Storage,
-        "wal_without_shm",
-        Stage::Open,
+        Code::WalWithoutShm,
         format!("{} has changes in its -wal file that cannot be read from a read-only place", path.display()),
     )
+    .at(Stage::Open)
     .hint("Open the store once where it can be written (any query does), or allow writing its directory.")
 }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::place;
 
@@ -152,17 +152,17 @@ pub(super) fn opened(path: &Path, options: &mut OpenOptions) -> Result<File> {
 
 fn busy(path: &Path, deadline: Duration) -> Error {
     Error::new(
-        Kind::Busy,
-        "turnstile",
-        Stage::Lock,
+        Code::Turnstile,
         format!("no turn to write within {} ms: another process holds {}", deadline.as_millis(), path.display()),
     )
+    .at(Stage::Lock)
     .entity(path.display().to_string())
     .hint("Try again. If it stays so, a stopped process may hold the lock; fuser or lsof on that file names it.")
 }
 
 fn unlockable(path: &Path, error: io::Error) -> Error {
-    Error::new(Kind::Storage, "no_file_locks", Stage::Lock, format!("{} cannot be locked: {error}", path.display()))
+    Error::new(Code::NoFileLocks, format!("{} cannot be locked: {error}", path.display()))
+        .at(Stage::Lock)
         .entity(path.display().to_string())
         .hint("The store needs a file system with file locks: put it on a local disk.")
         .cause(error)
@@ -177,6 +177,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    use tenure_core::Kind;
 
     use super::*;
 
@@ -258,7 +259,7 @@ mod tests {
         let turn = turnstile.enter(LONG).unwrap();
         let start = Instant::now();
         let error = turnstile.enter(Duration::from_millis(60)).unwrap_err();
-        assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Busy, "turnstile", true));
+        assert_eq!((error.kind(), error.code().as_str(), error.retryable()), (Kind::Busy, "turnstile", true));
         assert_eq!(error.stage(), Stage::Lock);
         assert!(start.elapsed() >= Duration::from_millis(60));
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -377,7 +378,7 @@ mod tests {
         let elsewhere = dir.path().join("elsewhere");
         symlink(&elsewhere, &turnstile.a).unwrap();
         let error = turnstile.enter(LONG).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "symlinked_store"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "symlinked_store"));
         assert!(!elsewhere.exists());
 
         fs::remove_file(&turnstile.a).unwrap();

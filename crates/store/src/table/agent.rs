@@ -67,27 +67,30 @@ const DUE: Sql = Sql::same(
 );
 
 /// Looked up from the holds there are, from one holder to the next: agents that once were remain and far outnumber those
-/// that hold something, and one that holds something may hold thousands of files.
+/// that hold something, and one that holds something may hold thousands of files. PostgreSQL walks through all live holds
+/// for a MIN, and through all agents for a join that wants their order, unless it has statistics.
 const HOLDERS: Sql = Sql::pair(
     concat!(
-        "WITH RECURSIVE h (holder) AS (
-         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+        "WITH RECURSIVE found (holder) AS (
+         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
          UNION ALL
-         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
-         FROM h WHERE h.holder IS NOT NULL)
+         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+         FROM found WHERE found.holder IS NOT NULL)
      SELECT ",
         columns!("a."),
-        " FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        " FROM found CROSS JOIN agent a ON a.project = $1 AND a.name = found.holder AND a.host = $2 LIMIT 1000"
     ),
     concat!(
-        "WITH RECURSIVE h (holder) AS (
-         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+        "WITH RECURSIVE found (holder) AS (
+         SELECT (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0 AND holder > '' ORDER BY holder, id LIMIT 1)
          UNION ALL
-         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
-         FROM h WHERE h.holder IS NOT NULL)
+         SELECT (SELECT n.holder FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder
+                 ORDER BY n.holder, n.id LIMIT 1)
+         FROM found WHERE found.holder IS NOT NULL)
      SELECT ",
         columns!("a."),
-        " FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        " FROM found CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = found.holder AND host = $2
+                                     OFFSET 0) a LIMIT 1000"
     ),
 );
 
@@ -179,25 +182,25 @@ pub fn due(project: &str, until: Time, now: Time) -> Statement<Vec<Row>> {
     Statement::new(DUE, vec![project.into(), until.into(), now.into()], many)
 }
 
-/// Agents of one machine that hold something: whose processes are worth a look.
+/// Agents of one machine that hold something, in no order: whose processes are worth a look.
 pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     many(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
-/// Agents of one machine that wait for something.
+/// Agents of one machine that wait for something, in no order.
 pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
             columns!("a."),
-            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 LIMIT 1000"
         ),
         concat!(
             "SELECT ",
             columns!("a."),
-            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = w.agent AND host = $2 OFFSET 0) a LIMIT 1000"
         ),
     );
     many(tx.query(sql, &[project.into(), host.into()])?)

@@ -5,8 +5,9 @@ use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::number::GAP;
 pub use tenure_core::task::Class;
 use tenure_core::task::Conditions;
-use tenure_core::{Result, Time};
+use tenure_core::{Error, Result, Time};
 
+use crate::error::corrupt;
 use crate::store::Identity;
 use crate::tx::{Sql, Tx, Value, first};
 
@@ -110,6 +111,38 @@ impl Row {
     }
 }
 
+/// A file by what outlives a reboot and the move of a directory; 0 is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct File {
+    pub(crate) inode: i64,
+    /// When it was made, in nanoseconds since 1970.
+    pub(crate) born: i64,
+    /// When the store last continued in a copy, in microseconds; 0 for never.
+    pub(crate) copied_at: i64,
+}
+
+impl File {
+    fn read(text: &str) -> Result<File> {
+        if text.is_empty() {
+            return Ok(File::default());
+        }
+        serde_json::from_str(text).map_err(|error| corrupt("the record of the store's file is damaged").cause(error))
+    }
+
+    fn write(self) -> Result<Value> {
+        if self == File::default() {
+            return Ok("".into());
+        }
+        serde_json::to_string(&self).map(Value::from).map_err(|error| Error::bug(error.to_string()))
+    }
+
+    /// Whether nothing is known that could be compared.
+    pub(crate) fn is_unknown(self) -> bool {
+        (self.inode, self.born) == (0, 0)
+    }
+}
+
 /// Whether a transaction enters to write or to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
@@ -140,7 +173,7 @@ fn counts(row: &crate::Row, from: usize) -> Result<Counts> {
 /// store's and the project's: a project that is just being made has the one that this program knows, whatever the store
 /// has.
 macro_rules! select {
-    ($clock:literal, $from:literal) => {
+    ($clock:literal, $file:literal, $from:literal) => {
         concat!(
             "SELECT s.id, s.incarnation, p.id, p.key, p.label,
                 CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
@@ -148,16 +181,19 @@ macro_rules! select {
             counters!("p."),
             ", p.created_at, p.events, ",
             $clock,
-            ", p.off_until, p.off_by, p.waiting ",
+            ", p.off_until, p.off_by, p.waiting, ",
+            $file,
+            " ",
             $from
         )
     };
 }
 
 const ENTER: Sql = Sql::pair(
-    select!("NULL", "FROM store s LEFT JOIN project p ON p.key = $1"),
+    select!("NULL", "s.file", "FROM store s LEFT JOIN project p ON p.key = $1"),
     select!(
         "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+        "''",
         "FROM store s LEFT JOIN project p ON p.key = $1"
     ),
 );
@@ -168,24 +204,34 @@ const ENTER_LOCKED: Sql = Sql::pair(
     ENTER.sqlite,
     concat!(
         "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE) ",
-        select!("CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)", "FROM store s LEFT JOIN p ON TRUE")
+        select!(
+            "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+            "''",
+            "FROM store s LEFT JOIN p ON TRUE"
+        )
     ),
 );
 
 /// The first statement of every transaction: the store, the project if it exists, and the database's clock if it has
 /// one. A store without a row of its own has an empty identity.
 pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>)> {
+    enter_in(tx, key, lock).map(|(identity, project, clock, _)| (identity, project, clock))
+}
+
+/// The same, with the file that the store was written in.
+pub(crate) fn enter_in(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>, File)> {
     let sql = match lock {
         Lock::Write => ENTER_LOCKED,
         Lock::Read => ENTER,
     };
     let Some(mut row) = first(tx.query(sql, &[key.into()])?) else {
-        return Ok((Identity { id: StoreId::new(""), incarnation: StoreId::new("") }, None, None));
+        return Ok((Identity { id: StoreId::new(""), incarnation: StoreId::new("") }, None, None, File::default()));
     };
     let identity = Identity { id: row.id(0)?, incarnation: row.id(1)? };
     let clock = row.int_or_null(20)?.map(Time);
+    let file = File::read(&row.text(24)?)?;
     if row.is_null(2) {
-        return Ok((identity, None, clock));
+        return Ok((identity, None, clock, file));
     }
     let counts = counts(&row, 11)?;
     let project = Row {
@@ -205,7 +251,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         off_by: row.optional_id(22)?,
         waiting: row.int(23)?,
     };
-    Ok((identity, Some(project), clock))
+    Ok((identity, Some(project), clock, file))
 }
 
 /// Makes the row unless somebody else just did.
@@ -363,9 +409,29 @@ pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> R
     tx.execute(sql, &args).map(|_| ())
 }
 
-/// Begins a new history of event numbers.
-pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str) -> Result<()> {
-    tx.execute(Sql::same("UPDATE store SET incarnation = $1"), &[incarnation.into()]).map(|_| ())
+/// Begins a new history of event numbers. `copied_at` is the time now if it begins because the file is a copy, else 0. Which
+/// file it is the engine records when this is committed.
+pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str, copied_at: Time) -> Result<()> {
+    let file = File { copied_at: copied_at.0, ..File::default() }.write()?;
+    let sql = Sql::same("UPDATE store SET incarnation = $1, file = $2");
+    tx.execute(sql, &[incarnation.into(), file]).map(|_| ())
+}
+
+/// Records the file that an embedded store is in.
+pub(crate) fn set_file(tx: &mut dyn Tx, file: File) -> Result<()> {
+    tx.execute(Sql::same("UPDATE store SET file = $1"), &[file.write()?]).map(|_| ())
+}
+
+/// The file that an embedded store is in.
+pub(crate) fn file(tx: &mut dyn Tx) -> Result<File> {
+    let rows = tx.query(Sql::same("SELECT file FROM store WHERE one = 1"), &[])?;
+    first(rows).map_or(Ok(File::default()), |mut row| File::read(&row.text(0)?))
+}
+
+/// The time of the last op in any project, if there was one.
+pub(crate) fn last_used(tx: &mut dyn Tx) -> Result<Option<Time>> {
+    let sql = Sql::same("SELECT last_time FROM project WHERE last_event > 0 ORDER BY last_time DESC, key LIMIT 1");
+    first(tx.query(sql, &[])?).map(|row| row.time(0)).transpose()
 }
 
 /// Takes the store's own row away: an empty store that stands for one that does not exist.

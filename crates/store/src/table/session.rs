@@ -127,7 +127,7 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 /// it; in no order.
 pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(AgentName, Process, bool)>> {
     // From one holder to the next: an agent that holds thousands is one step. Left to itself SQLite goes through all
-    // sessions of the host for each of them.
+    // sessions of the host for each of them, and PostgreSQL through all live holds for a MIN.
     let sql = Sql::pair(
         "WITH RECURSIVE found (holder) AS (
              SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
@@ -140,9 +140,10 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Age
          CROSS JOIN session s INDEXED BY session_agent
              ON s.project = $1 AND s.agent = w.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
         "WITH RECURSIVE found (holder) AS (
-             SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
+             SELECT (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0 AND holder > '' ORDER BY holder, id LIMIT 1)
              UNION ALL
-             SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+             SELECT (SELECT n.holder FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder
+                     ORDER BY n.holder, n.id LIMIT 1)
              FROM found WHERE found.holder IS NOT NULL)
          SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
          FROM (SELECT holder FROM found WHERE holder IS NOT NULL

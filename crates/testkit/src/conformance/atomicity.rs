@@ -8,6 +8,7 @@ use serde_json::Value;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim, done, edit, note};
+use tenure_kernel::query;
 use tenure_store::table::project;
 use tenure_store::{Options, Sql, Store, Verdict};
 
@@ -184,7 +185,7 @@ fn refused_settles(world: &World) {
     assert_eq!(differing(&before, &after), ["project", "agent", "task", "hold", "event"]);
     assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
     let call = world.call("person:ann");
-    let held = world.kernel.holds(&call, Some("b"), 10, None).unwrap().items;
+    let held = world.kernel.ask(&call, &query::holds::Holds::of(Some("b"), 10)).unwrap().items;
     assert_eq!(held[0].expires_in_s, 3_600);
     assert_eq!(world.show(&task)["lapsed_from"], "a");
     world.sound();
@@ -196,7 +197,7 @@ fn refused_first_op(world: &World) {
     for table in ["agent", "checkout", "task", "hold", "event", "request"] {
         assert_eq!(after[table], [""; 0], "{table}");
     }
-    assert!(!world.kernel.switched_on(&world.call("a")).unwrap());
+    assert!(!world.kernel.ask(&world.call("a"), &query::switched_on::SwitchedOn {}).unwrap());
     // The refusal did not use up anything: the first op that succeeds is event 1.
     world.add("first");
     assert_eq!(world.kinds_after(0), ["project.created", "agent.registered", "task.added"]);

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many::{self, AddMany, Item};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_store::Location;
 
@@ -60,16 +62,16 @@ fn one_unit(world: &World) {
     assert_eq!((&added["count"], &added["more"]), (&json!(1_200), &json!(true)));
     assert_eq!(added["ids"].as_array().unwrap().len(), 1_000);
     assert_eq!(world.last_event(), before + 1_200, "one event a task");
-    let all = world.list(&list::Filter { limit: 1_000, ..list::Filter::default() });
+    let all = world.list(&list::List { limit: 1_000, ..list::List::default() });
     assert_eq!(all.len(), 1_201);
     let numbers: BTreeSet<i64> = all.iter().map(|task| task.number).collect();
     assert_eq!(numbers, (1..=1_201).collect(), "numbered in the order of the input");
     let first = all.iter().find(|task| task.number == 2).unwrap();
     assert_eq!((first.title.as_str(), &json!(first.id)), ("item 0", &added["ids"][0]));
-    let labelled = list::Filter { labels: words(&["third"]), limit: 1_000, ..list::Filter::default() };
+    let labelled = list::List { labels: words(&["third"]), limit: 1_000, ..list::List::default() };
     assert_eq!(world.list(&labelled).len(), 400);
     assert_eq!(taken(&world.claim_labelled("a", &["third"]).unwrap()), first.id);
-    assert_eq!(world.kernel.status(&world.call("a")).unwrap().ready, 1_200);
+    assert_eq!(world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().ready, 1_200);
     world.sound();
 }
 
@@ -98,7 +100,7 @@ fn one_bad_item(world: &World) {
             let line = if code == "duplicate_key" { at.max(10) + 1 } else { at + 1 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.message().starts_with(&format!("line {line}: ")), "{}", error.message());
-            assert!(error.advice().unwrap().contains("Nothing was added"));
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was added"));
         }
     }
     assert_eq!(world.in_state(State::Ready), [exists.as_str()]);
@@ -124,11 +126,11 @@ fn too_many(world: &World) {
     let items = || (0..=add_many::AT_MOST).map(|_| item("one of many")).collect();
     let trips = world.kernel.store().round_trips();
     let error = refusal(world.run("p", batch(items())));
-    assert_eq!((error.kind().as_str(), error.code()), ("usage", "too_many_items"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "too_many_items"));
     let (given, limit) = (add_many::AT_MOST + 1, add_many::AT_MOST);
     assert_eq!(error.message(), format!("{given} tasks given, at most {limit} fit into one call"));
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
-    assert!(error.advice().unwrap().contains("Split the input"), "{error:?}");
+    assert!(error.advice().unwrap().say(&Commands).contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);
     assert_eq!(AddMany::parse(lines.as_bytes()).unwrap_err().message(), error.message());
     assert_eq!(world.kernel.store().round_trips(), trips);
@@ -200,7 +202,7 @@ fn cycles(world: &World) {
         ),
     ] {
         let error = refusal(world.unchanged(&exists, || world.run("p", batch(items))));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&cycle));
     }
     let ring: Vec<Item> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();
@@ -261,16 +263,16 @@ fn ids_grow(world: &World) {
     let items = (0..32_766).map(|n| item(&format!("{n}"))).collect();
     let added = world.run("p", batch(items)).unwrap();
     assert_eq!(added["count"], 32_766);
-    assert_eq!(world.kernel.status(&world.call("p")).unwrap().ready, 32_768);
+    assert_eq!(world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap().ready, 32_768);
     entropy.dictate(vec![vec![3]]);
     let long = world.add("long");
     assert_eq!(long, "t-333333");
     let call = world.call("p");
     for (typed, id) in [("t-33333", &short), ("33333", &short), ("t-333333", &long), ("333333", &long)] {
-        assert_eq!(world.kernel.task_id(&call, typed).unwrap(), *id);
+        assert_eq!(world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() }).unwrap(), *id);
     }
-    let error = refusal(world.kernel.task_id(&call, "t-3333"));
+    let error = refusal(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333".into() }));
     assert_eq!(error.code(), "ambiguous_id");
     assert_eq!(error.get("candidates"), Some(&json!([short, long])));
-    assert_eq!(kind_of(world.kernel.task_id(&call, "t-3333333")), "not_found");
+    assert_eq!(kind_of(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333333".into() })), "not_found");
 }

@@ -177,7 +177,7 @@ fn labels(world: &World) {
         ..add::Add::titled("waits")
     });
     let listed = |labels: &[&str]| -> Vec<String> {
-        let filter = list::Filter { labels: words(labels), ..list::Filter::default() };
+        let filter = list::List { labels: words(labels), ..list::List::default() };
         world.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     };
     assert_eq!(listed(&["ui"]), [ui.as_str(), &both]);
@@ -234,7 +234,7 @@ fn assigned(world: &World) {
     assert_eq!(taken(&world.claim_any("b").unwrap()), anyones);
     let empty = world.claim_any("b").unwrap();
     assert_eq!(empty["reason"], "1 ready, but all are assigned to others");
-    let filter = list::Filter { assignee: Some("a".into()), ..list::Filter::default() };
+    let filter = list::List { assignee: Some("a".into()), ..list::List::default() };
     assert_eq!(world.list(&filter).len(), 1);
     assert_eq!(world.next("a", &[]).task.unwrap().id, for_a);
     assert_eq!(taken(&world.claim_any("a").unwrap()), for_a);

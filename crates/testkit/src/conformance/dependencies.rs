@@ -5,6 +5,7 @@ use tenure_core::id::TaskId;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{taken, words};
@@ -142,11 +143,11 @@ fn cancelled_dependency(world: &World) {
     assert_eq!(world.done("p", &other).unwrap()["unlocked"], json!([]));
     assert_eq!(state(world, &second), "stuck");
     assert_eq!(world.in_state(State::Stuck), [second.as_str()]);
-    let status = world.kernel.status(&world.call("p")).unwrap();
+    let status = world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap();
     assert_eq!((status.stuck, status.waiting, status.ready), (1, 1, 0));
     assert_eq!(status.stuck_by[0].by, format!("{first} cancelled"));
     let error = refusal(world.unchanged(&second, || world.claim("a", &second)));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "not_ready"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "not_ready"));
     assert_eq!(error.get("unmet"), Some(&json!([first])));
     world.sound();
     // Opened again it can be waited for again, and done it satisfies.
@@ -187,7 +188,7 @@ fn replaced(world: &World) {
     world.cancel("p", &c).unwrap();
     for agent in ["p", "claude-1"] {
         let error = refusal(world.unchanged(&task, || world.edit_after(agent, &task, &[])));
-        assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"));
     }
     assert_eq!(kind_of(world.unchanged(&task, || world.edit_after("person:ann", &task, &["t-none0"]))), "not_found");
     for (after, expected) in [
@@ -231,7 +232,7 @@ fn cycle_by_edit(world: &World) {
     ] {
         let after: Vec<&str> = after.into_iter().map(String::as_str).collect();
         let error = refusal(world.unchanged(task, || world.edit_after("person:ann", task, &after)));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&json!(way)));
         assert!(error.message().contains(&format!("{task} after {}", way[0])), "{}", error.message());
     }
@@ -271,7 +272,7 @@ fn graph(world: &World) {
     let c = world.add_after("c", &[&b]);
     let aside = world.add_after("aside", &[&a]);
     world.add("alone");
-    let graph = world.kernel.graph(&world.call("p"), &b).unwrap();
+    let graph = world.kernel.ask(&world.call("p"), &query::graph::Graph { id: b.clone() }).unwrap();
     let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).map(String::from).collect();
     tasks.sort();
     let mut expected = vec![a.clone(), b.clone(), c.clone()];

@@ -30,7 +30,7 @@ fn contenders(world: &World) {
         match kernel.run(&world.call(&format!("a{n}")), &Op::new(request)) {
             Ok(_) => format!("by {n}"),
             Err(error) => {
-                assert_eq!((error.kind().as_str(), error.code()), ("stale", "stale_version"));
+                assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "stale_version"));
                 assert_eq!(error.get("version"), Some(&json!(version + 1)));
                 String::new()
             }

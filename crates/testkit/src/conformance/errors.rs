@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add, block, claim, done, edit, note, transfer};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op, RequestId};
 
@@ -42,20 +44,32 @@ fn any_characters(world: &World) {
             assert_eq!(code_of(world.unchanged(&task, || world.run("person:ann", op))), "not_found", "{name} {odd:?}");
         }
         let answers = [
-            world.kernel.show(&call, odd).map(drop),
-            world.kernel.show_hold(&call, odd).map(drop),
-            world.kernel.why(&call, odd).map(drop),
-            world.kernel.graph(&call, odd).map(drop),
-            world.kernel.task_id(&call, odd).map(drop),
+            world.kernel.ask(&call, &query::show::Show { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::show_hold::ShowHold { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::why::Why { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::graph::Graph { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::task_id::TaskId { typed: odd.into() }).map(drop),
         ];
         answers.into_iter().for_each(|answer| assert_eq!(code_of(answer), "not_found", "{odd:?}"));
         let cursor = Some(format!("1.1.{odd}"));
-        let filter = list::Filter { cursor: cursor.clone(), ..list::Filter::default() };
-        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_cursor");
-        assert_eq!(code_of(world.kernel.holds(&call, None, 5, cursor.as_deref())), "bad_cursor");
-        assert_eq!(code_of(world.kernel.agents(&call, None, 5, cursor.as_deref())), "bad_cursor");
-        let filter = list::Filter { holder: Some(odd.into()), ..list::Filter::default() };
-        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_name");
+        let filter = list::List { cursor: cursor.clone(), ..list::List::default() };
+        assert_eq!(code_of(world.kernel.ask(&call, &filter)), "bad_cursor");
+        assert_eq!(
+            code_of(
+                world
+                    .kernel
+                    .ask(&call, &query::holds::Holds { cursor: cursor.clone(), ..query::holds::Holds::of(None, 5) })
+            ),
+            "bad_cursor"
+        );
+        assert_eq!(
+            code_of(
+                world.kernel.ask(&call, &query::agents::Agents { within_us: None, limit: 5, cursor: cursor.clone() })
+            ),
+            "bad_cursor"
+        );
+        let filter = list::List { holder: Some(odd.into()), ..list::List::default() };
+        assert_eq!(code_of(world.kernel.ask(&call, &filter)), "bad_name");
     }
 }
 
@@ -75,7 +89,7 @@ fn gather(world: &World) -> Vec<Error> {
     let repeated = world.call("a");
     world.kernel.run(&repeated, &Op::new(add::Add::titled("one"))).unwrap();
     let call = world.call("a");
-    let page = |since| world.kernel.log(&call, &log::Filter { since: Some(since), limit: 5, ..log::Filter::default() });
+    let page = |since| world.kernel.ask(&call, &log::Log { since: Some(since), limit: 5, ..log::Log::default() });
     let results: Vec<Result<()>> = vec![
         run("a", claiming("t-00000")),
         run("b", claiming(&held)),
@@ -113,16 +127,22 @@ fn gather(world: &World) -> Vec<Error> {
         ),
         run("No Name", Op::new(add::Add::titled("x"))),
         world.kernel.run(&repeated, &Op::new(add::Add::titled("two"))).map(drop),
-        world.kernel.show(&call, "t-00000").map(drop),
-        world.kernel.show_hold(&call, "h-00000").map(drop),
-        world.kernel.task_id(&call, "t-").map(drop),
-        world.kernel.list(&call, &list::Filter { limit: 0, ..list::Filter::default() }).map(drop),
-        world.kernel.list(&call, &list::Filter { cursor: Some("x".into()), ..list::Filter::default() }).map(drop),
-        world.kernel.holds(&call, None, 5, Some("x")).map(drop),
+        world.kernel.ask(&call, &query::show::Show { id: "t-00000".into() }).map(drop),
+        world.kernel.ask(&call, &query::show_hold::ShowHold { id: "h-00000".into() }).map(drop),
+        world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-".into() }).map(drop),
+        world.kernel.ask(&call, &list::List { limit: 0, ..list::List::default() }).map(drop),
+        world.kernel.ask(&call, &list::List { cursor: Some("x".into()), ..list::List::default() }).map(drop),
+        world
+            .kernel
+            .ask(&call, &query::holds::Holds { cursor: Some("x".into()), ..query::holds::Holds::of(None, 5) })
+            .map(drop),
         page(log::Since::Number(999)).map(drop),
         page(log::Since::Cursor("x".into())).map(drop),
-        world.kernel.log(&call, &log::Filter { kind: Some("x".into()), limit: 5, ..log::Filter::default() }).map(drop),
-        world.kernel.status(&Call { pinned_store: Some("s-other".into()), ..world.call("a") }).map(drop),
+        world.kernel.ask(&call, &log::Log { kind: Some("x".into()), limit: 5, ..log::Log::default() }).map(drop),
+        world
+            .kernel
+            .ask(&Call { pinned_store: Some("s-other".into()), ..world.call("a") }, &query::status::Status {})
+            .map(drop),
         RequestId::given("").map(drop),
     ];
     results.into_iter().enumerate().map(|(n, result)| result.expect_err(&format!("refusal {n}"))).collect()
@@ -130,13 +150,13 @@ fn gather(world: &World) -> Vec<Error> {
 
 fn refusals(world: &World) {
     let errors = gather(world);
-    let mut codes: Vec<&str> = errors.iter().map(Error::code).collect();
+    let mut codes: Vec<&str> = errors.iter().map(|error| error.code().as_str()).collect();
     codes.sort_unstable();
     codes.dedup();
     assert!(codes.len() > 22, "{codes:?}");
     for error in errors {
-        let json = error.to_json();
-        let code = error.code();
+        let json = error.to_json(&Commands);
+        let code = error.code().as_str();
         assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
         assert_eq!((json["code"].as_str(), json["kind"].as_str()), (Some(code), Some(error.kind().as_str())));
         assert_eq!(json["retryable"], error.kind() == Kind::Busy, "{code}: none of these gets better by itself");
@@ -148,7 +168,7 @@ fn refusals(world: &World) {
         if matches!(error.kind(), Kind::NotFound | Kind::Mismatch) {
             assert!(error.about().is_some(), "{code} is about something");
         }
-        assert!(error.attempts().iter().all(|command| !command.contains("--force")), "{code}");
+        assert!(error.attempts(&Commands).iter().all(|command| !command.contains("--force")), "{code}");
     }
 }
 

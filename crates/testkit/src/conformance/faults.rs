@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use tenure_core::{Error, Kind, Result, Stage, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_kernel::{Kernel, Reply};
 use tenure_store::table::project;
 use tenure_store::{Clock, Entropy, Sql, Verdict};
@@ -153,7 +153,7 @@ fn bodies_that_fail(world: &World) {
     let given_up: Result<Reply> = store.write(&name, |tx, _| {
         tx.execute(half, &[])?;
         tx.defer(Sql::same("DELETE FROM event"), Vec::new())?;
-        Err(Error::new(Kind::Internal, "internal", Stage::Decide, "no more"))
+        Err(Error::new(Code::Internal, "no more"))
     });
     given_up.unwrap_err();
     assert_eq!(dump(&world.kernel), before);

@@ -1,9 +1,11 @@
 //! Fences: who may act on a task, and who is told that it is too late.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{done, note, transfer};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming, fence, note_in_focus};
@@ -166,14 +168,14 @@ fn stranger(world: &World) {
     ops.push(claiming(&task));
     for op in ops {
         let error = refusal(world.unchanged(&task, || world.run("b", op.clone())));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"), "{op:?}");
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "task_held"), "{op:?}");
         let blockers = error.get("blockers").unwrap();
         assert_eq!(blockers[0]["holder"], "a");
         assert_eq!(blockers[0]["liveness"], "idle");
         assert_eq!(blockers[0]["age_s"], 180);
         assert_eq!(blockers[0]["expires_in_s"], 3_420);
         assert!(error.blocker().unwrap().contains('a'));
-        assert!((1..=3).contains(&error.attempts().len()));
+        assert!((1..=3).contains(&error.attempts(&Commands).len()));
         assert!(error.override_by_person().is_some());
     }
 }
@@ -198,7 +200,7 @@ fn force(world: &World) {
         assert_eq!(ended.data["overrode"], "a", "{name}");
         assert_eq!(ended.actor, "person:ann");
         assert!(ended.sentence().contains("overriding a"), "{}", ended.sentence());
-        let row = world.kernel.show_hold(&world.call("a"), hold).unwrap();
+        let row = world.kernel.ask(&world.call("a"), &query::show_hold::ShowHold { id: hold.into() }).unwrap();
         assert_eq!(row.state, "forced");
         assert_eq!(world.focus("a"), None, "{name}: what was taken away is not in focus");
         // The override is newer than the fence it ended.
@@ -226,7 +228,7 @@ fn force_by_an_agent(world: &World) {
     for agent in ["a", "b"] {
         for op in acting(Some(&task), None, true) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
-            assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
+            assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"), "{agent} {op:?}");
         }
         let hand = transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), fence: None, force: true };
         assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");

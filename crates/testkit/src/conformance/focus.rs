@@ -96,7 +96,7 @@ fn no_focus(world: &World) {
     ops.push(note_in_focus("hello"));
     for op in ops {
         let error = refusal(world.unchanged(&task, || world.run("a", op.clone())));
-        assert_eq!((error.kind().as_str(), error.code()), ("usage", "no_focus"), "{op:?}");
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "no_focus"), "{op:?}");
     }
 }
 

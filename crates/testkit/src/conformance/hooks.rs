@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tenure_core::session::{Context, Start};
 use tenure_core::{Span, tool};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::{Depth, Look, Mine};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, Mine, Standing};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 
 use super::Case;
@@ -50,7 +51,13 @@ fn checkout() -> Checkout {
 }
 
 fn mine(world: &World, says: &tool_used::ToolUsed) -> Mine {
-    world.kernel.standing(&call(world), &Look { says, given: None, depth: Depth::Loss }).unwrap().unwrap().mine.unwrap()
+    world
+        .kernel
+        .ask(&call(world), &Standing { says: says.clone(), given: None, depth: Depth::Loss })
+        .unwrap()
+        .unwrap()
+        .mine
+        .unwrap()
 }
 
 fn begin(world: &World) -> String {
@@ -148,7 +155,12 @@ fn touched(world: &World) {
     let brief = |at: &str| {
         let here = Checkout { path: at.into(), ..checkout() };
         let asks = Call { checkout: Some(here), ..call(world) };
-        let brief = world.kernel.peek(&asks, &tenure_kernel::op::resume::Resume::default()).unwrap().brief.text;
+        let brief = world
+            .kernel
+            .ask(&asks, &query::peek::Peek(tenure_kernel::op::resume::Resume::default()))
+            .unwrap()
+            .brief
+            .text;
         brief.lines().find(|line| line.contains("Files changed")).unwrap().to_owned()
     };
     assert_eq!(brief("/repo"), "- Files changed for it so far: “a.rs”, “dir/ü [x].rs”");
@@ -239,7 +251,7 @@ fn shortened(world: &World) {
 
 fn fired(world: &World) {
     begin(world);
-    let at = || world.kernel.fired(&call(world)).unwrap();
+    let at = || world.kernel.ask(&call(world), &query::fired::Fired {}).unwrap();
     let first = at();
     assert_eq!(
         first.iter().map(|fired| (fired.tool.as_str(), fired.event.as_str())).collect::<Vec<_>>(),

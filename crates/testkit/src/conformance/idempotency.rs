@@ -66,7 +66,7 @@ fn mismatches(world: &World) {
     world.kernel.run(&call, &noting(&task, "one")).unwrap();
     let error = refusal(world.kernel.run(&call, &noting(&task, "two")));
     assert_eq!(
-        (error.code(), error.retryable(), error.about()),
+        (error.code().as_str(), error.retryable(), error.about()),
         ("request_mismatch", false, Some(call.request_id.as_str()))
     );
     assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 1);

@@ -1,11 +1,13 @@
 //! Import: all or nothing, ids stay, what is here already is never changed.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::Span;
 use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::op::import::Import;
+use tenure_kernel::query;
 use tenure_kernel::shape::export::{Note, Task};
 
 use super::Case;
@@ -103,11 +105,11 @@ fn one_bad_line(world: &World) {
             // Of two equal ids it is the second that is one too many.
             let line = if *code == "duplicate_id" { at.max(10) + 2 } else { at + 2 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
-            assert!(error.advice().unwrap().contains("Nothing was imported"), "{code}");
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was imported"), "{code}");
         }
     }
     bad_notes(world, &exists);
-    assert_eq!(world.kernel.status(&world.call("z")).unwrap().ready, 1);
+    assert_eq!(world.kernel.ask(&world.call("z"), &query::status::Status {}).unwrap().ready, 1);
     world.sound();
 }
 
@@ -127,7 +129,7 @@ fn bad_notes(world: &World, exists: &str) {
         let mut notes: Vec<Note> = (0..3).map(|n| note(&format!("n-{n:05}"), "t-00000")).collect();
         spoil(&mut notes[2]);
         let error = refusal(world.unchanged(exists, || import(world, vec![task("t-00000")], notes)));
-        assert_eq!((error.code(), error.get("line")), (code, Some(&json!(5))), "{}", error.message());
+        assert_eq!((error.code().as_str(), error.get("line")), (code, Some(&json!(5))), "{}", error.message());
     }
 }
 
@@ -141,7 +143,7 @@ fn cycles(world: &World) {
         let ring: Vec<Task> =
             (0..count).map(|n| Task { after: vec![id((n + 1) % count).into()], ..task(&id(n)) }).collect();
         let error = refusal(world.unchanged(&exists, || import(world, ring, Vec::new())));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert!(error.get("cycle").unwrap().as_array().unwrap().len() > count.min(8));
     }
     let chain: Vec<Task> = (0..5_000)
@@ -179,7 +181,7 @@ fn differs(world: &World) {
     let mut tasks: Vec<Task> = (0..count).map(|n| task(&id(n))).collect();
     tasks.push(task("t-zzzzz"));
     let error = refusal(import(world, tasks.clone(), vec![note("n-00000", &id(0))]));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "import_differs"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "import_differs"));
     let named = json!([{ "id": id(3), "line": 5, "fields": ["priority", "title", "updated_at", "version"] }]);
     assert_eq!((error.get("differing"), error.get("total")), (Some(&named), Some(&json!(1))));
     assert!(error.message().contains("t-00003 (priority, title, updated_at, version)"), "{}", error.message());
@@ -194,7 +196,10 @@ fn differs(world: &World) {
     assert!(error.message().ends_with("and 6 more"));
     let changed = Note { late: true, ..note("n-00000", &id(0)) };
     assert!(refusal(import(world, Vec::new(), vec![changed])).message().contains("n-00000 (late)"));
-    assert_eq!(kind_of(world.kernel.show(&world.call("z"), "t-zzzzz").map(|_| ())), "not_found");
+    assert_eq!(
+        kind_of(world.kernel.ask(&world.call("z"), &query::show::Show { id: "t-zzzzz".into() }).map(|_| ())),
+        "not_found"
+    );
     world.sound();
 }
 
@@ -220,14 +225,21 @@ fn dry_run(world: &World) {
     let before = dump(&world.kernel);
     let mut wanted = Import::parse(&exported(world, true)).unwrap();
     wanted.tasks.push(Task { assignee: Some("unseen".into()), ..task("t-zzzzz") });
-    let plan = world.kernel.import_plan(&world.call("nobody-knows-me"), &wanted).unwrap();
+    let plan =
+        world.kernel.ask(&world.call("nobody-knows-me"), &query::import_plan::ImportPlan(wanted.clone())).unwrap();
     assert_eq!((plan.tasks, plan.notes, plan.agents, plan.dry_run), (1, 0, 1, true));
     assert_eq!(plan.events_left_out, wanted.events);
     assert_eq!(plan.unchanged + 1, wanted.tasks.len());
     wanted.tasks[0].title = "other".into();
-    assert_eq!(code_of(world.kernel.import_plan(&world.call("a"), &wanted)), "import_differs");
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("a"), &query::import_plan::ImportPlan(wanted.clone()))),
+        "import_differs"
+    );
     wanted.tasks[0].title = String::new();
-    assert_eq!(code_of(world.kernel.import_plan(&world.call("a"), &wanted)), "title_empty");
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("a"), &query::import_plan::ImportPlan(wanted.clone()))),
+        "title_empty"
+    );
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
 }
 

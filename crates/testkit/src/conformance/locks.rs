@@ -1,11 +1,13 @@
 //! Named locks: who has one, for how long, and what opens it again.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::lock::{self, Renewal};
 use tenure_kernel::op::{release, reserve, send};
+use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::{Call, Op};
 
@@ -60,7 +62,10 @@ impl World {
 
     fn locks(&self) -> Vec<(String, String)> {
         let filter = Filter { kind: Some("name".into()), ..Filter::default() };
-        let page = self.kernel.holds_where(&self.call("person:ann"), &filter, 100, None).unwrap();
+        let page = self
+            .kernel
+            .ask(&self.call("person:ann"), &query::holds::Holds { filter: filter.clone(), limit: 100, cursor: None })
+            .unwrap();
         page.items.into_iter().map(|hold| (hold.subject, hold.holder.into())).collect()
     }
 }
@@ -88,14 +93,14 @@ fn reentrant(world: &World) {
     );
     world.advance(Span::seconds(100));
     let error = refusal(world.lock("b", "deploy"));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "lock_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "lock_held"));
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!((&blocker["id"], &blocker["holder"], &blocker["age_s"]), (&hold["id"], &json!("a"), &json!(100)));
     assert_eq!((&blocker["pattern"], &blocker["state"]), (&json!(null), &json!("held")));
-    assert!(error.blocker().is_some() && !error.attempts().is_empty() && error.override_by_person().is_some());
+    assert!(error.blocker().is_some() && !error.attempts(&Commands).is_empty() && error.override_by_person().is_some());
     // In its own name, without the fence.
     let error = refusal(world.lock("a", "deploy"));
-    assert_eq!((error.code(), error.advice().is_some()), ("lock_held", true));
+    assert_eq!((error.code().as_str(), error.advice().is_some()), ("lock_held", true));
     assert_eq!(error.get("blockers").unwrap()[0]["holder"], "a");
     let events = world.last_event();
     let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into())).unwrap();
@@ -267,9 +272,9 @@ fn runners_outlive(world: &World) {
     world.lock_with("a", "deploy", runner).unwrap();
     let knowing = world.call_knowing_dead("b", &["a"]);
     assert_eq!(code_of(world.run_call(&knowing, &Op::new(taking("deploy")))), "lock_held");
-    let seen = world.kernel.holds(&knowing, None, 10, None).unwrap().items;
+    let seen = world.kernel.ask(&knowing, &query::holds::Holds::of(None, 10)).unwrap().items;
     assert_eq!(seen.iter().filter(|hold| hold.kind == "name" && hold.state == "live").count(), 2);
-    assert_eq!(world.kernel.status(&knowing).unwrap().held, 2);
+    assert_eq!(world.kernel.ask(&knowing, &query::status::Status {}).unwrap().held, 2);
     world.advance(Span::seconds(60));
     world.run("b", Op::new(taking("build"))).unwrap();
     world.sound();

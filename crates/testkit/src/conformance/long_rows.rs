@@ -4,6 +4,7 @@ use serde::Serialize;
 use tenure_core::id::TaskId;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, reserve};
+use tenure_kernel::query;
 use tenure_kernel::query::{holds, list, log};
 use tenure_store::{Sql, Verdict};
 
@@ -65,8 +66,8 @@ fn tasks(world: &World) {
     let read = |limit: usize| {
         let (mut all, mut cursor, mut pages) = (Vec::new(), None, 0);
         loop {
-            let filter = list::Filter { all: true, limit, cursor, ..list::Filter::default() };
-            let page = fits(world.kernel.list(&world.call("b"), &filter).unwrap());
+            let filter = list::List { all: true, limit, cursor, ..list::List::default() };
+            let page = fits(world.kernel.ask(&world.call("b"), &filter).unwrap());
             assert_eq!((page.more, page.total), (page.next.is_some(), Some(150)));
             all.extend(page.items.into_iter().map(|task| task.id));
             pages += 1;
@@ -94,8 +95,8 @@ fn events(world: &World) {
     for start in [None, Some(log::Since::Number(0)), Some(log::Since::Time(tenure_core::Time(0)))] {
         let (mut numbers, mut since, mut pages) = (Vec::new(), start.clone(), 0);
         loop {
-            let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-            let page = fits(world.kernel.log(&world.call("b"), &filter).unwrap());
+            let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+            let page = fits(world.kernel.ask(&world.call("b"), &filter).unwrap());
             assert!(page.items.windows(2).all(|two| two[0].number < two[1].number));
             numbers.extend(page.items.into_iter().map(|event| event.number));
             pages += 1;
@@ -120,7 +121,10 @@ fn held(world: &World) {
         let filter = holds::Filter { holder: holder.map(Into::into), ..holds::Filter::default() };
         let (mut all, mut cursor, mut pages) = (Vec::new(), None::<String>, 0);
         loop {
-            let page = world.kernel.holds_where(&world.call("b"), &filter, 1_000, cursor.as_deref()).unwrap();
+            let page = world
+                .kernel
+                .ask(&world.call("b"), &holds::Holds { filter: filter.clone(), limit: 1_000, cursor: cursor.clone() })
+                .unwrap();
             all.extend(fits(page.items).into_iter().map(|hold| hold.subject));
             pages += 1;
             match page.next {
@@ -146,12 +150,15 @@ fn shown(world: &World) {
     }
     let call = world.call("b");
     // With its 20 newest events, which say what was noted.
-    let task = fits_in(PAGE + 20 * LONG, world.kernel.show(&call, &root).unwrap());
+    let task = fits_in(PAGE + 20 * LONG, world.kernel.ask(&call, &query::show::Show { id: root.clone() }).unwrap());
     // The newest are shown, oldest first.
     assert!((50..100).contains(&task.notes.len()), "{} notes", task.notes.len());
-    assert_eq!(task.notes.last().unwrap().id, world.kernel.show(&call, &root).unwrap().notes.last().unwrap().id);
+    assert_eq!(
+        task.notes.last().unwrap().id,
+        world.kernel.ask(&call, &query::show::Show { id: root.clone() }).unwrap().notes.last().unwrap().id
+    );
     assert!(task.notes.windows(2).all(|two| two[0].number < two[1].number));
-    let graph = fits(world.kernel.graph(&call, &root).unwrap());
+    let graph = fits(world.kernel.ask(&call, &query::graph::Graph { id: root.clone() }).unwrap());
     assert!(graph.more && graph.tasks.iter().any(|task| task.id == root));
     let is_shown = |id: &TaskId| graph.tasks.iter().any(|task| task.id == *id);
     assert!(graph.edges.iter().all(|(task, after)| is_shown(task) && is_shown(after)));

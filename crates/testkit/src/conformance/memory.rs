@@ -5,8 +5,9 @@ use tenure_core::memory::Kind;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::remember::{Item, Reach, Remember};
 use tenure_kernel::op::{memory_forget, memory_pin, resume};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
@@ -43,17 +44,20 @@ fn remember(world: &World, agent: &str, item: Item) -> Result<Value> {
     Ok(answer["items"][0].clone())
 }
 
-fn filter() -> Filter {
-    Filter { limit: 100, ..Filter::default() }
+fn filter() -> Memories {
+    Memories { limit: 100, ..Memories::default() }
 }
 
 fn recall(world: &World, agent: &str, words: &str) -> Vec<String> {
-    let page = world.kernel.recall(&world.call(agent), words, &filter()).unwrap();
+    let page = world
+        .kernel
+        .ask(&world.call(agent), &query::recall::Recall { question: words.into(), filter: filter() })
+        .unwrap();
     page.items.into_iter().map(|memory| memory.text).collect()
 }
 
 fn listed(world: &World, agent: &str) -> Vec<String> {
-    let page = world.kernel.memories(&world.call(agent), &filter()).unwrap();
+    let page = world.kernel.ask(&world.call(agent), &filter()).unwrap();
     page.items.into_iter().map(|memory| memory.text).collect()
 }
 
@@ -154,8 +158,11 @@ fn ranks(world: &World) {
     remember(world, "a", Item { task: Some(task.clone().into()), ..item("importer: the machine has no locale") })
         .unwrap();
     let found = || {
-        let near = Filter { task: Some(task.clone().into()), ..filter() };
-        let page = world.kernel.recall(&world.call("b"), "importer locale", &near).unwrap();
+        let near = Memories { task: Some(task.clone().into()), ..filter() };
+        let page = world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "importer locale".into(), filter: near.clone() })
+            .unwrap();
         page.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>()
     };
     let first = found();
@@ -167,8 +174,11 @@ fn ranks(world: &World) {
     // Page by page is the same as all at once.
     let (mut paged, mut cursor) = (Vec::new(), None);
     loop {
-        let part = Filter { limit: 7, cursor: cursor.take(), ..filter() };
-        let page = world.kernel.recall(&world.call("b"), "machine", &part).unwrap();
+        let part = Memories { limit: 7, cursor: cursor.take(), ..filter() };
+        let page = world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: part.clone() })
+            .unwrap();
         assert_eq!((page.total, page.more), (Some(30), page.next.is_some()));
         paged.extend(page.items.into_iter().map(|memory| memory.id));
         cursor = page.next;
@@ -176,10 +186,20 @@ fn ranks(world: &World) {
             break;
         }
     }
-    let all = world.kernel.recall(&world.call("b"), "machine", &filter()).unwrap();
+    let all = world
+        .kernel
+        .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: filter() })
+        .unwrap();
     assert_eq!(paged, all.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>());
-    let bad = Filter { cursor: Some("x".into()), ..filter() };
-    assert_eq!(world.kernel.recall(&world.call("b"), "machine", &bad).unwrap_err().kind(), tenure_core::Kind::Usage);
+    let bad = Memories { cursor: Some("x".into()), ..filter() };
+    assert_eq!(
+        world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: bad.clone() })
+            .unwrap_err()
+            .kind(),
+        tenure_core::Kind::Usage
+    );
     assert_eq!(recall(world, "b", "the of and"), [""; 0]);
     assert_eq!(recall(world, "b", "'; DROP TABLE memory; --"), [""; 0]);
 }
@@ -196,8 +216,8 @@ fn pins(world: &World) {
     let forget = memory_forget::MemoryForget { memory: shared["id"].as_str().unwrap().into() };
     assert_eq!(code_of(world.run("a", Op::new(forget))), "people_only", "people put it there");
     remember(world, "person:ann", said(Reach::Project, "k", "for all of us")).unwrap();
-    let only = Filter { pinned: true, ..filter() };
-    let pinned = world.kernel.memories(&world.call("b"), &only).unwrap().items;
+    let only = Memories { pinned: true, ..filter() };
+    let pinned = world.kernel.ask(&world.call("b"), &only).unwrap().items;
     assert_eq!(pinned.len(), 1);
     assert!(pinned[0].text == "for all of us" && pinned[0].pinned, "a change keeps the pin");
     for n in 0..20 {
@@ -251,9 +271,15 @@ fn scopes(world: &World) {
     assert_eq!(listed(world, "b"), ["secret of the project"]);
     let mut found = recall(world, "b", "secret");
     assert_eq!(found, ["secret of the project"]);
-    let of_other = Filter { task: Some(other.into()), ..filter() };
-    found =
-        world.kernel.recall(&world.call("b"), "secret", &of_other).unwrap().items.into_iter().map(|m| m.text).collect();
+    let of_other = Memories { task: Some(other.into()), ..filter() };
+    found = world
+        .kernel
+        .ask(&world.call("b"), &query::recall::Recall { question: "secret".into(), filter: of_other.clone() })
+        .unwrap()
+        .items
+        .into_iter()
+        .map(|m| m.text)
+        .collect();
     assert_eq!(found.len(), 2);
     // What is somebody else's is as if it did not exist, also by its id.
     let memory = own["id"].as_str().unwrap().to_owned();
@@ -263,15 +289,21 @@ fn scopes(world: &World) {
     ] {
         assert_eq!(code_of(world.run("b", op)), "not_found");
     }
-    assert_eq!(code_of(world.kernel.memory_id(&world.call("b"), &memory)), "not_found");
-    assert_eq!(world.kernel.memory_id(&world.call("a"), &memory).unwrap(), (false, memory.clone()));
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("b"), &query::memory_id::MemoryId { typed: memory.clone() })),
+        "not_found"
+    );
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::memory_id::MemoryId { typed: memory.clone() }).unwrap(),
+        (false, memory.clone())
+    );
     assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
     // Nor do events tell others of it.
     remember(world, "a", said(Reach::Agent, "k", "another secret of the agent")).unwrap();
     world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone().into() })).unwrap();
-    let about = log::Filter { subject: Some(memory), limit: 10, ..log::Filter::default() };
+    let about = log::Log { subject: Some(memory), limit: 10, ..log::Log::default() };
     let told = |reader: &str| {
-        let events = world.kernel.log(&world.call(reader), &about).unwrap().items;
+        let events = world.kernel.ask(&world.call(reader), &about).unwrap().items;
         assert_eq!(events.len(), 3);
         let sentences: Vec<String> = events.iter().map(tenure_kernel::shape::Event::sentence).collect();
         format!("{} {}", serde_json::to_string(&events).unwrap(), sentences.join(" "))
@@ -282,7 +314,15 @@ fn scopes(world: &World) {
     }
     // Another project sees none of it.
     let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("a") };
-    assert_eq!(world.kernel.recall(&elsewhere, "secret", &filter()).unwrap().items.len(), 0);
+    assert_eq!(
+        world
+            .kernel
+            .ask(&elsewhere, &query::recall::Recall { question: "secret".into(), filter: filter() })
+            .unwrap()
+            .items
+            .len(),
+        0
+    );
 }
 
 fn whole_store(world: &World) {
@@ -293,9 +333,17 @@ fn whole_store(world: &World) {
     world.kernel.run(&call, &Op::new(Remember { items: vec![item] })).unwrap();
     assert_eq!(recall(world, "b", "proxy"), ["the proxy drops idle connections"]);
     let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("c") };
-    assert_eq!(world.kernel.recall(&elsewhere, "proxy", &filter()).unwrap().items[0].scope, "global");
     assert_eq!(
-        world.kernel.projects(&world.call("a"), 10, None).unwrap().items.len(),
+        world
+            .kernel
+            .ask(&elsewhere, &query::recall::Recall { question: "proxy".into(), filter: filter() })
+            .unwrap()
+            .items[0]
+            .scope,
+        "global"
+    );
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::projects::Projects { limit: 10, cursor: None }).unwrap().items.len(),
         1,
         "it is no project of anybody"
     );
@@ -343,8 +391,8 @@ fn pages(world: &World) {
     let mut paged = Vec::new();
     let mut cursor = None;
     loop {
-        let filter = Filter { limit: 3, cursor: cursor.take(), ..Filter::default() };
-        let page = world.kernel.memories(&world.call("a"), &filter).unwrap();
+        let filter = Memories { limit: 3, cursor: cursor.take(), ..Memories::default() };
+        let page = world.kernel.ask(&world.call("a"), &filter).unwrap();
         paged.extend(page.items.into_iter().map(|memory| memory.text));
         match page.next {
             Some(next) => cursor = Some(next),
@@ -352,10 +400,10 @@ fn pages(world: &World) {
         }
     }
     assert_eq!(paged, all);
-    let lessons = Filter { kind: Some(Kind::Lesson), ..filter() };
-    assert_eq!(world.kernel.memories(&world.call("a"), &lessons).unwrap().items.len(), 3);
+    let lessons = Memories { kind: Some(Kind::Lesson), ..filter() };
+    assert_eq!(world.kernel.ask(&world.call("a"), &lessons).unwrap().items.len(), 3);
     for bad in ["x", "0.x.y", "99999999999999999999.1.m-1", ""] {
-        let filter = Filter { cursor: Some(bad.into()), ..filter() };
-        assert_eq!(code_of(world.kernel.memories(&world.call("a"), &filter)), "bad_cursor", "{bad}");
+        let filter = Memories { cursor: Some(bad.into()), ..filter() };
+        assert_eq!(code_of(world.kernel.ask(&world.call("a"), &filter)), "bad_cursor", "{bad}");
     }
 }

@@ -1,10 +1,12 @@
 //! Messages: to whom they go, how they end, and what those who wrote them are told.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
+use tenure_kernel::query;
 use tenure_kernel::shape::Message;
 
 use super::Case;
@@ -100,7 +102,11 @@ fn ends_by_lapse(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     post(world, "b", about(&task, "how far?")).unwrap();
     world.advance(Span::seconds(60));
-    assert_eq!(world.kernel.mail(&world.call("b"), None).unwrap().items.len(), 0, "queries settle nothing");
+    assert_eq!(
+        world.kernel.ask(&world.call("b"), &query::mail::Mail { limit: None }).unwrap().items.len(),
+        0,
+        "queries settle nothing"
+    );
     // Whoever comes first settles it, a refused op too.
     assert_eq!(code_of(world.done("c", "t-00000")), "not_found");
     assert_eq!(told(&look(world, "b").items), ("ending", "how far?", "expired", "a"));
@@ -224,7 +230,7 @@ fn overdue(world: &World) {
     let quick = ask(tenure_core::message::Urgency::Urgent);
     post(world, "b", to(&["a"], "asks for nothing")).unwrap();
     let late = || {
-        let status = world.kernel.status(&world.call("c")).unwrap();
+        let status = world.kernel.ask(&world.call("c"), &query::status::Status {}).unwrap();
         assert!(!json!(status).to_string().contains("secret"), "what it says is for its recipients");
         status.overdue.into_iter().map(|open| open.id).collect::<Vec<_>>()
     };
@@ -241,8 +247,11 @@ fn recipients(world: &World) {
     let task = meet(world, &["codex-1", "codex-2", "b"]);
     let before = dump(&world.kernel);
     let unknown = refusal(post(world, "b", to(&["codex-1", "codex2"], "x")));
-    assert_eq!((unknown.code(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
-    assert!(unknown.advice().unwrap().contains("codex-2"), "{unknown:?}");
+    assert_eq!(
+        (unknown.code().as_str(), &unknown.to_json(&Commands)["details"]["entity"]),
+        ("unknown_agent", &json!("codex2"))
+    );
+    assert!(unknown.advice().unwrap().say(&Commands).contains("codex-2"), "{unknown:?}");
     let many: Vec<String> = (0..21).map(|n| format!("a-{n}")).collect();
     for (request, code) in [
         (to(&["b"], "x"), "to_yourself"),

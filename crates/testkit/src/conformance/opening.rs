@@ -5,6 +5,7 @@ use std::sync::Barrier;
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, note};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::{Call, Kernel};
 use tenure_store::migrate::{STEPS, VERSION};
@@ -59,7 +60,7 @@ fn opening_writes_nothing(world: &World) {
                 dir.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
             };
             let before = (bytes(path), meta(), names());
-            open_all_ways(&Kernel::new(location.clone(), options).unwrap());
+            open_all_ways(&Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap());
             assert_eq!((bytes(path), meta(), names()), before);
         }
     }
@@ -98,7 +99,7 @@ fn twenty_first_ops(world: &World) {
     world.race(20, |n, kernel| {
         let call = world.call(&format!("agent-{n}"));
         if n % 4 == 0 {
-            kernel.status(&call).unwrap();
+            kernel.ask(&call, &query::status::Status {}).unwrap();
         }
         kernel.run(&call, &Op::new(add::Add::titled(&format!("task {n}")))).unwrap();
     });
@@ -124,11 +125,18 @@ fn newer_schema(world: &World) {
         // In the project that is there, and in one that would be made.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "newer_schema", false));
+            assert_eq!(
+                (error.kind().as_str(), error.code().as_str(), error.retryable()),
+                ("storage", "newer_schema", false)
+            );
             assert_eq!((error.get("found").unwrap(), error.get("known").unwrap()), (&newer.into(), &VERSION.into()));
             assert!(error.advice().is_some());
         }
-        assert_eq!(kernel.show(&world.call("a"), &task).unwrap().task.title, "first", "reads still answer");
+        assert_eq!(
+            kernel.ask(&world.call("a"), &query::show::Show { id: task.clone() }).unwrap().task.title,
+            "first",
+            "reads still answer"
+        );
     };
     // One that had the store open when it was migrated, and one that comes later.
     refused(&world.kernel);
@@ -153,11 +161,17 @@ fn older_store(world: &World) {
             Ok(Verdict::Commit(()))
         })
     };
-    let pinned =
-        || Kernel::new(world.location.clone(), Options { may_create: false, ..world.options.clone() }).unwrap();
+    let pinned = || {
+        Kernel::new(
+            world.location.clone(),
+            Options { may_create: false, ..world.options.clone() },
+            tenure_client::phrasing::of,
+        )
+        .unwrap()
+    };
     let call = world.call("a");
     age().unwrap();
-    assert_eq!(pinned().log(&call, &log::Filter { limit: 1, ..log::Filter::default() }).unwrap().total, Some(3));
+    assert_eq!(pinned().ask(&call, &log::Log { limit: 1, ..log::Log::default() }).unwrap().total, Some(3));
     // Where an agent was in the log is not known of a time when nobody kept it.
     let differ = raw::differing(&before, &dump(&world.kernel));
     assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
@@ -249,7 +263,10 @@ fn kernels_do_not_meet(world: &World) {
     // Two kernels on one store keep nothing to themselves: each sees at once what the other did, and ends alone.
     let second = world.another();
     let task = world.add("seen by both");
-    assert_eq!(second.show(&world.call("b"), &task).unwrap().task.title, "seen by both");
+    assert_eq!(
+        second.ask(&world.call("b"), &query::show::Show { id: task.clone() }).unwrap().task.title,
+        "seen by both"
+    );
     both(&second, "UPDATE task SET title = 'changed'");
     drop(second);
     assert_eq!(world.show(&task)["title"], "changed");

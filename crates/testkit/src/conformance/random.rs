@@ -7,6 +7,7 @@ use tenure_core::event::kind;
 use tenure_core::id::TaskId;
 use tenure_core::task::State;
 use tenure_kernel::op::{add, block, claim, edit, reopen, transfer, unblock};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_kernel::shape::Task;
 use tenure_kernel::{Call, Op};
@@ -50,7 +51,11 @@ fn wander(world: &World, seed: u64) {
         if dice.once_in(3) {
             world.advance(Span::seconds(i64::try_from(dice.below(1_500)).unwrap()));
         }
-        let shown = world.kernel.show(&world.call("person:ann"), dice.one(&tasks).as_str()).unwrap().task;
+        let shown = world
+            .kernel
+            .ask(&world.call("person:ann"), &query::show::Show { id: dice.one(&tasks).as_str().into() })
+            .unwrap()
+            .task;
         // Half of the time the holder itself acts: a walk of refusals gets nowhere.
         let agent = match &shown.holder {
             Some(holder) if dice.once_in(2) => holder.agent.clone(),
@@ -104,7 +109,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let ttl_s = Some(i64::try_from(60 + dice.below(3_600)).unwrap());
     if dice.once_in(2) {
         let labels = if dice.once_in(3) { words(&["x"]) } else { Vec::new() };
-        let next = json!(world.kernel.next(call, &labels).unwrap());
+        let next = json!(world.kernel.ask(call, &query::next::Next { labels: labels.clone() }).unwrap());
         let op = Op::new(claim::Claim { task: None, ttl_s, labels });
         let claimed = world.run_call(call, &op).unwrap();
         for field in ["rule", "reason"] {
@@ -113,7 +118,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
         assert_eq!(claimed["task"]["id"], next["task"]["id"]);
         return;
     }
-    let shown = world.kernel.show(call, named).unwrap().task;
+    let shown = world.kernel.ask(call, &query::show::Show { id: named.into() }).unwrap().task;
     let claimed = world.run_call(call, &Op::new(claim::Claim { task: Some(named.into()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
@@ -180,7 +185,7 @@ fn try_op(world: &World, call: &Call, op: &Op) {
 
 /// All tasks, without what presence and settling may change on their own.
 fn seen(world: &World) -> Vec<serde_json::Value> {
-    let all = list::Filter { all: true, ..list::Filter::default() };
+    let all = list::List { all: true, ..list::List::default() };
     let mut tasks: Vec<serde_json::Value> = world.list(&all).into_iter().map(|task| json!(task)).collect();
     for task in &mut tasks {
         task["assignee"] = json!(null);
@@ -195,8 +200,8 @@ fn seen(world: &World) -> Vec<serde_json::Value> {
 /// Lists, counts and holds must tell the same story at every instant, settled or not.
 fn compare_views(world: &World) {
     let call = world.call("person:ann");
-    let all = world.list(&list::Filter { all: true, ..list::Filter::default() });
-    let status = world.kernel.status(&call).unwrap();
+    let all = world.list(&list::List { all: true, ..list::List::default() });
+    let status = world.kernel.ask(&call, &query::status::Status {}).unwrap();
     let count = |state: State| i64::try_from(all.iter().filter(|task| task.state == state).count()).unwrap();
     for (state, counted) in [
         (State::Ready, status.ready),
@@ -210,11 +215,11 @@ fn compare_views(world: &World) {
         assert_eq!(count(state), counted, "{state}");
     }
     assert_eq!(count(State::Held), status.held);
-    let health = world.kernel.health(&call).unwrap();
+    let health = world.kernel.ask(&call, &query::health::Health {}).unwrap();
     assert_eq!(health.wrong_counters, [], "counters differ from what they count");
     let ready: Vec<&Task> = all.iter().filter(|task| task.state == State::Ready).collect();
     assert_eq!(world.in_state(State::Ready), ready.iter().map(|task| task.id.clone()).collect::<Vec<_>>());
-    let labelled = list::Filter { states: vec![State::Ready], labels: words(&["x"]), ..list::Filter::default() };
+    let labelled = list::List { states: vec![State::Ready], labels: words(&["x"]), ..list::List::default() };
     let expected: Vec<&str> =
         ready.iter().filter(|task| task.labels.contains(&"x".to_owned())).map(|task| task.id.as_str()).collect();
     let found = world.list(&labelled);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tenure_core::Span;
 use tenure_kernel::op::{add, block, edit, note, remember, resume};
+use tenure_kernel::query;
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 
 use super::Case;
@@ -207,7 +208,7 @@ fn peek(world: &World) {
     world.note("b", &best, "seen").unwrap();
     for round in 0..3 {
         let before = dump(&world.kernel);
-        let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+        let seen = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
         assert_eq!(dump(&world.kernel), before, "a look changes nothing");
         assert_eq!((seen.hold.is_none(), seen.events.offered), (true, None));
         let answer = resume(world, "a");
@@ -232,7 +233,7 @@ fn renewal(world: &World) {
     }
     for _ in 0..3 {
         world.advance(Span::seconds(29));
-        world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+        world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     }
     assert_eq!(world.show(&task)["state"], "ready", "queries keep nothing");
 }
@@ -244,7 +245,7 @@ fn reserved(world: &World) {
     world.run("person:ann", Op::new(for_b)).unwrap();
     world.claim("a", &task).unwrap();
     world.advance(Span::hours(2));
-    let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+    let seen = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     let answer = resume(world, "a");
     assert_eq!((json!(seen.rule), json!(seen.reason)), (answer["rule"].clone(), answer["reason"].clone()));
     assert_eq!(answer["rule"], "own");
@@ -390,7 +391,8 @@ fn hostile(world: &World) {
         }
     }
     let call = world.call("a");
-    let peek = |request: &resume::Resume| world.kernel.peek(&call, request).unwrap().brief.text;
+    let peek =
+        |request: &resume::Resume| world.kernel.ask(&call, &query::peek::Peek(request.clone())).unwrap().brief.text;
     assert_eq!(peek(&resume::Resume::default()), peek(&resume::Resume::default()), "the same bytes");
 }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::transfer;
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming, fence, note_in_focus};
@@ -52,7 +53,10 @@ fn handed(world: &World) {
     assert_eq!((&hold["holder"], &hold["subject"]), (&json!("b"), &json!(task)));
     assert_eq!((&hold["expires_in_s"], &hold["ttl_s"]), (&json!(900), &json!(1_000)), "the remaining time");
     assert_ne!(hold["id"], claimed["hold"]["id"]);
-    let old = world.kernel.show_hold(&world.call("a"), claimed["hold"]["id"].as_str().unwrap()).unwrap();
+    let old = world
+        .kernel
+        .ask(&world.call("a"), &query::show_hold::ShowHold { id: claimed["hold"]["id"].as_str().unwrap().into() })
+        .unwrap();
     assert_eq!(old.state, "transferred");
     let shown = world.show(&task);
     assert_eq!((&shown["holder"]["agent"], &shown["holder"]["fence"]), (&json!("b"), &hold["fence"]));

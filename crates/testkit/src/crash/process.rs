@@ -91,7 +91,7 @@ pub(super) fn play() -> i32 {
     let store = std::env::var(STORE).unwrap();
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let dice = Dice::new(seed);
-    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut tasks = Vec::new();
     for n in 0_u64.. {
         if n % 4 == 0
@@ -105,7 +105,7 @@ pub(super) fn play() -> i32 {
         let line = Line::Sent(sent.clone());
         let answer = |id: String| match kernel.run(&sent.call(), &sent.op()) {
             Ok(reply) => Line::Answered { id, body: reply.body },
-            Err(error) if error.is_refusal() => Line::Refused { id, code: error.code().to_owned() },
+            Err(error) if error.is_refusal() => Line::Refused { id, code: error.code().as_str().to_owned() },
             Err(error) => Line::Failed { id, error: format!("{error:?}") },
         };
         if !say(&line) || !say(&answer(sent.id.clone())) {
@@ -116,8 +116,8 @@ pub(super) fn play() -> i32 {
 }
 
 fn some_tasks(kernel: &Kernel, dice: &Dice) -> Result<Vec<String>> {
-    let filter = list::Filter { all: true, limit: 200, ..list::Filter::default() };
-    let page = kernel.list(&call("person:ann", "a-look", false), &filter)?;
+    let filter = list::List { all: true, limit: 200, ..list::List::default() };
+    let page = kernel.ask(&call("person:ann", "a-look", false), &filter)?;
     let mut ids: Vec<String> = page.items.into_iter().map(|task| task.id).map(String::from).collect();
     while ids.len() > KNOWN {
         ids.swap_remove(dice.below(ids.len()));

@@ -5,8 +5,10 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
@@ -65,7 +67,7 @@ pub(super) fn play() -> i32 {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
     let orders: Orders = serde_json::from_str(&line).unwrap();
-    let kernel = Kernel::new(location(&orders.store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&orders.store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut process = Process {
         kernel,
         chance: Chance(orders.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (orders.process as u64 + 1)),
@@ -206,7 +208,7 @@ impl Process {
                         break if lost { Got::Unknown } else { Got::Undone };
                     }
                 }
-                Err(error) => break Got::Odd(error.to_json().to_string()),
+                Err(error) => break Got::Odd(error.to_json(&Commands).to_string()),
             }
         };
         let record =
@@ -219,7 +221,7 @@ impl Process {
         let tasks = &self.orders.projects[project];
         let call = call(project, &agent(who), request);
         if let Ask::Show { task } = ask {
-            let shown = self.kernel.show(&call, &tasks[*task])?;
+            let shown = self.kernel.ask(&call, &query::show::Show { id: tasks[*task].clone() })?;
             let shown = serde_json::to_value(shown).unwrap();
             return Ok(Answer::Task { task: *task, view: view(&shown), late: false });
         }
@@ -248,8 +250,8 @@ impl Process {
     /// was in the log in the end is found out by its digest.
     fn read_log(&mut self, project: usize) {
         let (upto, before) = self.read[project];
-        let filter = log::Filter { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Filter::default() };
-        let Ok(page) = self.kernel.log(&call(project, "a0", "read"), &filter) else { return };
+        let filter = log::Log { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Log::default() };
+        let Ok(page) = self.kernel.ask(&call(project, "a0", "read"), &filter) else { return };
         let fold =
             |hash, event: &tenure_kernel::shape::Event| digest(hash, event.number, &event.kind, &event.request_id);
         let digest = page.items.iter().fold(before, fold);

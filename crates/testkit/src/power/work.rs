@@ -246,7 +246,9 @@ pub(super) fn stock(path: std::path::PathBuf, now: Time) -> Kernel {
         entropy: Arc::new(Seeded::new(99)),
         // Nobody else is there to take turns with.
         turnstile: false,
+        // What a power cut leaves is put into new files here. In the world it is the same file.
+        any_file: true,
         ..Options::default()
     };
-    Kernel::new(Location::File(path), options).unwrap()
+    Kernel::new(Location::File(path), options, tenure_client::phrasing::of).unwrap()
 }

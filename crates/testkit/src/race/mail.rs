@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_kernel::op::{confirm, inbox, note, send};
 use tenure_kernel::shape::Inbox;
@@ -34,7 +35,12 @@ struct Response {
 
 fn open(store: &str) -> Kernel {
     // What a power cut leaves is looked at elsewhere: most of the time would be waiting for the disk.
-    Kernel::new(location(store), Options { durability: Durability::Fast, ..Options::default() }).unwrap()
+    Kernel::new(
+        location(store),
+        Options { durability: Durability::Fast, ..Options::default() },
+        tenure_client::phrasing::of,
+    )
+    .unwrap()
 }
 
 /// A sender: waits for a byte, writes, and says what failed.
@@ -52,7 +58,7 @@ pub(super) fn write(input: &mut impl BufRead, store: &str, sender: usize, messag
             ..send::Send::default()
         };
         if let Err(error) = kernel.run(&call("p", &format!("sender-{sender}")), &Op::new(request)) {
-            failed.push(error.to_json().to_string());
+            failed.push(error.to_json(&Commands).to_string());
         }
     }
     say(&mut std::io::stdout().lock(), &failed);
@@ -117,7 +123,7 @@ fn start(order: &Order) -> Worker {
 
 /// Lets many write and two read, and says what was wrong.
 fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let task = add(&kernel, 1).remove(0);
     for agent in [READER, OTHER] {
         let request = note::Note { task: Some(task.clone().into()), text: "here".into(), ..note::Note::default() };

@@ -186,7 +186,7 @@ impl Property for Answers {
 /// R6: a refusal names all who stand in the way.
 fn in_the_way(happened: &Happened<'_>, expected: &Outcome) -> Option<String> {
     let error = happened.answer.as_ref().err()?;
-    if !["path_held", "lock_held"].contains(&error.code()) {
+    if !["path_held", "lock_held"].contains(&error.code().as_str()) {
         return None;
     }
     let found = error.get("blockers").cloned().unwrap_or_default();
@@ -319,7 +319,10 @@ impl Property for Refused {
             .iter()
             .find(|event| !settles.contains(&event.kind.as_str()) && !line.contains(&event.kind.as_str()));
         if let Some(own) = own {
-            return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", format!("{} and {own:?}", error.code())));
+            return Err(Broken::new(
+                "inv_t15_a_refusal_leaves_nothing",
+                format!("{} and {own:?}", error.code().as_str()),
+            ));
         }
         // Answers whose time is over may be dropped, and nothing else may come or go.
         let kept = |table: &str| table != "event" && table != "request" && table != "project";
@@ -332,7 +335,7 @@ impl Property for Refused {
                 _ => 0,
             };
             if before + more != after {
-                let what = format!("{} and {table} has {after} rows, not {before}", error.code());
+                let what = format!("{} and {table} has {after} rows, not {before}", error.code().as_str());
                 return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
             }
         }
@@ -341,7 +344,7 @@ impl Property for Refused {
         match changed.into_iter().find(|table| untouched.contains(table)) {
             None => Ok(()),
             Some(table) => {
-                let what = format!("{} and {table} changed", error.code());
+                let what = format!("{} and {table} changed", error.code().as_str());
                 Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what))
             }
         }

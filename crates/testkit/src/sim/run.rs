@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
+use tenure_client::phrasing::Commands;
 use tenure_core::agent::Process;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
@@ -274,7 +275,7 @@ impl Run {
             }
             Err(error) => {
                 self.ran.refused += usize::from(error.is_refusal());
-                error.to_json().to_string()
+                error.to_json(&Commands).to_string()
             }
         };
         self.ran.transcript.push(format!("{at} {} {} {:?}: {shown}", call.agent, op.name(), struck));
@@ -297,8 +298,8 @@ pub(super) fn events(world: &World, after: i64) -> Vec<Event> {
     let mut since = log::Since::Number(after);
     let mut all = Vec::new();
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = match world.kernel.log(&world.call("person:ann"), &filter) {
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = match world.kernel.ask(&world.call("person:ann"), &filter) {
             Ok(page) => page,
             // Nothing has happened beyond what the caller knows of.
             Err(error) if after > 0 => panic!("the log ends before {after}: {error:?}"),
@@ -322,5 +323,5 @@ fn request_id(call: &Call) -> RequestId {
 
 /// The code of an answer, `ok` for none.
 pub(super) fn code(answer: &Result<Reply>) -> (&'static str, &'static str) {
-    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code()), |_| ("ok", "ok"))
+    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code().as_str()), |_| ("ok", "ok"))
 }

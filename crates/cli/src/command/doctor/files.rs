@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure_core::Result;
-use tenure_store::{Queue, Size, Store};
+use tenure_store::{FileState, Queue, Size, Store};
 
 use super::{Check, fault, ok, remark, wrong};
 use crate::env::Env;
+use crate::output::time::short;
 use crate::place::ignored::Ignored;
 use crate::place::tracking;
 use crate::setup;
@@ -39,8 +40,32 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
             Some("In a sandbox: `tenure setup`, run outside it, allows writing the directory of the store."),
         ));
     }
+    checks.extend(own_file(store.file_state()));
     checks.push(turnstile(store.queue(PATIENCE)));
     checks
+}
+
+/// What there is to say about a file that is, or was, not the one that the store was written in.
+fn own_file(state: Result<FileState>) -> Option<Check> {
+    match state {
+        Ok(FileState::Own) => None,
+        Ok(FileState::Copied) => Some(wrong(
+            "file",
+            "the file is a copy, or an older one that was put back: what was written since is not in it",
+            "Put the newer file back if there is one. Otherwise the next write continues as after a restore: all holds end, \
+             and old fences and cursors are stale.",
+        )),
+        Ok(FileState::Continued(at)) => Some(remark(
+            "file",
+            format!(
+                "at {} the file turned out to be a copy, or an older one that was put back: the store continued as after a \
+                 restore",
+                short(&at.to_string())
+            ),
+            None,
+        )),
+        Err(error) => Some(fault("file", &error)),
+    }
 }
 
 /// Whether git leaves alone a store that is in a checkout. One that it tracks was refused before.

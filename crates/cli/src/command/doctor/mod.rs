@@ -3,10 +3,15 @@
 mod files;
 
 use serde::Serialize;
+use tenure_client::Remote;
+use tenure_client::phrasing::Commands;
+use tenure_client::wire::VERSION;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::query::fired::Fired;
 use tenure_kernel::query::health::Health;
-use tenure_server::reach::Far;
-use tenure_server::wire::VERSION;
+use tenure_kernel::query::health::HealthReport;
+use tenure_kernel::query::read_through::ReadThrough;
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_store::{Store, migrate};
 
 use super::setup::Summary;
@@ -76,7 +81,8 @@ fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> Ch
 }
 
 fn fault(name: &'static str, error: &Error) -> Check {
-    let step = error.advice().map(str::to_owned).or_else(|| error.attempts().first().cloned());
+    let advice = error.advice().map(|advice| advice.say(&Commands));
+    let step = advice.or_else(|| error.attempts(&Commands).into_iter().next());
     Check { name, result: Finding::Fault, text: error.message().to_owned(), step }
 }
 
@@ -172,7 +178,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(place) => place,
         Err(error) => return vec![fault("place", &error)],
     };
-    let hello = match context.reach().and_then(|reach| reach.server().map(Far::hello).transpose()) {
+    let hello = match context.client().and_then(|client| client.remote().map(Remote::hello).transpose()) {
         Ok(Some(hello)) => hello,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![fault("server", &error)],
@@ -186,7 +192,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(()) => ok("pin", "this project is used with this store"),
         Err(error) => fault("pin", &error),
     });
-    checks.push(match context.ask(|reach, call| reach.switched_on(call)) {
+    checks.push(match context.ask(&SwitchedOn {}) {
         Ok(true) => ok("access", "the token is let in, and something has happened in this project"),
         Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
         Err(error) => fault("access", &error),
@@ -227,9 +233,12 @@ fn schema(version: Result<i64>) -> Check {
 fn hooks(context: &Context<'_>) -> Vec<Check> {
     let Summary { hooks: tools, diagnoses } = match super::setup::summary(context) {
         Ok(found) => found,
-        Err(error) => return vec![remark("hooks", error.message(), error.advice())],
+        Err(error) => {
+            let advice = error.advice().map(|advice| advice.say(&Commands));
+            return vec![remark("hooks", error.message(), advice.as_deref())];
+        }
     };
-    let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
+    let fired = context.ask(&Fired {}).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);
     let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
     let mut checks = vec![match (tools.is_empty(), last) {
@@ -253,7 +262,7 @@ fn hooks(context: &Context<'_>) -> Vec<Check> {
 }
 
 fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
-    let health = match context.ask(|reach, call| reach.health(call)) {
+    let health = match context.ask(&Health {}) {
         Ok(health) => health,
         Err(error) => return vec![fault("rows", &error)],
     };
@@ -262,7 +271,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
     }
     let keep = context.place().ok().and_then(|place| place.config.keep_events);
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
-    checks.push(match context.ask(|reach, call| reach.read_through(call)) {
+    checks.push(match context.ask(&ReadThrough {}) {
         Ok(()) => ok("rows", "all can be read"),
         Err(error) => wrong("rows", error.message(), "Restore a backup, and please report this."),
     });
@@ -282,7 +291,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
 }
 
 /// What is kept of the log, and whether it is what the project's row says.
-fn retention(health: &Health, keep: Option<Span>) -> Check {
+fn retention(health: &HealthReport, keep: Option<Span>) -> Check {
     if !health.events_fit {
         return wrong(
             "retention",
@@ -302,7 +311,7 @@ fn retention(health: &Health, keep: Option<Span>) -> Check {
     )
 }
 
-fn clock(health: &Health, store: &Store) -> Check {
+fn clock(health: &HealthReport, store: &Store) -> Check {
     if health.clock_behind_s > 60 {
         return remark(
             "clock",

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::Result;
+use tenure_kernel::query::fired;
 use tenure_kernel::shape::Fired;
 
 use super::Job;
@@ -31,7 +32,7 @@ impl Job<'_> {
             }
         }
         let diagnoses = diagnose(&found, &self.ground, self.context.env);
-        let fired = self.context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
+        let fired = self.context.ask(&fired::Fired {}).unwrap_or_default();
         let is_any = !findings.is_empty() || !others.is_empty();
         let has_place = self.targets != [Target::Git] || !self.has_no_hooks();
         let healthy = is_any

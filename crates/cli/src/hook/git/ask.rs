@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tenure_core::{Result, Time};
-use tenure_kernel::query::commit::Made;
+use tenure_kernel::query::may_push::Made;
 use tenure_store::{Entropy, OsEntropy};
 
 use super::git_failed;

@@ -5,14 +5,15 @@ use std::collections::HashSet;
 use tenure_core::Result;
 use tenure_kernel::Op;
 use tenure_kernel::op::committed::{Committed, PATHS_MAX};
-use tenure_kernel::query::commit::Question;
+use tenure_kernel::query::own_files::OwnFiles;
+use tenure_kernel::query::switched_on::SwitchedOn;
 
 use super::{Outcome, actor, ask};
 use crate::context::Context;
 use crate::place::typed::folds_case;
 
 pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
-    if !context.ask(|reach, call| reach.switched_on(call))? {
+    if !context.ask(&SwitchedOn {})? {
         return Ok(Outcome::Fine);
     }
     let identity = context.caller()?;
@@ -26,8 +27,8 @@ pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
     files.truncate(PATHS_MAX);
     let paths: Vec<String> = files.iter().map(|file| file.text.clone()).collect();
     let fold_case = folds_case(&context)?;
-    let question = Question { paths: paths.clone(), fold_case };
-    let own: HashSet<String> = context.ask(|reach, call| reach.own_files(call, &question))?.into_iter().collect();
+    let question = OwnFiles { paths: paths.clone(), fold_case };
+    let own: HashSet<String> = context.ask(&question)?.into_iter().collect();
     files.retain(|file| own.contains(&file.text));
     let mut clean = Vec::new();
     // Where git does not say what is clean, nothing is: a hold too many lapses, one too few loses work.

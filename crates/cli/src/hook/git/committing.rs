@@ -1,7 +1,7 @@
 //! Before a commit: whether others hold what is staged, or what was one's own was lost.
 
 use tenure_core::Result;
-use tenure_kernel::query::commit::Question;
+use tenure_kernel::query::may_commit::MayCommit;
 
 use super::ask::Name;
 use super::{Manner, Outcome, ask, manner, words};
@@ -17,8 +17,8 @@ pub(super) fn act(context: &Context<'_>, is_merge: bool) -> Result<Outcome> {
     // What many change a little is noted by no guard.
     let is_guarded = |name: &&Name| !relaxed.iter().any(|pattern| pattern.matches(&name.text));
     let paths = staged.iter().filter(is_guarded).map(|name| name.text.clone()).collect();
-    let question = Question { paths, fold_case: folds_case(context)? };
-    let Some(found) = context.ask_who_holds(|reach, call| reach.may_commit(call, &question))? else {
+    let question = MayCommit { paths, fold_case: folds_case(context)? };
+    let Some(found) = context.ask_who_holds(&question)? else {
         return Ok(Outcome::Fine);
     };
     if found.taken.is_empty() && found.lost.is_empty() {

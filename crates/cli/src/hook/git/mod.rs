@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure_core::guard::Treatment;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::{Actor, Op};
 use tenure_store::Deadline;
@@ -105,7 +105,7 @@ pub(super) struct Asked<'a> {
 /// Runs a hook of git. The exit code is 0 or 1.
 pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
     let Some(event) = Event::called(asked.event) else {
-        log::append(env, "git", "bad_arguments");
+        log::append(env, "git", Code::BadArguments.as_str());
         return ExitCode::SUCCESS;
     };
     let outcome = outcome(event, env, || act(event, asked, env));
@@ -126,12 +126,12 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
     let failure = match catch_unwind(AssertUnwindSafe(act)) {
         Ok(Ok(outcome)) => return outcome,
         Ok(Err(error)) if is_unconfirmed(&error) => {
-            log::append(env, &format!("git {}", event.name()), error.code());
+            log::append(env, &format!("git {}", event.name()), error.code().as_str());
             return Outcome::Fine;
         }
         // What the environment says wrong, nobody finds in the store.
-        Ok(Err(error)) if error.code() == "bad_name" => "bad_name: TENURE_AGENT is not the name of an agent",
-        Ok(Err(error)) => error.code(),
+        Ok(Err(error)) if error.code() == Code::BadName => "bad_name: TENURE_AGENT is not the name of an agent",
+        Ok(Err(error)) => error.code().as_str(),
         Err(_) => "panic",
     };
     let looked = catch_unwind(AssertUnwindSafe(|| {
@@ -182,7 +182,7 @@ fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
         && let Err(error) = fired(context, event)
     {
         // What was found out counts, whether or not it can be remembered: a sandbox may not let the store be written.
-        log::append(env, &format!("git {}", event.name()), error.code());
+        log::append(env, &format!("git {}", event.name()), error.code().as_str());
     }
     Ok(outcome)
 }
@@ -240,7 +240,8 @@ fn manner(context: &Context<'_>) -> Result<Manner> {
 
 /// A failure of git, which is one of looking.
 fn git_failed(what: &str) -> Error {
-    Error::new(Kind::Storage, "git_failed", Stage::Read, format!("git did not say {what} in time"))
+    Error::new(Code::GitFailed, format!("git did not say {what} in time"))
+        .at(Stage::Read)
         .hint("Try the commit again; `git status` shows whether the repository is well.")
 }
 

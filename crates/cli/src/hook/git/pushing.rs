@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::io::Read;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::may_push::MayPush;
 
 use super::{Manner, Outcome, ask, manner, words};
 use crate::context::Context;
@@ -17,7 +18,7 @@ const REFS_MAX: usize = 200;
 pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outcome> {
     let mut text = String::new();
     std::io::stdin().lock().take(INPUT_MAX).read_to_string(&mut text).map_err(|error| {
-        Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::InputUnreadable, "standard input cannot be read").at(Stage::Arguments).cause(error)
     })?;
     let (tips, known) = refs(&text);
     if tips.is_empty() {
@@ -33,7 +34,7 @@ pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outco
         return Ok(Outcome::Fine);
     }
     let fold_case = folds_case(context)?;
-    let Some(found) = context.ask_who_holds(|reach, call| reach.may_push(call, &made, fold_case))? else {
+    let Some(found) = context.ask_who_holds(&MayPush { commits: made.clone(), fold_case })? else {
         return Ok(Outcome::Fine);
     };
     if found.late.is_empty() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use tenure_core::pattern::{Case, GLOB, Pattern};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use toml::Spanned;
 
 use super::{FILE, read};
@@ -55,7 +55,7 @@ const RELAXED_MAX: usize = 64;
 /// a slash at the top, as in `.gitignore`.
 pub(super) fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
     if typed.len() > RELAXED_MAX {
-        return Err(Error::usage("bad_relaxed", format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
+        return Err(Error::usage(Code::BadRelaxed, format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
     }
     let read = |typed: &str| {
         let body = typed.strip_prefix(GLOB).unwrap_or(typed);

@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tenure_client::Address;
 use tenure_core::pattern::Pattern;
-use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
-use tenure_server::reach::Address;
+use tenure_core::{Code, Error, Result, Span, Stage, hold, text};
 use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};
@@ -275,7 +275,7 @@ fn retention(text: &str) -> Result<Option<Span>> {
     if (Span::days(1)..=Span::days(3_650)).contains(&span) {
         return Ok(Some(span));
     }
-    Err(Error::usage("bad_retention", format!("`{}` is not 1d to 3650d, nor `forever`", text::excerpt(text))))
+    Err(Error::usage(Code::BadRetention, format!("`{}` is not 1d to 3650d, nor `forever`", text::excerpt(text))))
 }
 
 fn read(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
@@ -285,7 +285,8 @@ fn read(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
         Err(error) if error.kind() == ErrorKind::InvalidData => Err(refuse(&path, "", None, "it is not UTF-8 text")),
         Err(error) => {
             let message = format!("{} cannot be read: {error}", path.display());
-            Err(Error::new(Kind::Storage, "config_unreadable", Stage::Arguments, message)
+            Err(Error::new(Code::ConfigUnreadable, message)
+                .at(Stage::Arguments)
                 .entity(path.display().to_string())
                 .hint("Make the file readable, or move it away.")
                 .cause(error))
@@ -302,7 +303,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
     let key = content.split_once('=').map(|(key, _)| key.trim().trim_matches(['"', '\'']));
     let named =
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
-    let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
+    let error = Error::usage(Code::ConfigInvalid, format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
         .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait], listen, proxies, body_mib, seconds, at_once, listeners and per_second under [serve].")
         .detail("line", line);
@@ -315,6 +316,8 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use tenure_client::phrasing::Commands;
+    use tenure_core::Kind;
 
     use super::super::fixture::Area;
     use super::*;
@@ -410,7 +413,7 @@ mod tests {
             ("\n\nproject = \n", 3, "`project`"),
         ] {
             let error = with(&area, text, "").unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Usage, "config_invalid"), "{text}");
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "config_invalid"), "{text}");
             let expected = format!("tenure.toml line {line}: ");
             assert!(error.message().contains(&expected) && error.message().contains(part), "{text} → {error}");
             assert_eq!(error.get("line").unwrap(), line);
@@ -424,7 +427,7 @@ mod tests {
         let area = Area::new();
         for text in ["store = \"postgres://u:secret@h/d\" x\n", "[hold]\nstore = \"postgres://u:secret@h/d\"\n"] {
             let error = with(&area, text, "").unwrap_err();
-            assert!(!error.to_json().to_string().contains("secret"), "{}", error.to_json());
+            assert!(!error.to_json(&Commands).to_string().contains("secret"), "{}", error.to_json(&Commands));
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tenure_core::{Error, Result, text};
+use tenure_core::{Code, Error, Result, text};
 use tenure_server::http::{Limits, Proxies};
 use toml::Spanned;
 
@@ -108,12 +108,12 @@ fn within(number: u64, (key, least, most): (&str, u64, u64)) -> Result<()> {
         return Ok(());
     }
     let message = format!("`{key}` of a server is {least} to {most}, not {number}");
-    Err(Error::usage("bad_limit", message).hint("With less it answers nobody; with more it is no limit."))
+    Err(Error::usage(Code::BadLimit, message).hint("With less it answers nobody; with more it is no limit."))
 }
 
 fn address(typed: &str) -> Result<SocketAddr> {
     typed.parse().map_err(|_| {
-        Error::usage("bad_address", format!("`{}` is not an address to listen at", text::excerpt(typed)))
+        Error::usage(Code::BadAddress, format!("`{}` is not an address to listen at", text::excerpt(typed)))
             .hint("Give an IP address and a port, such as 127.0.0.1:7133; port 0 takes a free one.")
     })
 }

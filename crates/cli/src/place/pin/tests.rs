@@ -2,6 +2,9 @@ use std::fs::{File, Permissions};
 use std::os::unix::fs::symlink;
 use std::sync::Barrier;
 
+use tenure_client::phrasing::Commands;
+use tenure_core::Kind;
+
 use super::*;
 use crate::place::fixture::Area;
 
@@ -151,7 +154,7 @@ fn inv_c4_corrupt_files_are_errors_and_stay_as_they_are() {
         fs::write(id_file(&common), text).unwrap();
         for result in [read_id(&common).map(|_| ()), make_id(&common, &mut from(1)).map(|_| ())] {
             let error = result.unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Storage, "project_file_corrupt"), "{text:?}");
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "project_file_corrupt"), "{text:?}");
             assert!(error.message().contains("tenure/id") && error.advice().is_some(), "{error}");
         }
         assert_eq!(fs::read_to_string(id_file(&common)).unwrap(), text);
@@ -160,8 +163,8 @@ fn inv_c4_corrupt_files_are_errors_and_stay_as_they_are() {
     for text in ["", "{}", "[1]", "{\"store\":1}", "{\"store\":\"\",\"location\":\"\",\"key\":\"k\"}", &huge] {
         fs::write(pin_file(&common), text).unwrap();
         let error = make_pin(&common, &pin("s-1")).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "project_file_corrupt"));
-        assert!(error.advice().unwrap().contains("tenure project pin"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "project_file_corrupt"));
+        assert!(error.advice().unwrap().say(&Commands).contains("tenure project pin"));
         assert_eq!(fs::read_to_string(pin_file(&common)).unwrap(), text);
     }
 }
@@ -193,7 +196,7 @@ fn a_read_only_git_directory_is_said_to_be_perhaps_a_sandbox() {
     use rustix::io::Errno;
     for code in [Errno::ROFS, Errno::ACCESS, Errno::PERM] {
         let error = unwritable(Path::new("/r/.git/tenure/id"), io::Error::from_raw_os_error(code.raw_os_error()));
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "git_read_only"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "git_read_only"));
         assert!(error.message().contains("/r/.git/tenure is not writable") && error.message().contains("sandbox"));
     }
     let full = unwritable(Path::new("/r/.git/tenure/id"), io::Error::from_raw_os_error(Errno::NOSPC.raw_os_error()));

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tenure_core::action::Action;
 use tenure_core::id::{NoteId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::task::Status;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, note, task};
 
@@ -131,13 +132,12 @@ fn differs(differing: &[Value]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Error::refused(
-        Kind::Conflict,
-        "import_differs",
+    Error::new(
+        Code::ImportDiffers,
         format!("{} here with other content: {}{more}", are(differing.len()), named.join(", ")),
     )
     .hint("Nothing was imported. Import into a project that has none of these, or take their lines out.")
-    .attempt(format!("tenure show {}", differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
+    .attempt(Action::show(differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
     .detail("differing", differing.iter().take(NAMED).cloned().collect::<Vec<_>>())
     .detail("total", differing.len())
 }

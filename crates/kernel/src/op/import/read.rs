@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tenure_core::{Error, Result, text};
+use tenure_core::action::{Action, Advice};
+use tenure_core::{Code, Error, Result, text};
 
 use super::{Import, NOTES_MAX, TASKS_MAX};
 use crate::json_lines;
@@ -26,19 +27,20 @@ struct Line {
 }
 
 fn bad(line: usize, message: &str) -> Error {
-    Error::usage("bad_line", format!("line {line}: {message}"))
+    Error::usage(Code::BadLine, format!("line {line}: {message}"))
         .hint("Nothing was imported. docs/export.md has the format.")
         .detail("line", line)
 }
 
 /// Not an export, or not one that this version can read.
 fn bad_file(message: impl Into<String>) -> Error {
-    Error::usage("bad_export", message).hint("Nothing was imported. Give a file that `tenure export` wrote.")
+    Error::usage(Code::BadExport, message)
+        .hint(Advice::from("Nothing was imported. Give a file that ").action(Action::Export).text(" wrote."))
 }
 
 /// It ends too soon, or says another number of lines than it has.
 fn truncated(message: impl Into<String>) -> Error {
-    Error::usage("export_truncated", message).hint("Nothing was imported. Get the whole file and try again.")
+    Error::usage(Code::ExportTruncated, message).hint("Nothing was imported. Get the whole file and try again.")
 }
 
 impl Import {
@@ -46,7 +48,7 @@ impl Import {
     pub fn parse(input: &[u8]) -> Result<Import> {
         if input.len() > BYTES_MAX {
             return Err(Error::usage(
-                "input_too_long",
+                Code::InputTooLong,
                 format!("the file has more than {} MiB", BYTES_MAX / 1024 / 1024),
             ));
         }
@@ -114,8 +116,8 @@ impl Import {
 }
 
 fn too_many(what: &str, most: usize) -> Error {
-    Error::usage("too_many_items", format!("the file has more than {most} {what}"))
-        .hint(super::SPLIT)
+    Error::usage(Code::TooManyItems, format!("the file has more than {most} {what}"))
+        .hint(super::split())
         .detail("limit", most)
 }
 
@@ -140,7 +142,7 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
         Some(FORMAT) => {}
         Some(newer) if newer > FORMAT => {
             return Err(Error::usage(
-                "newer_export",
+                Code::NewerExport,
                 format!("the file has format {newer}; this version reads up to {FORMAT}"),
             )
             .hint("Nothing was imported. Install the version of Tenure that wrote it."));
@@ -155,6 +157,8 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::action::Plain;
+
     use super::*;
     use crate::op::Operation;
 
@@ -164,7 +168,7 @@ mod tests {
 
     fn code(input: &[u8]) -> (&'static str, Option<u64>) {
         let error = Import::parse(input).unwrap_err();
-        (error.code(), error.get("line").and_then(Value::as_u64))
+        (error.code().as_str(), error.get("line").and_then(Value::as_u64))
     }
 
     #[test]
@@ -182,8 +186,11 @@ mod tests {
     fn inv_l11_more_than_one_import_takes_is_refused_before_any_store_is_looked_at() {
         let many = [HEADER, "\n", &format!("{TASK}\n").repeat(TASKS_MAX + 1)].concat();
         let error = Import::parse(many.as_bytes()).unwrap_err();
-        assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(200_000)));
-        assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
+        assert_eq!(
+            (error.code().as_str(), error.get("limit").and_then(Value::as_u64)),
+            ("too_many_items", Some(200_000))
+        );
+        assert!(error.advice().unwrap().say(&Plain).contains("Nothing was imported"), "{error:?}");
         let one = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
         let error = Import { tasks, ..Import::default() }.check().unwrap_err();

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use tenure_core::action::{Action, Advice};
+use tenure_core::event::hold::PathReleased;
 use tenure_core::hold::{Ended, Ending, HoldKind, lapsed};
 use tenure_core::id::{AnyId, CheckoutId, PlaceId, TaskId, or_empty};
 use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{hold, place};
 
 use super::Release;
@@ -75,7 +76,7 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape
     }
     let mut released = finish(unit, request, ending)?;
     for place in own.iter().filter(|place| left.contains(&place.0.id)) {
-        line::leave(unit, &place.0, None)?;
+        line::leave(unit, &place.0)?;
         released.left.push(place.0.id.clone());
     }
     Ok(released)
@@ -122,14 +123,14 @@ fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
             held.into_iter().filter(|hold| hold.place.as_ref() == Some(&row.id) && !lapsed(unit.now, hold.expires_at));
         return finish(unit, &Release::default(), offered.collect());
     }
-    line::leave(unit, &row, None)?;
+    line::leave(unit, &row)?;
     Ok(shape::Reserved { left: vec![row.id], ..shape::Reserved::default() })
 }
 
 fn others_hold(unit: &mut Unit<'_>, patterns: &[Pattern], holds: Vec<hold::Row>) -> Result<Error> {
     let in_the_way = InTheWay { holds, ..InTheWay::default() };
     let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, &in_the_way), unit.now)?;
-    Ok(refusal.attempt("tenure holds --kind path"))
+    Ok(refusal.attempt(Action::holds_of("path")))
 }
 
 /// Why there is nothing to give back: a wider hold has it, it was lost, another has it, or nobody has it.
@@ -144,7 +145,7 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
         if row.holder == me {
             return Ok(not_held(&shown)
                 .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
-                .attempt(format!("tenure release {}", row.id)));
+                .attempt(Action::release(&row.id)));
         }
         others.push(row.clone());
     }
@@ -162,8 +163,12 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
         if !lapsed(unit.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
             let name = cut(&Checkouts::of(unit)?.name(or_empty(row.checkout.as_ref())), 120);
             return Ok(refusal
-                .hint(format!("You hold it in another checkout, {name}: `tenure release {}`.", row.id))
-                .attempt(format!("tenure release {}", row.id)));
+                .hint(
+                    Advice::from(format!("You hold it in another checkout, {name}: "))
+                        .action(Action::release(&row.id))
+                        .text("."),
+                )
+                .attempt(Action::release(&row.id)));
         }
     }
     Ok(refusal)
@@ -178,17 +183,15 @@ pub(super) fn over(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
 }
 
 pub(super) fn not_held(shown: &str) -> Error {
-    Error::refused(Kind::Conflict, "not_held", format!("{shown} is not held by you"))
-        .entity(shown)
-        .attempt("tenure holds --mine")
+    Error::new(Code::NotHeld, format!("{shown} is not held by you")).entity(shown).attempt(Action::own_holds())
 }
 
 /// The refusal of a fence that is not that of the hold.
 pub(crate) fn stale_fence(row: &hold::Row, given: Option<Fence>) -> Error {
     let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
-    Error::refused(Kind::Stale, "stale_fence", message)
+    Error::new(Code::StaleFence, message)
         .entity(&row.id)
-        .attempt(format!("tenure show {}", row.id))
+        .attempt(Action::show(&row.id))
         .detail("fence", given)
         .detail("current_fence", row.fence)
 }
@@ -205,7 +208,12 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::R
         }
         let overrode = (row.holder != me).then(|| row.holder.clone());
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };
-        paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
+        let said = PathReleased {
+            reason: Some(request.reason.clone()),
+            overrode: Some(overrode.map(String::from)),
+            ..PathReleased::default()
+        };
+        paths::end(unit, &row, how, None, said)?;
         row.ended = Some(Ended { at: unit.now, how });
         holds.push(paths::shown(unit, &row)?);
     }

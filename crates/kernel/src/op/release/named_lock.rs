@@ -19,7 +19,7 @@ pub(super) fn by_name(unit: &mut Unit<'_>, name: &str, request: &Release) -> Res
         Some(row) if row.holder == unit.me() || request.force => finish(unit, request, vec![row]),
         live => match place(unit, name)? {
             Some(place) => {
-                line::leave(unit, &place, None)?;
+                line::leave(unit, &place)?;
                 Ok(shape::Reserved { left: vec![place.id], ..shape::Reserved::default() })
             }
             None => Err(nothing(unit, name, request, live.as_ref())?),

@@ -10,8 +10,10 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::shape::Resumed;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
+use tenure_core::Code;
+
 use super::*;
-use crate::mcp::desk::{Defaults, OnPaths, Query};
+use crate::mcp::desk::{Ask, Defaults, OnPaths};
 
 /// Writes down what is asked of it, and answers an op only when it is let through.
 struct Clerk {
@@ -48,7 +50,7 @@ impl Desk for Clerk {
         self.let_through.lock().unwrap().recv().unwrap();
         self.done.lock().unwrap().push(what);
         if op.name() == "block" {
-            return Err(Error::refused(tenure_core::Kind::Conflict, "task_held", "t-1 is held by b").entity("t-1"));
+            return Err(Error::new(Code::TaskHeld, "t-1 is held by b").entity("t-1"));
         }
         Ok(match op.name() {
             "resume" => json!({
@@ -70,7 +72,7 @@ impl Desk for Clerk {
         Err(Error::bug("not asked for"))
     }
 
-    fn ask(&self, _: &Who, _: &Query<'_>) -> Result<Value> {
+    fn ask(&self, _: &Who, _: &Ask<'_>) -> Result<()> {
         Err(Error::bug("not asked for"))
     }
 

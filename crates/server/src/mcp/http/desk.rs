@@ -4,23 +4,20 @@
 use std::sync::Arc;
 
 use rmcp::model::Extensions;
-use serde_json::Value;
-use tenure_core::access::Grants;
+use tenure_client::Client;
 use tenure_core::session::agent_name;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
+use tenure_kernel::query::peek::Peek;
 use tenure_kernel::shape::Resumed;
-use tenure_kernel::{Call, Kernel, Op, Reply, RequestId};
-use tenure_store::table::project;
+use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::{Entropy as _, OsEntropy};
 use tokio::runtime::Handle;
 
 use super::Visitor;
 use crate::http::Server;
-use crate::mcp::desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
-use crate::reach::{Far, Reach};
-use crate::wire::{Asked, Hello, Request as Sent};
+use crate::mcp::desk::{Ask, Defaults, Desk, OnPaths, Thread, Who};
 
 /// The desk of a session, or of one request of it.
 pub(super) struct HttpDesk {
@@ -88,7 +85,7 @@ impl Desk for HttpDesk {
 
     fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
         if self.visitor()?.call.checkout.is_none() {
-            return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
+            return Err(Error::usage(Code::NoCheckout, "paths belong to a working tree, and the session names none")
                 .hint(
                     "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
                 ));
@@ -97,22 +94,19 @@ impl Desk for HttpDesk {
     }
 
     fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
-        let call = Call { project: project::whole_store(), checkout: None, ..self.call(who, request_id)? };
-        self.carry_out(call, op)
+        self.carry_out(self.call(who, request_id)?.about_store(), op)
     }
 
-    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
-        let call = self.call(who, None)?;
-        let here = Here { kernel: self.server.kernel.clone(), grants: call.actor.principal.clone() };
-        query(&Reach::Far(Box::new(here)), &call)
+    fn ask(&self, who: &Who, ask: &Ask<'_>) -> Result<()> {
+        ask(&Client::Local(self.server.kernel.clone()), &self.call(who, None)?)
     }
 
     fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed> {
-        self.server.kernel.peek(&self.call(who, None)?, request)
+        self.server.kernel.ask(&self.call(who, None)?, &Peek(request.clone()))
     }
 
     fn artifact(&self, _path: &str) -> Result<Artifact> {
-        Err(Error::usage("no_files", "the server does not see the files of your working tree")
+        Err(Error::usage(Code::NoFiles, "the server does not see the files of your working tree")
             .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
     }
 
@@ -126,31 +120,5 @@ impl Desk for HttpDesk {
 
     fn log(&self, line: &str) {
         self.server.log.line("info", &[("mcp", line)]);
-    }
-}
-
-/// The kernel of this process, asked the way that a far one is.
-struct Here {
-    kernel: Arc<Kernel>,
-    /// Whose calls they are: it does not travel, so it is put back here.
-    grants: Option<Grants>,
-}
-
-impl Far for Here {
-    fn hello(&self) -> Result<Hello> {
-        Err(Error::bug("nobody greets its own kernel"))
-    }
-
-    fn send(&self, request: &Sent) -> Result<Result<Reply>> {
-        let mut call = request.call.call.clone();
-        call.actor.principal = self.grants.clone();
-        Ok(match request.asked()? {
-            Asked::Op(op) => self.kernel.run(&call, &op),
-            Asked::Query(query) => self.kernel.answer(&call, &query).map(|body| Reply { body, replayed: false }),
-        })
-    }
-
-    fn name(&self) -> String {
-        "here".to_owned()
     }
 }

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::Result;
 use tenure_core::task::State;
-use tenure_kernel::query::list::Filter;
-use tenure_kernel::query::show::Found;
+use tenure_kernel::query::list::List;
+use tenure_kernel::query::look_up::{Found, LookUp};
 use tenure_kernel::shape::{Hold, Page, Shown, Task};
 
-use super::{Nature, Tool, Visit, read};
+use super::{Nature, Tool, Visit, read, value};
 use crate::mcp::answer::Answer;
 use crate::mcp::schema;
 
@@ -56,29 +56,24 @@ struct Request {
 
 fn list(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let labels = if request.labels.is_empty() { visit.defaults()?.labels } else { request.labels };
-    let filter = Filter {
+    visit.tell(&List {
         states: request.states,
         labels,
         holder: request.mine.then(|| visit.who.name.as_str().into()),
         limit: request.limit.unwrap_or(FEW),
         cursor: request.cursor,
-        ..Filter::default()
-    };
-    Ok(Answer::of(visit.ask(|reach, call| reach.list(call, &filter))?))
+        ..List::default()
+    })
 }
 
 fn show(visit: &Visit<'_>, id: &str) -> Result<Answer> {
-    let value = visit.ask(|reach, call| {
-        let found = reach.look_up(call, id)?;
-        let value = match found {
-            Found::Task(task) => serde_json::to_value(task),
-            Found::Place(place) => serde_json::to_value(place),
-            Found::Note(note) => serde_json::to_value(note),
-            Found::Message(message) => serde_json::to_value(message),
-            Found::Checkout(checkout) => serde_json::to_value(checkout),
-            Found::Hold(hold) => serde_json::to_value(hold),
-        };
-        value.map_err(|error| tenure_core::Error::bug(format!("an answer has no JSON: {error}")))
-    })?;
-    Ok(Answer::of(value))
+    let found = match visit.ask(&LookUp { typed: id.to_owned() })? {
+        Found::Task(task) => value(&task),
+        Found::Place(place) => value(&place),
+        Found::Note(note) => value(&note),
+        Found::Message(message) => value(&message),
+        Found::Checkout(checkout) => value(&checkout),
+        Found::Hold(hold) => value(&hold),
+    };
+    found.map(Answer::of)
 }

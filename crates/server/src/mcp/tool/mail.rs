@@ -2,11 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{inbox, send};
+use tenure_kernel::query::message_id;
 use tenure_kernel::shape::{Inbox, Sent};
 
 use super::{Nature, Tool, Visit, read};
@@ -61,7 +63,7 @@ enum Action {
 }
 
 fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
-    let id = |typed: &String| read(visit.ask(|reach, call| reach.message_id(call, typed))?);
+    let id = |typed: &String| visit.ask(&message_id::MessageId { typed: typed.clone() }).map(MessageId::from);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
     let mut answer = visit.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
     answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
@@ -69,9 +71,10 @@ fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
 }
 
 fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let text =
-        request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
-    let about = request.about.map(|typed| read(visit.ask(|reach, call| reach.any_id(call, &typed))?)).transpose()?;
+    let text = request
+        .text
+        .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: send needs it").entity("text"))?;
+    let about = request.about.map(|typed| visit.any_id(&typed).map(String::from)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
     visit.run(&Op::new(send::Send {
         to: request.to.into_iter().map(AgentName::from).collect(),

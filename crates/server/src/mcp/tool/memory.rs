@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::memory::Kind;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::remember::{Item, Reach};
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::recall::Recall;
 use tenure_kernel::shape::{Memory, Page, Remembered};
 use tenure_kernel::{Op, op};
 
@@ -28,14 +30,10 @@ pub(super) const TOOL: Tool = Tool {
         match request.action {
             Action::Remember => remember(visit, request),
             Action::Recall => {
-                let words = request.text.clone().ok_or_else(|| missing("text", "recall"))?;
-                let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|reach, call| reach.recall(call, &words, &filter))?))
+                let question = request.text.clone().ok_or_else(|| missing("text", "recall"))?;
+                visit.tell(&Recall { question, filter: request.filter(visit)? })
             }
-            Action::List => {
-                let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|reach, call| reach.memories(call, &filter))?))
-            }
+            Action::List => visit.tell(&request.filter(visit)?),
             Action::Forget => forget(visit, request),
         }
     },
@@ -84,14 +82,14 @@ enum Action {
 }
 
 impl Request {
-    fn filter(self, visit: &Visit<'_>) -> Result<Filter> {
-        Ok(Filter {
+    fn filter(self, visit: &Visit<'_>) -> Result<Memories> {
+        Ok(Memories {
             task: visit.task_or_focus(self.task.as_deref())?,
             kind: self.kind,
             scope: self.scope.map(|scope| word(scope).to_owned()),
             limit: self.limit.unwrap_or(FEW),
             cursor: self.cursor,
-            ..Filter::default()
+            ..Memories::default()
         })
     }
 }
@@ -112,7 +110,7 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
 
 fn forget(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
-    let (of_store, memory): (bool, String) = read(visit.ask(|reach, call| reach.memory_id(call, &typed))?)?;
+    let (of_store, memory) = visit.ask(&MemoryId { typed })?;
     let op = Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
     if of_store { visit.run_in_store(&op) } else { visit.run(&op) }
 }
@@ -127,5 +125,5 @@ fn word(scope: Reach) -> &'static str {
 }
 
 fn missing(field: &'static str, action: &str) -> Error {
-    Error::usage("bad_arguments", format!("`{field}` is missing: {action} needs it")).entity(field)
+    Error::usage(Code::BadArguments, format!("`{field}` is missing: {action} needs it")).entity(field)
 }

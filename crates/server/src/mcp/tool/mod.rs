@@ -19,14 +19,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tenure_core::id::{AnyId, TaskId};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::note::Artifact;
-use tenure_kernel::{Call, Op};
+use tenure_kernel::query::{any_id, task_id};
+use tenure_kernel::{Op, Query};
 
 use super::answer::Answer;
 use super::desk::{Defaults, Desk, OnPaths, Who};
 use super::schema;
-use crate::reach::Reach;
 
 /// All tools, in the order of a working day.
 pub(crate) const ALL: &[Tool] = &[
@@ -139,17 +139,21 @@ impl<'a> Visit<'a> {
         Answer::read(&body)
     }
 
-    /// Asks a question.
-    fn ask<T: Serialize>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<Value> {
-        self.desk.ask(self.who, &|reach, call| {
-            serde_json::to_value(query(reach, call)?)
-                .map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
-        })
+    /// Asks a query.
+    fn ask<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
+        let answer = Cell::new(None);
+        self.desk.ask(self.who, &|client, call| client.ask(call, query).map(|found| answer.set(Some(found))))?;
+        answer.into_inner().ok_or_else(|| Error::bug("a query was not asked"))
+    }
+
+    /// Asks a query whose answer is the answer of the tool.
+    fn tell<Q: Query>(&self, query: &Q) -> Result<Answer> {
+        value(&self.ask(query)?).map(Answer::of)
     }
 
     /// The full id of a task from a beginning of it.
     fn task_id(&self, typed: &str) -> Result<TaskId> {
-        read(self.ask(|reach, call| reach.task_id(call, typed))?)
+        self.ask(&task_id::TaskId { typed: typed.to_owned() }).map(TaskId::from)
     }
 
     /// The same where the focus is meant when none is given.
@@ -159,7 +163,7 @@ impl<'a> Visit<'a> {
 
     /// The full id of a task or a hold from a beginning of it.
     fn any_id(&self, typed: &str) -> Result<AnyId> {
-        read(self.ask(|reach, call| reach.any_id(call, typed))?)
+        self.ask(&any_id::AnyId { typed: typed.to_owned() }).map(AnyId::from)
     }
 
     /// A file as it is now.
@@ -172,9 +176,14 @@ impl<'a> Visit<'a> {
     }
 }
 
+/// An answer as JSON.
+fn value<T: Serialize>(answer: &T) -> Result<Value> {
+    serde_json::to_value(answer).map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
+}
+
 /// Reads arguments that fit the schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
-    serde_json::from_value(arguments).map_err(|error| Error::usage("bad_arguments", error.to_string()))
+    serde_json::from_value(arguments).map_err(|error| Error::usage(Code::BadArguments, error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use tenure_core::Kind;
+use tenure_core::action::Plain;
 
 use super::*;
 
@@ -8,7 +9,7 @@ fn parse(url: &str) -> Result<Target> {
 
 fn refused(url: &str) -> Error {
     let error = parse(url).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_store_url"), "{url}");
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_store_url"), "{url}");
     error
 }
 
@@ -142,7 +143,7 @@ fn unknown_parameters_are_named() {
 #[test]
 fn an_unknown_scheme_is_usage() {
     let error = parse("mysql://u:geheim@h/d").unwrap_err();
-    assert_eq!((error.kind(), error.code()), (Kind::Usage, "unknown_store_scheme"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "unknown_store_scheme"));
     assert!(!format!("{error:?}").contains("geheim"));
     refused("host=h password=geheim");
 }
@@ -179,7 +180,7 @@ fn no_error_and_no_display_shows_a_password() {
     ] {
         assert!(!redact(url).contains("geheim"), "{url} → {}", redact(url));
         let error = parse(url).unwrap_err();
-        let all = format!("{error:?} {error} {}", error.to_json());
+        let all = format!("{error:?} {error} {}", error.to_json(&Plain));
         assert!(!all.contains("geheim"), "{url} → {all}");
     }
     // Nor is anything in it obeyed by a terminal.

@@ -17,7 +17,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn new(location: &Location, project: &str, agent: &str) -> Caller {
-        let kernel = Arc::new(Kernel::new(location.clone(), Options::default()).unwrap());
+        let kernel = Arc::new(Kernel::new(location.clone(), Options::default(), tenure_client::phrasing::of).unwrap());
         Caller { kernel, project: name(project), agent: agent.to_owned() }
     }
 

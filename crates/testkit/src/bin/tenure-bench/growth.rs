@@ -7,6 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add_many, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_store::Location;
 use tenure_testkit::pg;
@@ -84,16 +85,16 @@ type Work<'a> = &'a dyn Fn(&Caller);
 
 /// Calls of the library, in this process.
 pub(crate) fn of_the_library(engine: Engine, runs: usize) -> (Table, Plot) {
-    let page = list::Filter { limit: 20, ..list::Filter::default() };
-    let newest = log::Filter { limit: 20, ..log::Filter::default() };
+    let page = list::List { limit: 20, ..list::List::default() };
+    let newest = log::Log { limit: 20, ..log::Log::default() };
     let calls: [(&'static str, Work<'_>); 7] = [
         ("add", &|at| drop(at.run(&adding()))),
         ("claim", &|at| drop(at.run(&Op::new(claim::Claim::default())))),
         ("done", &|at| drop(at.run(&Op::new(done::Done::default())))),
-        ("next", &|at| drop(at.kernel.next(&at.call(), &[]).unwrap())),
-        ("list, 20", &|at| drop(at.kernel.list(&at.call(), &page).unwrap())),
-        ("log, 20", &|at| drop(at.kernel.log(&at.call(), &newest).unwrap())),
-        ("status", &|at| drop(at.kernel.status(&at.call()).unwrap())),
+        ("next", &|at| drop(at.kernel.ask(&at.call(), &query::next::Next { labels: Vec::new() }).unwrap())),
+        ("list, 20", &|at| drop(at.kernel.ask(&at.call(), &page).unwrap())),
+        ("log, 20", &|at| drop(at.kernel.ask(&at.call(), &newest).unwrap())),
+        ("status", &|at| drop(at.kernel.ask(&at.call(), &query::status::Status {}).unwrap())),
     ];
     let mut measured =
         Measured::new(format!("Growth of the library on {}", engine.name()), calls.iter().map(|(name, _)| *name));

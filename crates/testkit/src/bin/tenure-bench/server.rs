@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenure_client::socket_path::{file_identity, socket_path};
+use tenure_client::wire::Request;
+use tenure_client::{Expected, Socket};
 use tenure_kernel::{Kernel, Order, Ready};
 use tenure_server::http::{Limits, Proxies};
 use tenure_server::log::Log;
-use tenure_server::reach::place::{file_identity, socket_path};
-use tenure_server::reach::{Expected, Socket};
 use tenure_server::serve::{Running, Settings, Snapshot};
-use tenure_server::wire::Request;
 use tenure_store::{Location, Options};
 use tenure_testkit::power;
 
@@ -34,7 +34,7 @@ pub(crate) fn measure() -> Table {
         &["way", "ops/s", "p50 ms", "p99 ms", "longest ms", "p99/p50"],
     );
     let direct = through(&vfs, "straight on the store", &mut table, |location, options| {
-        let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
+        let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
         move |caller: &Caller, op: &tenure_kernel::Op| drop(kernel.run(&caller.call(), op).unwrap())
     });
     let (_dir, location) = place();
@@ -61,7 +61,7 @@ pub(crate) fn measure() -> Table {
 }
 
 fn serve(location: &Location, options: &Options, path: &Path) -> Running {
-    let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
+    let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
     kernel.store().create().unwrap();
     let log = Log::new(std::sync::Arc::new(|_: &str| {}), std::sync::Arc::new(String::new));
     let snapshot = Snapshot { limits: Limits::default(), proxies: Proxies::default(), revision: String::new() };
@@ -128,7 +128,7 @@ where
 fn together(vfs: &str, table: &mut Table) -> f64 {
     let (_dir, location) = place();
     let options = Options { vfs: Some(vfs.to_owned()), ..Options::default() };
-    let kernel = Kernel::new(location.clone(), options).unwrap();
+    let kernel = Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap();
     let callers: Vec<Caller> = (0..LOOPS).map(|n| Caller::new(&location, "p", &format!("agent-{n}"))).collect();
     let tasks: Vec<String> = callers.iter().map(Caller::add).collect();
     let (began, mut times) = (Instant::now(), Vec::new());
