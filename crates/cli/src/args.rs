@@ -12,10 +12,10 @@ use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result};
 
 use crate::command::{self, Group, Spec};
-use crate::context::Context;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::output::Printer;
+use crate::session::Session;
 
 /// Flags of every command that take a value.
 pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
@@ -68,8 +68,8 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
         return Ok(0);
     };
     let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
-    let context = Context::new(globals(&matches), env, out);
-    (spec.run)(&context, own)
+    let session = Session::new(globals(&matches), env, out);
+    (spec.run)(&session, own)
 }
 
 /// Prints help, or turns a refusal of clap's into an error of ours.

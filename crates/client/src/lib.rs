@@ -14,17 +14,17 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::answer::export::ExportEnd;
 use tenure_kernel::op::Domain;
-use tenure_kernel::query::export::{Export, Sink};
-use tenure_kernel::shape::export::End;
+use tenure_kernel::query::export::{Export, ExportSink};
 use tenure_kernel::{Answered, Call, Kernel, Op, Operation, Query, Reply};
-use tenure_store::Bell;
+use tenure_store::WakeListener;
 
 pub use self::http::{Address, Connections, Http, token};
 pub use self::local::needs_store;
 pub use self::sidecar::Sidecar;
 pub use self::socket::{Expected, Socket};
-use self::wire::{Hello, Request};
+use self::wire::{Hello, WireRequest};
 
 /// How often a client asks again about a place in the waiting line, where the server cannot wait for it.
 const REMOTE_POLL: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ pub trait Remote {
 
     /// Sends a request and returns its answer. The outer error means that there was no answer: whether the request was run
     /// is not known then, and the same request id finds out. It may be sent more than once.
-    fn send(&self, request: &Request) -> Result<Result<Reply>>;
+    fn send(&self, request: &WireRequest) -> Result<Result<Reply>>;
 
     /// The principal of the token, where the server can name it.
     fn principal(&self) -> Result<Option<String>> {
@@ -81,7 +81,7 @@ impl Client {
         match self {
             Client::Local(kernel) => kernel.run(call, op),
             Client::Sidecar(sidecar) => sidecar.run(call, op),
-            Client::Remote(remote) => remote.send(&Request::op(call, op, remote.deadline_ms())?)?,
+            Client::Remote(remote) => remote.send(&WireRequest::op(call, op, remote.deadline_ms())?)?,
         }
     }
 
@@ -97,12 +97,12 @@ impl Client {
         match self {
             Client::Local(kernel) => kernel.ask(call, query),
             Client::Sidecar(sidecar) => sidecar.ask(call, query),
-            Client::Remote(remote) => read(&remote.send(&Request::query(call, query, remote.deadline_ms())?)??),
+            Client::Remote(remote) => read(&remote.send(&WireRequest::query(call, query, remote.deadline_ms())?)??),
         }
     }
 
     /// Writes all tasks and notes of a project, and its log if that is wanted. A server sends them in one piece.
-    pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
+    pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn ExportSink) -> Result<ExportEnd> {
         if let Some(kernel) = self.local() {
             return kernel.export(call, with_log, sink);
         }
@@ -123,7 +123,7 @@ impl Client {
     /// Waits until something may have changed at a place in the waiting line, at most for a time. It may return at any
     /// moment.
     #[expect(clippy::disallowed_methods, reason = "the pause between two questions")]
-    pub fn pause(&self, call: &Call, place: &str, bell: &mut Bell, most: Duration) {
+    pub fn pause(&self, call: &Call, place: &str, bell: &mut WakeListener, most: Duration) {
         match self {
             Client::Remote(remote) if remote.wait(call, place, most) => {}
             Client::Remote(_) => std::thread::sleep(REMOTE_POLL.min(most)),

@@ -2,7 +2,7 @@
 
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
-use tenure_store::Identity;
+use tenure_store::StoreIdentity;
 
 use super::Client;
 
@@ -26,13 +26,13 @@ impl Client {
     }
 
     /// The identity of the store. A store of this machine is created if there is none.
-    pub fn create(&self) -> Result<Identity> {
+    pub fn create(&self) -> Result<StoreIdentity> {
         match self {
             Client::Local(kernel) => kernel.store().create(),
             Client::Sidecar(sidecar) => sidecar.kernel().store().create(),
-            Client::Remote(remote) => {
-                remote.hello().map(|hello| Identity { id: hello.store.into(), incarnation: hello.incarnation.into() })
-            }
+            Client::Remote(remote) => remote
+                .hello()
+                .map(|hello| StoreIdentity { id: hello.store.into(), incarnation: hello.incarnation.into() }),
         }
     }
 }

@@ -17,7 +17,7 @@ use tenure_store::{Location, Options};
 
 use super::socket::{Expected, Socket};
 use super::{read, socket_path};
-use crate::wire::{NOT_RUN, Request};
+use crate::wire::{NOT_RUN, WireRequest};
 
 /// The first line is written before anything is asked, so a server that does not write it at once is stopped or far too
 /// busy. Every call of a client pays this while such a server is there.
@@ -85,7 +85,7 @@ impl Sidecar {
     }
 
     /// What the server answered; none where it did not, and the connection is closed.
-    fn answered(&self, request: Result<Request>, patience: Duration) -> Option<Result<Reply>> {
+    fn answered(&self, request: Result<WireRequest>, patience: Duration) -> Option<Result<Reply>> {
         let socket = self.socket()?;
         let answered = request.and_then(|request| socket.send_within(&request, patience));
         match answered {
@@ -106,7 +106,7 @@ impl Sidecar {
             return if call.request_id.is_given() { self.found_out(call, op, answer) } else { answer };
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
-        match self.answered(Request::op(call, op, milliseconds), self.patience_for(op)) {
+        match self.answered(WireRequest::op(call, op, milliseconds), self.patience_for(op)) {
             Some(answer) => answer,
             None => {
                 let options = Options { patience: self.half(), ..self.options.clone() };
@@ -137,7 +137,7 @@ impl Sidecar {
             return self.kernel.ask(call, query);
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
-        match self.answered(Request::query(call, query, milliseconds), self.half()) {
+        match self.answered(WireRequest::query(call, query, milliseconds), self.half()) {
             Some(answer) => read(&answer?),
             None => self.kernel.ask(call, query),
         }

@@ -11,7 +11,7 @@ use tenure_kernel::Reply;
 use tenure_store::migrate;
 
 use super::{Remote, socket_path};
-use crate::wire::{self, HELLO_MAX, Hello, Request, VERSION};
+use crate::wire::{self, HELLO_MAX, Hello, VERSION, WireRequest};
 
 /// What a server must be for a client to speak to it.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ pub struct Socket {
     hello: Hello,
     patience: Duration,
     /// None once anything went wrong: what comes over a connection after that belongs to an earlier request.
-    lines: RefCell<Option<Lines>>,
+    lines: RefCell<Option<DeadlineLines>>,
 }
 
 impl Socket {
@@ -53,7 +53,7 @@ impl Socket {
             return None;
         }
         let stream = UnixStream::connect(path).ok()?;
-        let mut lines = Lines { stream, read: Vec::new() };
+        let mut lines = DeadlineLines { stream, read: Vec::new() };
         let line = lines.next(HELLO_MAX, after(patience)).ok()?;
         let hello: Hello = serde_json::from_slice(&line).ok()?;
         let fits = expected.fits(&hello);
@@ -62,7 +62,7 @@ impl Socket {
 
     /// Sends a request that must be answered within a time. Whatever goes wrong, the connection is closed when this
     /// returns: the server then drops what it has not begun.
-    pub fn send_within(&self, request: &Request, patience: Duration) -> Result<Result<Reply>> {
+    pub fn send_within(&self, request: &WireRequest, patience: Duration) -> Result<Result<Reply>> {
         let mut line = request.to_line()?;
         line.push('\n');
         let Some(mut lines) = self.lines.take() else { return Err(self.lost(ErrorKind::NotConnected.into())) };
@@ -100,7 +100,7 @@ impl Remote for Socket {
         Ok(self.hello.clone())
     }
 
-    fn send(&self, request: &Request) -> Result<Result<Reply>> {
+    fn send(&self, request: &WireRequest) -> Result<Result<Reply>> {
         self.send_within(request, self.patience)
     }
 
@@ -115,13 +115,13 @@ fn after(patience: Duration) -> Instant {
 }
 
 /// Lines over a stream, each within a deadline.
-struct Lines {
+struct DeadlineLines {
     stream: UnixStream,
     /// What was read and belongs to no line yet.
     read: Vec<u8>,
 }
 
-impl Lines {
+impl DeadlineLines {
     fn left(deadline: Instant) -> io::Result<Duration> {
         let left = deadline.saturating_duration_since(after(Duration::ZERO));
         // No time at all would mean for ever.

@@ -106,7 +106,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
         writeln!(&*stream, "{}", hello.to_line()).unwrap();
     }
     while let Some(Ok(line)) = lines.next() {
-        let request = Request::read(line.as_bytes()).unwrap();
+        let request = WireRequest::read(line.as_bytes()).unwrap();
         let call = &request.call.call;
         let run = || match request.asked().unwrap() {
             Asked::Op(op) => kernel.run(call, &op),
@@ -141,7 +141,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
 
 fn call(request_id: &str) -> Call {
     Call {
-        project: project::Name { key: "name:p".into(), label: "p".into() },
+        project: project::NamedProject { key: "name:p".into(), label: "p".into() },
         actor: Actor::named("person:ann"),
         request_id: RequestId::given(request_id).unwrap(),
         checkout: None,

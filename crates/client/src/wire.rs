@@ -40,7 +40,7 @@ pub struct Hello {
 
 /// A request: who asks where, and an op or a query by its name.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct WireRequest {
     /// Everything but the payload.
     pub call: Caller,
     /// The op.
@@ -77,10 +77,10 @@ pub enum Asked {
     Query(AnyQuery),
 }
 
-impl Request {
+impl WireRequest {
     /// The request of an op.
-    pub fn op(call: &Call, op: &Op, deadline_ms: Option<u64>) -> Result<Request> {
-        Ok(Request {
+    pub fn op(call: &Call, op: &Op, deadline_ms: Option<u64>) -> Result<WireRequest> {
+        Ok(WireRequest {
             call: Caller { call: call.clone(), deadline_ms },
             op: Some(op.name().to_owned()),
             query: None,
@@ -90,8 +90,8 @@ impl Request {
     }
 
     /// The request of a query.
-    pub fn query<Q: Query>(call: &Call, query: &Q, deadline_ms: Option<u64>) -> Result<Request> {
-        Ok(Request {
+    pub fn query<Q: Query>(call: &Call, query: &Q, deadline_ms: Option<u64>) -> Result<WireRequest> {
+        Ok(WireRequest {
             call: Caller { call: call.clone(), deadline_ms },
             op: None,
             query: Some(Q::NAME.to_owned()),
@@ -110,7 +110,7 @@ impl Request {
     }
 
     /// Reads a document.
-    pub fn read(document: &[u8]) -> Result<Request> {
+    pub fn read(document: &[u8]) -> Result<WireRequest> {
         if document.len() > REQUEST_MAX {
             return Err(too_large(document.len()));
         }
@@ -242,14 +242,16 @@ mod tests {
     #[test]
     fn requests_come_out_as_they_went_in() {
         let op = Op::new(claim::Claim { task: Some("t-1".into()), ..claim::Claim::default() });
-        let line = Request::op(&call(), &op, Some(250)).unwrap().to_line().unwrap();
-        let read = Request::read(line.as_bytes()).unwrap();
+        let line = WireRequest::op(&call(), &op, Some(250)).unwrap().to_line().unwrap();
+        let read = WireRequest::read(line.as_bytes()).unwrap();
         assert_eq!(read.call.deadline_ms, Some(250));
         assert_eq!(read.call.call.request_id, RequestId::given("r1").unwrap());
         let Asked::Op(same) = read.asked().unwrap() else { panic!("an op") };
         assert_eq!((same.name(), same.canonical().unwrap()), ("claim", op.canonical().unwrap()));
-        let line = Request::query(&call(), &Status {}, None).unwrap().to_line().unwrap();
-        let Asked::Query(same) = Request::read(line.as_bytes()).unwrap().asked().unwrap() else { panic!("a query") };
+        let line = WireRequest::query(&call(), &Status {}, None).unwrap().to_line().unwrap();
+        let Asked::Query(same) = WireRequest::read(line.as_bytes()).unwrap().asked().unwrap() else {
+            panic!("a query")
+        };
         assert!(same.get::<Status>().is_some());
     }
 
@@ -257,7 +259,7 @@ mod tests {
     fn what_is_no_request_is_refused() {
         let call = serde_json::to_value(call()).unwrap();
         let kind = |document: Value| {
-            Request::read(document.to_string().as_bytes()).and_then(|request| request.asked()).unwrap_err().kind()
+            WireRequest::read(document.to_string().as_bytes()).and_then(|request| request.asked()).unwrap_err().kind()
         };
         assert_eq!(kind(serde_json::json!({})), Kind::Usage);
         assert_eq!(kind(serde_json::json!({ "call": call })), Kind::Usage);
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!(kind(serde_json::json!({ "call": call, "op": "claim", "request": { "x": 1 } })), Kind::Usage);
         let nameless = Call { actor: Actor::named(""), ..self::call() };
         let op = Op::new(claim::Claim::default());
-        let error = Request::op(&nameless, &op, None).unwrap().asked().unwrap_err();
+        let error = WireRequest::op(&nameless, &op, None).unwrap().asked().unwrap_err();
         assert_eq!(error.code(), "bad_name");
     }
 

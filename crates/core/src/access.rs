@@ -86,7 +86,8 @@ impl Role {
 /// What a principal is: its name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sort {
+#[schemars(rename = "Sort")]
+pub enum PrincipalKind {
     /// `person:ann`: acts as itself, and as agents of its own.
     Person,
     /// `service:ci`: acts as itself, and as agents of its own.
@@ -95,15 +96,15 @@ pub enum Sort {
     Agent,
 }
 
-impl Sort {
+impl PrincipalKind {
     /// What the name of a principal says.
-    pub fn of(name: &str) -> Sort {
+    pub fn of(name: &str) -> PrincipalKind {
         if name::is_person(name) {
-            Sort::Person
+            PrincipalKind::Person
         } else if name.starts_with(SERVICE) {
-            Sort::Service
+            PrincipalKind::Service
         } else {
-            Sort::Agent
+            PrincipalKind::Agent
         }
     }
 }
@@ -167,7 +168,8 @@ pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
 
 /// What a token narrows its principal to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Scope {
+#[schemars(rename = "Scope")]
+pub struct TokenScope {
     /// The most it may, whatever its principal may.
     pub role: Option<Role>,
     /// The keys of the projects it is good for; all without it.
@@ -182,7 +184,7 @@ pub struct Grants {
     /// Its role by project; `*` is every project that has no row of its own.
     pub members: BTreeMap<ProjectKey, Role>,
     /// What the token that was shown narrows.
-    pub scope: Scope,
+    pub scope: TokenScope,
 }
 
 impl Grants {
@@ -264,7 +266,7 @@ mod tests {
         Grants {
             principal: "person:ann".into(),
             members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
-            scope: Scope {
+            scope: TokenScope {
                 role,
                 projects: projects.map(|keys| keys.iter().map(|key| ProjectKey::from(*key)).collect()),
             },
@@ -336,8 +338,8 @@ mod tests {
         for bad in ["", "service:", "person:", "Ann"] {
             assert_eq!(principal(bad).unwrap_err().code(), "bad_name");
         }
-        let sorts = ["person:ann", "service:ci", "claude-1"].map(Sort::of);
-        assert_eq!(sorts, [Sort::Person, Sort::Service, Sort::Agent]);
+        let sorts = ["person:ann", "service:ci", "claude-1"].map(PrincipalKind::of);
+        assert_eq!(sorts, [PrincipalKind::Person, PrincipalKind::Service, PrincipalKind::Agent]);
     }
 
     proptest! {

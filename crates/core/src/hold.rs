@@ -167,7 +167,7 @@ pub struct Ended {
 
 /// A live hold on a task as the right to act sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct HoldState<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// The number of the event that granted it.
@@ -176,11 +176,11 @@ pub struct Standing<'a> {
 
 /// What a task remembers of its holds, and what the actor was last shown.
 #[derive(Clone, Debug)]
-pub struct Claim<'a> {
+pub struct HoldHistory<'a> {
     /// The task.
     pub task: &'a str,
     /// The live hold, if there is one.
-    pub live: Option<Standing<'a>>,
+    pub live: Option<HoldState<'a>>,
     /// The newest fence ever granted on the task. An override counts as one.
     pub last_fence: Option<Fence>,
     /// The agent that had it, if any.
@@ -206,7 +206,7 @@ pub enum Right {
 ///
 /// A fence shown to a process is proof of which grant it works under; the row of the hold is never asked what fence
 /// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
-pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
+pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
     let stale = |text: String| {
         Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
@@ -248,10 +248,15 @@ mod tests {
         assert_eq!(right("a", &imported).unwrap_err().kind(), Kind::Stale);
     }
 
-    fn claim<'a>(live: Option<(&'a str, i64)>, last: (&'a str, i64), lapsed: bool, shown: Option<i64>) -> Claim<'a> {
-        Claim {
+    fn claim<'a>(
+        live: Option<(&'a str, i64)>,
+        last: (&'a str, i64),
+        lapsed: bool,
+        shown: Option<i64>,
+    ) -> HoldHistory<'a> {
+        HoldHistory {
             task: "t-1",
-            live: live.map(|(holder, fence)| Standing { holder, fence: Fence(fence) }),
+            live: live.map(|(holder, fence)| HoldState { holder, fence: Fence(fence) }),
             last_fence: (last.1 > 0).then_some(Fence(last.1)),
             last_holder: Some(last.0),
             lapsed,

@@ -19,7 +19,6 @@ pub mod guard;
 pub mod hold;
 pub mod id;
 pub mod lesson;
-pub mod line;
 pub mod lock;
 pub mod memory;
 pub mod message;
@@ -36,6 +35,7 @@ pub mod task;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod waiting;
 pub mod words;
 
 pub use error::{Code, Error, Kind, Result, Stage};

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
+use tenure_core::access::{self, EVERY_PROJECT, Grants, PrincipalKind, Role, SECRET, SERVICE, WHOLE_STORE};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::access::PrincipalAdded;
@@ -14,9 +14,9 @@ use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
-use crate::op::{Domain, Erased};
+use crate::op::{Domain, ErasedOp};
 use crate::query::Query;
-use crate::unit::{About, Unit, people_only};
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
 /// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
@@ -65,7 +65,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Lets an op through if its principal may ask for it in this project.
-pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
+pub(crate) fn admit(call: &Call, op: &dyn ErasedOp) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
         Some(grants) => {
@@ -101,7 +101,7 @@ pub(crate) fn admit_reader(call: &Call) -> Result<()> {
 
 /// Whether what is looked at is the actor's own to look at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum AccessFor {
     /// An op: an agent that belongs to nobody becomes the principal's.
     Op,
     /// A query, which makes nothing anybody's.
@@ -110,7 +110,7 @@ pub(crate) enum Doing {
 
 /// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; people and
 /// services also are agents of their own. `known` is the actor's row.
-pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: Doing) -> Result<()> {
+pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: AccessFor) -> Result<()> {
     let Some(grants) = &call.actor.principal else { return Ok(()) };
     let actor = call.actor.name.as_str();
     match may_be(tx, grants, &call.project.key, (actor, known), doing)? {
@@ -128,7 +128,7 @@ pub(crate) fn may_be(
     grants: &Grants,
     project: &str,
     (actor, known): (&str, Option<&agent::Row>),
-    doing: Doing,
+    doing: AccessFor,
 ) -> Result<bool> {
     let me = grants.principal.as_str();
     let owner = known.and_then(|row| row.owner.as_deref());
@@ -136,7 +136,7 @@ pub(crate) fn may_be(
         // Somebody may have called an agent so before the principal came here: its name is its own all the same.
         return Ok(true);
     }
-    if Sort::of(me) == Sort::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
+    if PrincipalKind::of(me) == PrincipalKind::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
         return Ok(false);
     }
     match (owner, known) {
@@ -147,7 +147,7 @@ pub(crate) fn may_be(
             Ok(!roles.iter().any(|role| role.key == project || role.key == EVERY_PROJECT))
         }
         // It may be a principal that was here as itself, whatever its role is now: what it has is not another's to take.
-        (None, Some(_)) if doing == Doing::Op => Ok(principal::get(tx, actor)?.is_none()),
+        (None, Some(_)) if doing == AccessFor::Op => Ok(principal::get(tx, actor)?.is_none()),
         _ => Ok(false),
     }
 }
@@ -191,37 +191,37 @@ pub(crate) fn new_owner<'a>(call: &'a Call, owner: Option<&AgentName>) -> Option
 
 /// Checks that an op about access is asked for in the whole store, by a person where it is not asked for by a principal:
 /// of that one the role was looked at before.
-pub(crate) fn of_store(unit: &Unit<'_>, what: &str) -> Result<()> {
-    in_store(unit, what)?;
-    if unit.call.actor.principal.is_none() && !unit.call.actor.is_person() {
+pub(crate) fn of_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    in_store(work, what)?;
+    if work.call.actor.principal.is_none() && !work.call.actor.is_person() {
         return Err(people_only(what));
     }
     Ok(())
 }
 
 /// Checks that an op about access is asked for in the whole store.
-pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
-    if unit.project.key == WHOLE_STORE {
+pub(crate) fn in_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    if work.project.key == WHOLE_STORE {
         return Ok(());
     }
     Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, and this is a project of it"))
-        .entity(&unit.project.key))
+        .entity(&work.project.key))
 }
 
 /// The row of a principal, made where it is not known yet.
-pub(crate) fn known(unit: &mut Unit<'_>, name: &AgentName) -> Result<principal::Row> {
-    if let Some(row) = principal::get(unit.tx, name)? {
+pub(crate) fn known(work: &mut UnitOfWork<'_>, name: &AgentName) -> Result<principal::Row> {
+    if let Some(row) = principal::get(work.tx, name)? {
         return Ok(row);
     }
     let row = principal::Row {
         name: name.clone(),
         subject: None,
-        created_at: unit.now,
-        created_by: unit.me().clone(),
+        created_at: work.now,
+        created_by: work.me().clone(),
         disabled_at: None,
     };
-    principal::insert(unit.tx, &row)?;
-    unit.append(About::of(name), Event::PrincipalAdded(PrincipalAdded {}))?;
+    principal::insert(work.tx, &row)?;
+    work.append(About::of(name), Event::PrincipalAdded(PrincipalAdded {}))?;
     Ok(row)
 }
 
@@ -233,19 +233,19 @@ pub(crate) fn unknown_principal(name: &str) -> Error {
 }
 
 /// Refuses what only an operator may do, where that turns out inside an op.
-pub(crate) fn operator(unit: &Unit<'_>, what: &str) -> Result<()> {
-    match &unit.call.actor.principal {
+pub(crate) fn operator(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    match &work.call.actor.principal {
         None => Ok(()),
         Some(grants) => grants
-            .check(&unit.project.key, what, Some(Role::Operator))
+            .check(&work.project.key, what, Some(Role::Operator))
             .map(drop)
             .map_err(|error| error.at(Stage::Decide)),
     }
 }
 
 /// Whether the actor may override those who are there: people, who need the role for it where they come through a server.
-pub(crate) fn overrides(unit: &Unit<'_>) -> bool {
-    unit.call.actor.is_person() && operator(unit, "force").is_ok()
+pub(crate) fn overrides(work: &UnitOfWork<'_>) -> bool {
+    work.call.actor.is_person() && operator(work, "force").is_ok()
 }
 
 /// Whether a principal sees a project.

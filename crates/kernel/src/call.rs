@@ -18,7 +18,7 @@ use crate::condition::Condition;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// The project it is about.
-    pub project: project::Name,
+    pub project: project::NamedProject,
     /// Who asks.
     pub actor: Actor,
     /// The id that every retry of it carries.
@@ -95,7 +95,7 @@ const LIST_MAX: usize = 10_000;
 
 impl Call {
     /// A call of an actor about a project, under an id of its own: from no working tree, with nothing claimed.
-    pub fn new(project: project::Name, actor: Actor, entropy: &dyn Entropy) -> Call {
+    pub fn new(project: project::NamedProject, actor: Actor, entropy: &dyn Entropy) -> Call {
         Call {
             project,
             actor,
@@ -224,13 +224,13 @@ pub struct Checkout {
     pub trust: Trust,
     /// What the door saw in it. Only ops that tell or keep it ask for it.
     #[serde(default)]
-    pub tree: Tree,
+    pub tree: WorkingTree,
 }
 
 /// The state of a working tree, as a door saw it before the transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tree {
+pub struct WorkingTree {
     /// The commit it is at; empty if unknown.
     pub head: String,
     /// Files that differ from it, relative to the top; a beginning of them where there are many.
@@ -358,7 +358,7 @@ mod tests {
     fn call() -> Call {
         let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 9 };
         Call {
-            project: project::Name { key: "id:x".into(), label: "x".into() },
+            project: project::NamedProject { key: "id:x".into(), label: "x".into() },
             actor: Actor { process: Some(process.clone()), door: Door::Hook, ..Actor::named("a") },
             request_id: RequestId::given("r-1").unwrap(),
             checkout: Some(Checkout {
@@ -366,7 +366,7 @@ mod tests {
                 path: "/w".into(),
                 common: Some(("/w/.git".into(), 1, 2)),
                 trust: Trust::Moved(vec!["/old".into()]),
-                tree: Tree { head: "c0ffee".into(), uncommitted: vec!["a".into()], uncommitted_more: 3 },
+                tree: WorkingTree { head: "c0ffee".into(), uncommitted: vec!["a".into()], uncommitted_more: 3 },
             }),
             pinned_store: Some("s-1".into()),
             keep_events: Some(Span::days(3)),
@@ -398,7 +398,7 @@ mod tests {
         let nul = Actor { tool: "a\0".into(), ..Actor::named("a") };
         assert_eq!(Call { actor: nul, ..call() }.check().unwrap_err().code(), "bad_call");
         assert_eq!(Call { actor: Actor::named("No Name"), ..call() }.check().unwrap_err().code(), "bad_name");
-        let long = project::Name { key: "k".repeat(TEXT_MAX + 1).into(), label: String::new() };
+        let long = project::NamedProject { key: "k".repeat(TEXT_MAX + 1).into(), label: String::new() };
         assert_eq!(Call { project: long, ..call() }.check().unwrap_err().code(), "bad_call");
         let many = vec![call().proven_dead.remove(0); LIST_MAX + 1];
         assert_eq!(Call { proven_dead: many, ..call() }.check().unwrap_err().code(), "bad_call");

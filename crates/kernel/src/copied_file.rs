@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_core::number::{self, Point};
 use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{login, project, web_session};
-use tenure_store::{Entered, Part, Present, Tx, Verdict};
+use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
 
 use crate::call::{Actor, Call};
 use crate::kernel::{Kernel, SETTLER, check_store};
@@ -17,7 +17,11 @@ use crate::restore::Cause;
 
 impl Kernel {
     /// A write of the store, which first continues a copy.
-    pub(crate) fn write<T>(&self, call: &Call, body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>) -> Result<T> {
+    pub(crate) fn write<T>(
+        &self,
+        call: &Call,
+        body: impl Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>>,
+    ) -> Result<T> {
         match self.store().write(&call.project, &body) {
             Err(error) if error.code() == Code::CopiedFile => {
                 self.continue_in_copy(call)?;
@@ -28,7 +32,7 @@ impl Kernel {
     }
 
     /// Several writes of the store, which first continue a copy. `call` is the first of them.
-    pub(crate) fn write_many<T>(&self, call: &Call, parts: &[&dyn Part<T>], longest: Duration) -> Vec<Result<T>> {
+    pub(crate) fn write_many<T>(&self, call: &Call, parts: &[&dyn GroupWrite<T>], longest: Duration) -> Vec<Result<T>> {
         let answers = self.store().write_many(parts, longest);
         match answers.first() {
             // Nothing was written for any of them: they share the file.
@@ -48,18 +52,18 @@ impl Kernel {
             check_store(call, &entered)?;
             if !present.is_copied {
                 // Another process was faster.
-                return Ok(Verdict::Undo(()));
+                return Ok(CommitDecision::Undo(()));
             }
             project::set_incarnation(tx, &incarnation, present.clock)?;
             login::clear(tx)?;
             web_session::clear(tx)?;
             let start = self.resumed_in_copy(&present)?;
             for row in present.projects.clone() {
-                let name = project::Name { key: row.key.clone(), label: row.label.clone() };
+                let name = project::NamedProject { key: row.key.clone(), label: row.label.clone() };
                 let call = Call::new(name, Actor::named(SETTLER), self.entropy());
                 self.begin_again(tx, &call, &present, (row, None), start, Cause::Copy)?;
             }
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })
     }
 

@@ -1,10 +1,10 @@
 //! Which of its own tasks an agent goes on with: the rules of `resume` that come before the order of choice. One function
 //! for the op and the query, so that `resume --peek` shows what `resume` would take.
 
-use tenure_core::choice::{Rank, Rule};
+use tenure_core::choice::{ChoiceRule, Rank};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, event};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, hold, task};
@@ -27,7 +27,7 @@ pub(crate) struct Seeker<'a> {
     /// Agents that the next write marks as gone: what is reserved for them is reserved for nobody.
     pub(crate) gone: &'a [AgentName],
     /// Whether a hold that is not ended is over all the same.
-    pub(crate) over: &'a dyn Fn(&task::Held) -> bool,
+    pub(crate) over: &'a dyn Fn(&task::TaskHold) -> bool,
 }
 
 impl Seeker<'_> {
@@ -54,20 +54,21 @@ impl Seeker<'_> {
 }
 
 /// The agent's own task to go on with, by the first rule that fires.
-pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, Rule)>> {
+pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, ChoiceRule)>> {
     if let Some(full) = in_focus(tx, seeker)? {
-        return Ok(Some((full, Rule::Focus)));
+        return Ok(Some((full, ChoiceRule::Focus)));
     }
     if let Some(full) = unblocked(tx, seeker)? {
-        return Ok(Some((full, Rule::Unblocked)));
+        return Ok(Some((full, ChoiceRule::Unblocked)));
     }
-    let assigned = task::Stream::Assigned(seeker.me.to_owned());
-    let takes =
-        |full: &task::Full| full.task.status != Status::Blocked && seeker.may_take(&full.task) && seeker.is_free(full);
+    let assigned = task::TaskStream::Assigned(seeker.me.to_owned());
+    let takes = |full: &task::Full| {
+        full.task.status != TaskStatus::Blocked && seeker.may_take(&full.task) && seeker.is_free(full)
+    };
     if let Some(full) = read(tx, seeker.project, &assigned, &Rank::start(), 1, &takes)?.pop() {
-        return Ok(Some((full, Rule::Assigned)));
+        return Ok(Some((full, ChoiceRule::Assigned)));
     }
-    Ok(started(tx, seeker)?.map(|full| (full, Rule::Own)))
+    Ok(started(tx, seeker)?.map(|full| (full, ChoiceRule::Own)))
 }
 
 /// The task in focus, if the agent holds it and it has the labels.
@@ -79,18 +80,18 @@ pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<ta
 
 /// A task the agent had to leave, and can go on with: what blocked it is done, or somebody said that it can go on.
 fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
-    let last = |status| task::Stream::Last(seeker.me.to_owned(), status);
+    let last = |status| task::TaskStream::Last(seeker.me.to_owned(), status);
     let waits = |full: &task::Full| full.task.blocked_on.is_some() && seeker.may_take(&full.task);
-    let blocked = read(tx, seeker.project, &last(Status::Blocked), &Rank::start(), MANY, &waits)?;
+    let blocked = read(tx, seeker.project, &last(TaskStatus::Blocked), &Rank::start(), MANY, &waits)?;
     let blockers: Vec<TaskId> = blocked.iter().filter_map(|full| full.task.blocked_on.clone()).collect();
     let done: Vec<TaskId> = task::existing(tx, seeker.project, &blockers)?
         .into_iter()
-        .filter(|(_, status)| *status == Status::Done)
+        .filter(|(_, status)| *status == TaskStatus::Done)
         .map(|(id, _)| id)
         .collect();
     let mut best = blocked.into_iter().find(|full| full.task.blocked_on.as_ref().is_some_and(|on| done.contains(on)));
     let open = |full: &task::Full| full.task.ready && !full.task.lapsed && seeker.may_take(&full.task);
-    for full in read(tx, seeker.project, &last(Status::Open), &Rank::start(), MANY, &open)? {
+    for full in read(tx, seeker.project, &last(TaskStatus::Open), &Rank::start(), MANY, &open)? {
         if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
             break;
         }
@@ -133,7 +134,7 @@ fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
         seeker.has_labels(&full.task) && (seeker.holds(full) || (seeker.is_free(full) && seeker.may_take(&full.task)))
     });
     let lapsed = |full: &task::Full| full.task.lapsed && full.task.ready && seeker.may_take(&full.task);
-    let last = task::Stream::Last(seeker.me.to_owned(), Status::Open);
+    let last = task::TaskStream::Last(seeker.me.to_owned(), TaskStatus::Open);
     found.extend(read(tx, seeker.project, &last, &Rank::start(), 1, &lapsed)?);
     Ok(found.into_iter().min_by_key(|full| full.task.rank()))
 }

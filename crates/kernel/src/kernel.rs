@@ -10,15 +10,15 @@ use tenure_core::action::{Action, Advice};
 use tenure_core::error::detail::OtherStore;
 use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
-use tenure_store::{Continued, Entered, Entropy, Options, Part, Store, Tx, Verdict};
+use tenure_store::{CommitDecision, Continued, Entered, Entropy, GroupWrite, Options, Store, Tx};
 
-use crate::access::{self, Doing};
+use crate::access::{self, AccessFor};
 use crate::call::{self, Actor, Call, Words, sight};
 use crate::op::session_start::{SessionStart, not_switched_on};
-use crate::op::{Decision, Erased, Op, Operation};
+use crate::op::{Decision, ErasedOp, Op, Operation};
 use crate::reply::{Answered, Reply};
-use crate::unit::Unit;
-use crate::{line, mail, retain, settle};
+use crate::unit_of_work::UnitOfWork;
+use crate::{mail, retention, settle, waiting};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -42,23 +42,23 @@ pub struct Kernel {
 }
 
 /// An op that was checked and prepared: all that is left to do needs the store.
-pub struct Ready {
+pub struct ReadyOp {
     op: Op,
-    checked: Checked,
+    checked: CheckedOp,
 }
 
 /// What was made of an op before the store is touched.
-struct Checked {
+struct CheckedOp {
     fingerprint: String,
     /// What runs in place of the op's `apply`, where the op prepared it.
     decision: Option<Decision<String>>,
 }
 
-impl Ready {
+impl ReadyOp {
     /// Checks an op and makes everything of it that needs no store.
-    pub fn new(call: &Call, op: Op) -> Result<Ready> {
-        let checked = Checked::new(call, op.erased())?;
-        Ok(Ready { op, checked })
+    pub fn new(call: &Call, op: Op) -> Result<ReadyOp> {
+        let checked = CheckedOp::new(call, op.erased())?;
+        Ok(ReadyOp { op, checked })
     }
 
     /// The op.
@@ -68,24 +68,24 @@ impl Ready {
 }
 
 /// An op that somebody waits for.
-pub struct Order<'a> {
+pub struct PendingOp<'a> {
     /// Who asks, and where.
     pub call: &'a Call,
     /// What for.
-    pub ready: &'a Ready,
+    pub ready: &'a ReadyOp,
     /// Whether the asker is still there. It is asked under the write lock, so it must not block.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
 /// An order on its way through the store.
-struct Job<'a> {
+struct RunningOp<'a> {
     kernel: &'a Kernel,
-    order: &'a Order<'a>,
+    order: &'a PendingOp<'a>,
     offers: Cell<usize>,
 }
 
-impl Part<Result<Reply>> for Job<'_> {
-    fn project(&self) -> &project::Name {
+impl GroupWrite<Result<Reply>> for RunningOp<'_> {
+    fn project(&self) -> &project::NamedProject {
         &self.order.call.project
     }
 
@@ -93,8 +93,8 @@ impl Part<Result<Reply>> for Job<'_> {
         (self.order.is_wanted)()
     }
 
-    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<Result<Reply>>> {
-        let Ready { op, checked } = self.order.ready;
+    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<Result<Reply>>> {
+        let ReadyOp { op, checked } = self.order.ready;
         self.kernel.once(tx, entered, self.order.call, (op.erased(), checked), &self.offers)
     }
 }
@@ -133,8 +133,8 @@ impl Kernel {
         self.carry_out(call, op).map(Answered::from)
     }
 
-    fn carry_out(&self, call: &Call, op: &dyn Erased) -> Result<Reply> {
-        let checked = Checked::new(call, op)?;
+    fn carry_out(&self, call: &Call, op: &dyn ErasedOp) -> Result<Reply> {
+        let checked = CheckedOp::new(call, op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
@@ -149,7 +149,7 @@ impl Kernel {
     /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
     pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
         let op = op.erased();
-        let Checked { fingerprint, .. } = Checked::new(call, op)?;
+        let CheckedOp { fingerprint, .. } = CheckedOp::new(call, op)?;
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let (now, _) = entered.reading();
@@ -165,10 +165,10 @@ impl Kernel {
     /// Runs several ops, in their order, and answers the first so many of them, at least one: on SQLite in one
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
-    pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
+    pub fn run_many(&self, orders: &[PendingOp<'_>], longest: Duration) -> Vec<Result<Reply>> {
         let Some(first) = orders.first() else { return Vec::new() };
-        let jobs: Vec<_> = orders.iter().map(|order| Job { kernel: self, order, offers: Cell::new(0) }).collect();
-        let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
+        let jobs: Vec<_> = orders.iter().map(|order| RunningOp { kernel: self, order, offers: Cell::new(0) }).collect();
+        let parts: Vec<&dyn GroupWrite<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
         let done = self.write_many(first.call, &parts, longest);
         // A hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
@@ -182,11 +182,11 @@ impl Kernel {
         tx: &mut dyn Tx,
         entered: Entered,
         call: &Call,
-        (op, checked): (&dyn Erased, &Checked),
+        (op, checked): (&dyn ErasedOp, &CheckedOp),
         offers: &Cell<usize>,
-    ) -> Result<Verdict<Result<Reply>>> {
+    ) -> Result<CommitDecision<Result<Reply>>> {
         offers.set(0);
-        let Checked { fingerprint, decision } = checked;
+        let CheckedOp { fingerprint, decision } = checked;
         check_store(call, &entered)?;
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
@@ -206,25 +206,25 @@ impl Kernel {
             (project.waiting > 0).then(|| place::due(&project.id, now)),
         ))?;
         // Before anything that is kept for this actor is looked at.
-        if let Err(refusal) = access::own(tx, call, agent.as_ref(), Doing::Op) {
-            return Ok(Verdict::Undo(Err(refusal)));
+        if let Err(refusal) = access::own(tx, call, agent.as_ref(), AccessFor::Op) {
+            return Ok(CommitDecision::Undo(Err(refusal)));
         }
         if let Some(kept) = kept.filter(|kept| kept.expires_at > now) {
             if kept.fingerprint != *fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
-            return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
+            return Ok(CommitDecision::Undo(Ok(Reply { body: kept.response, replayed: true })));
         }
         // A hook never switches a project on. Its door has looked; this is for a project that was forgotten since.
         if op.entry().is_of_hooks() && !project.is_switched_on() {
-            return Ok(Verdict::Undo(Err(not_switched_on())));
+            return Ok(CommitDecision::Undo(Err(not_switched_on())));
         }
         let sighting = sight(call, &places)?;
         call.condition.check(tx, call, (Some(&project), entered.clock), &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit = Unit::new(
+        let mut work = UnitOfWork::new(
             tx,
             (self.entropy.as_ref(), self.words),
             call,
@@ -233,29 +233,29 @@ impl Kernel {
             project,
             agent,
         );
-        unit.dead = dead;
-        unit.checkout = call::checkout_id(call, &places);
+        work.dead = dead;
+        work.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
-            settle::stepped_back(&mut unit, back)?;
+            settle::stepped_back(&mut work, back)?;
         }
-        settle::holds(&mut unit, due)?;
-        settle::agents(&mut unit, quiet)?;
-        line::settle(&mut unit, in_line.unwrap_or_default())?;
-        line::serve(&mut unit)?;
-        mail::end_with_holds(&mut unit)?;
+        settle::holds(&mut work, due)?;
+        settle::agents(&mut work, quiet)?;
+        waiting::settle(&mut work, in_line.unwrap_or_default())?;
+        waiting::serve(&mut work)?;
+        mail::end_with_holds(&mut work)?;
         // Who a session is turns out only inside the op; until then nobody is present.
         if !op.as_any().is::<SessionStart>() {
-            unit.be_present()?;
+            work.be_present()?;
         }
-        unit.begin()?;
-        unit.register(sighting)?;
+        work.begin()?;
+        work.register(sighting)?;
         let decided = match decision {
-            Some(decide) => decide(&mut unit),
-            None => op.apply(&mut unit),
+            Some(decide) => decide(&mut work),
+            None => op.apply(&mut work),
         };
         let answer = decided.and_then(|body| {
-            line::serve(&mut unit)?;
-            mail::end_with_holds(&mut unit).map(|()| body)
+            waiting::serve(&mut work)?;
+            mail::end_with_holds(&mut work).map(|()| body)
         });
         let answer = match answer {
             Ok(body) => {
@@ -266,27 +266,27 @@ impl Kernel {
                     expires_at: now + keep,
                 };
                 let key = request::Key { project: &project_id, ..key_of(call, op) };
-                request::insert(unit.tx, &key, &row)?;
+                request::insert(work.tx, &key, &row)?;
                 Ok(Reply { body, replayed: false })
             }
             Err(refusal) if refusal.is_refusal() => {
-                unit.take_back()?;
+                work.take_back()?;
                 Err(refusal)
             }
             Err(failure) => return Err(failure),
         };
-        offers.set(unit.offers);
-        let Unit { tx, mut project, first_event, .. } = unit;
+        offers.set(work.offers);
+        let UnitOfWork { tx, mut project, first_event, .. } = work;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
             // A clock that just jumped is not believed with what cannot be brought back: the next write is soon enough.
             let steady = now - last_time < RETENTION_STEP;
             if let Some(keep) = call.keep_events.filter(|_| steady) {
-                retain::events(tx, &mut project, now - keep)?;
+                retention::events(tx, &mut project, now - keep)?;
             }
         }
         project::save(tx, &project)?;
-        Ok(Verdict::Commit(answer))
+        Ok(CommitDecision::Commit(answer))
     }
 
     /// Ends what has lapsed in projects where nobody has done anything since, at most 64 of them, and says in how many.
@@ -304,7 +304,13 @@ impl Kernel {
         Ok(due.len())
     }
 
-    fn settle_one(&self, tx: &mut dyn Tx, entered: Entered, call: &Call, offers: &Cell<usize>) -> Result<Verdict<()>> {
+    fn settle_one(
+        &self,
+        tx: &mut dyn Tx,
+        entered: Entered,
+        call: &Call,
+        offers: &Cell<usize>,
+    ) -> Result<CommitDecision<()>> {
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
@@ -313,35 +319,42 @@ impl Kernel {
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
         ))?;
-        let mut unit =
-            Unit::new(tx, (self.entropy.as_ref(), self.words), call, "settle", (now, entered.clock), project, None);
+        let mut work = UnitOfWork::new(
+            tx,
+            (self.entropy.as_ref(), self.words),
+            call,
+            "settle",
+            (now, entered.clock),
+            project,
+            None,
+        );
         if let Some(back) = stepped {
-            settle::stepped_back(&mut unit, back)?;
+            settle::stepped_back(&mut work, back)?;
         }
-        settle::holds(&mut unit, due)?;
-        settle::agents(&mut unit, quiet)?;
-        line::settle(&mut unit, in_line)?;
-        line::serve(&mut unit)?;
-        mail::end_with_holds(&mut unit)?;
-        offers.set(offers.get() + unit.offers);
-        let Unit { tx, project, .. } = unit;
+        settle::holds(&mut work, due)?;
+        settle::agents(&mut work, quiet)?;
+        waiting::settle(&mut work, in_line)?;
+        waiting::serve(&mut work)?;
+        mail::end_with_holds(&mut work)?;
+        offers.set(offers.get() + work.offers);
+        let UnitOfWork { tx, project, .. } = work;
         project::save(tx, &project)?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     }
 
     /// Reads one snapshot for a query, as an actor that the caller may be; see [`crate::query`].
     pub(crate) fn in_snapshot<T>(
         &self,
         call: &Call,
-        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+        body: impl Fn(&mut dyn Tx, &crate::query::Snapshot<'_>) -> Result<T>,
     ) -> Result<T> {
         access::admit_reader(call)?;
-        self.in_snapshot_anywhere(call, |tx, scene| {
+        self.in_snapshot_anywhere(call, |tx, snapshot| {
             if access::owner_of(call).is_some() {
-                let known = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
-                access::own(tx, call, known.as_ref(), Doing::Query)?;
+                let known = tx.fetch(agent::get(snapshot.project_id(), &call.actor.name))?;
+                access::own(tx, call, known.as_ref(), AccessFor::Query)?;
             }
-            body(tx, scene)
+            body(tx, snapshot)
         })
     }
 
@@ -349,7 +362,7 @@ impl Kernel {
     pub(crate) fn in_snapshot_anywhere<T>(
         &self,
         call: &Call,
-        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+        body: impl Fn(&mut dyn Tx, &crate::query::Snapshot<'_>) -> Result<T>,
     ) -> Result<T> {
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
@@ -364,7 +377,7 @@ impl Kernel {
                 Some(project) => call::dead(tx, &project.id, call)?,
                 None => Vec::new(),
             };
-            let scene = crate::query::Scene {
+            let snapshot = crate::query::Snapshot {
                 call,
                 identity: &entered.identity,
                 project: entered.project.as_ref(),
@@ -373,21 +386,21 @@ impl Kernel {
                 dead,
                 words: self.words,
             };
-            body(tx, &scene)
+            body(tx, &snapshot)
         })
     }
 }
 
-impl Checked {
-    fn new(call: &Call, op: &dyn Erased) -> Result<Checked> {
+impl CheckedOp {
+    fn new(call: &Call, op: &dyn ErasedOp) -> Result<CheckedOp> {
         tenure_core::name::check(&call.actor.name)?;
         let decision = op.prepare()?;
         access::admit(call, op)?;
-        Ok(Checked { fingerprint: fingerprint(op)?, decision })
+        Ok(CheckedOp { fingerprint: fingerprint(op)?, decision })
     }
 }
 
-fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
+fn key_of<'a>(call: &'a Call, op: &dyn ErasedOp) -> request::Key<'a> {
     let (actor, name) = (&call.actor.name, op.entry().name);
     request::Key { project: "", actor, op: name, request_id: call.request_id.as_str() }
 }
@@ -424,7 +437,7 @@ fn mismatch(request_id: &str) -> Error {
 }
 
 /// SHA-256 of the request as sent, with the op's name.
-fn fingerprint(op: &dyn Erased) -> Result<String> {
+fn fingerprint(op: &dyn ErasedOp) -> Result<String> {
     let mut hasher = Sha256::new();
     hasher.update(op.entry().name.as_bytes());
     hasher.update([0]);

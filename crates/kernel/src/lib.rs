@@ -4,6 +4,7 @@
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or [`Kernel::ask`].
 
 pub mod access;
+pub mod answer;
 pub mod backup;
 mod brief;
 mod call;
@@ -14,28 +15,27 @@ mod end_task;
 mod fact;
 mod focus;
 mod json_lines;
+mod json_request;
 mod kernel;
 mod limit;
-mod line;
 mod locks;
 mod mail;
 pub mod op;
 mod paths;
 pub mod query;
-mod read;
 mod reply;
 pub mod restore;
-mod retain;
+mod retention;
 mod session;
 mod settle;
-pub mod shape;
 mod sign_in;
-mod steal;
-mod unit;
+mod takeover;
+mod unit_of_work;
+mod waiting;
 
-pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust, Words};
+pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Trust, Words, WorkingTree};
 pub use condition::{Condition, Repository, unconfirmed_store};
-pub use kernel::{Kernel, Order, Ready};
+pub use kernel::{Kernel, PendingOp, ReadyOp};
 pub use op::{Op, Operation};
 pub use query::{AnyQuery, Query};
 pub use reply::{Answered, Reply};

@@ -8,11 +8,11 @@ use tenure_core::message::is_notice;
 use tenure_core::name::AgentName;
 use tenure_store::table::{mail, message};
 
-use crate::unit::{About, Unit};
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// A hold that has ended while there were messages about it.
 #[derive(Debug)]
-pub(crate) struct Over {
+pub(crate) struct EndedHold {
     /// The hold.
     pub(crate) hold: HoldId,
     /// How it ended, as its askers are told.
@@ -25,10 +25,10 @@ pub(crate) struct Over {
 
 /// Ends the messages about holds that have ended, and tells those who wrote them how. Comes after everything else that
 /// an op appends: what follows from a finished task is told right after it.
-pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
-    for over in std::mem::take(&mut unit.over) {
-        for row in message::about_hold(unit.tx, &unit.project.id, &over.hold)? {
-            end(unit, &row, over.how, &over.by, Some(over.cause))?;
+pub(crate) fn end_with_holds(work: &mut UnitOfWork<'_>) -> Result<()> {
+    for over in std::mem::take(&mut work.over) {
+        for row in message::about_hold(work.tx, &work.project.id, &over.hold)? {
+            end(work, &row, over.how, &over.by, Some(over.cause))?;
         }
     }
     Ok(())
@@ -36,7 +36,7 @@ pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
 
 /// Ends a message and puts that into the mail of whoever wrote it.
 pub(crate) fn end(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     row: &message::Row,
     how: &str,
     by: &AgentName,
@@ -49,12 +49,12 @@ pub(crate) fn end(
         by: by.to_string(),
     };
     let about = About::of(&row.id).hold(or_empty(row.hold.as_ref())).cause(cause);
-    let number = unit.append(about, Event::MessageEnded(ended))?;
-    let project = unit.project.id.clone();
-    message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
+    let number = work.append(about, Event::MessageEnded(ended))?;
+    let project = work.project.id.clone();
+    message::end(work.tx, &project, &row.id, work.now, how, by)?;
     // Nobody waits for what becomes of a notice.
     if row.about.as_deref().is_some_and(is_notice) {
         return Ok(());
     }
-    mail::insert(unit.tx, &project, &row.author, number, &row.id, mail::What::Ending)
+    mail::insert(work.tx, &project, &row.author, number, &row.id, mail::What::Ending)
 }

@@ -15,20 +15,20 @@ use tenure_core::id::{StoreId, TaskId, TokenId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::number::Point;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::time::reading;
 use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
-use tenure_store::copy::{self, Backup, Existing, Progress};
+use tenure_store::copy::{self, Backup, CopyProgress, Existing};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
-use tenure_store::{Entered, Present, Tx, Verdict};
+use tenure_store::{CommitDecision, Entered, Present, Tx};
 
-use crate::backup::{Taken, check_events, take};
+use crate::backup::{BackupTaken, check_events, take};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::mail::{self, Over};
+use crate::mail::{self, EndedHold};
 use crate::query::export::read_through;
 use crate::settle;
-use crate::unit::{About, Unit, people_only};
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// What happens to a store that has something in it.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +78,7 @@ pub struct Restored {
     /// Holds that were live in the backup and have ended.
     pub ended_holds: i64,
     /// The backup of what was there before.
-    pub safety: Option<Taken>,
+    pub safety: Option<BackupTaken>,
 }
 
 impl Kernel {
@@ -89,7 +89,7 @@ impl Kernel {
         backup: &Backup,
         replace: Replace<'_>,
         ledger: Ledger<'_>,
-        progress: Progress<'_>,
+        progress: CopyProgress<'_>,
     ) -> Result<Restored> {
         if !call.actor.is_person() {
             return Err(people_only("restore"));
@@ -124,7 +124,7 @@ impl Kernel {
                     projects += i64::from(row.is_switched_on());
                     ended_holds += self.begin_again(tx, call, &present, (row, before), start, Cause::Backup)?;
                 }
-                Ok(Verdict::Commit(Restored {
+                Ok(CommitDecision::Commit(Restored {
                     store: backup.identity().id.clone(),
                     incarnation: incarnation.clone(),
                     projects,
@@ -173,25 +173,26 @@ impl Kernel {
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
-        let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
+        let mut work =
+            UnitOfWork::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
         let restored = Event::ProjectRestored(of_project::Restored {
             last_event,
             last_time,
             ended_holds: ended,
             copied: cause == Cause::Copy,
         });
-        let number = unit.append(About::of(&project), restored)?;
+        let number = work.append(About::of(&project), restored)?;
         if let Some(back) = stepped {
             let stepped = Event::ClockStepped(ClockStepped { seconds: back.as_seconds() });
-            unit.append(About::of("").cause(number), stepped)?;
+            work.append(About::of("").cause(number), stepped)?;
         }
         for chunk in live.chunks(256) {
-            end_all(&mut unit, chunk, number)?;
+            end_all(&mut work, chunk, number)?;
         }
-        place::end_all(unit.tx, &project, now, "restored")?;
-        unit.project.waiting = 0;
-        mail::end_with_holds(&mut unit)?;
-        let Unit { tx, project: row, .. } = unit;
+        place::end_all(work.tx, &project, now, "restored")?;
+        work.project.waiting = 0;
+        mail::end_with_holds(&mut work)?;
+        let UnitOfWork { tx, project: row, .. } = work;
         task::fence_off_lapsed(tx, &project, Fence(number))?;
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
@@ -259,7 +260,7 @@ impl TakenAway {
 }
 
 /// Decides whether what is there may go, and saves it first.
-fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<Taken>> {
+fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<BackupTaken>> {
     let used = present.projects.iter().filter(|project| project.is_switched_on()).count();
     if used == 0 {
         return Ok(None);
@@ -298,11 +299,11 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
 
 /// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
 /// newer fence than theirs.
-fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
+fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
     let ids: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
-    let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+    let mut tasks = task::get_many(work.tx, &work.project.id, &ids)?;
     for held in holds {
-        let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
+        let ended_at = if tenure_core::hold::lapsed(work.now, held.expires_at) { held.expires_at } else { work.now };
         let expired = Event::HoldExpired(Expired {
             kind: Some(held.kind.as_str().to_owned()),
             holder: held.holder.to_string(),
@@ -313,23 +314,23 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
             restored: true,
             ..Expired::default()
         });
-        let cause = unit.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
-        hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+        let cause = work.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
+        hold::end(work.tx, &work.project.id, &held.id, ended_at, Ending::Expired)?;
         if held.asked > 0 {
-            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().clone(), cause });
+            work.over.push(EndedHold { hold: held.id.clone(), how: "restored", by: work.me().clone(), cause });
         }
         // A pattern may be spelled like the id of a task.
         let its = |full: &task::Full| held.is_task() && full.task.id == held.subject;
         let Some(at) = tasks.iter().position(its) else { continue };
         let mut full = tasks.swap_remove(at);
         let before = full.task.class();
-        if full.task.status == Status::Started {
-            full.task.set_status(Status::Open);
+        if full.task.status == TaskStatus::Started {
+            full.task.set_status(TaskStatus::Open);
         }
         full.task.last_fence = Some(Fence(restored));
         full.task.last_holder = None;
         full.task.lapsed = false;
-        unit.store_task(before, &full.task)?;
+        work.store_task(before, &full.task)?;
     }
     Ok(())
 }

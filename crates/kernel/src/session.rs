@@ -5,7 +5,7 @@
 use tenure_core::Result;
 use tenure_core::agent::Process;
 use tenure_core::name::AgentName;
-use tenure_core::session::{Answer, Asking, Seen, decide, names};
+use tenure_core::session::{SessionIdentity, StoredSession, UnknownSession, decide, names};
 use tenure_core::time::Time;
 use tenure_store::Tx;
 use tenure_store::table::{agent, project, session};
@@ -86,16 +86,16 @@ pub(crate) fn decided(
     tx: &mut dyn Tx,
     call: &Call,
     project: &project::Row,
-    asking: &Asking<'_>,
-    (known, now): (&[Seen], Time),
-    dead: impl Fn(&Seen) -> bool,
-) -> Result<Answer> {
+    asking: &UnknownSession<'_>,
+    (known, now): (&[StoredSession], Time),
+    dead: impl Fn(&StoredSession) -> bool,
+) -> Result<SessionIdentity> {
     let answer = decide(asking, known, now, dead);
     if is_open(tx, call, project, &answer.agent)? {
         return Ok(answer);
     }
     let agent = free_name(tx, call, project, (asking.tool, asking.session), known)?;
-    Ok(Answer { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
+    Ok(SessionIdentity { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
 }
 
 /// The first name of a session that its call may have and that no session known to it has.
@@ -104,7 +104,7 @@ pub(crate) fn free_name(
     call: &Call,
     project: &project::Row,
     (tool, id): (&str, &str),
-    known: &[Seen],
+    known: &[StoredSession],
 ) -> Result<Option<AgentName>> {
     for name in names(tool, id) {
         if known.iter().all(|seen| seen.agent != name) && is_open(tx, call, project, &name)? {
@@ -118,5 +118,5 @@ pub(crate) fn free_name(
 fn is_open(tx: &mut dyn Tx, call: &Call, project: &project::Row, name: &str) -> Result<bool> {
     let Some(grants) = &call.actor.principal else { return Ok(true) };
     let known = tx.fetch(agent::get(&project.id, name))?;
-    access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::Doing::Op)
+    access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::AccessFor::Op)
 }

@@ -1,7 +1,7 @@
 //! Whose a secret is and what it may: what a server asks before it knows who calls. These are no queries: they are never
 //! sent, and no role allows them.
 
-use tenure_core::access::{self, Grants, Scope};
+use tenure_core::access::{self, Grants, TokenScope};
 use tenure_core::name::AgentName;
 use tenure_core::{Result, Time, hold};
 use tenure_store::Tx;
@@ -43,7 +43,7 @@ impl Kernel {
             if found.revoked_at.is_some() || hold::lapsed(now, found.expires_at) {
                 return Ok(None);
             }
-            let grants = grants(tx, found.principal, Scope::default())?;
+            let grants = grants(tx, found.principal, TokenScope::default())?;
             Ok(grants.map(|grants| SignedIn { grants, csrf: found.csrf, expires_at: found.expires_at }))
         })
     }
@@ -57,8 +57,8 @@ impl Kernel {
 
     /// Whether the session of the caller has said good-bye; `None` where no agent of that name was seen in the project.
     pub fn said_good_bye(&self, call: &Call) -> Result<Option<bool>> {
-        self.in_snapshot(call, |tx, scene| {
-            let row = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
+        self.in_snapshot(call, |tx, snapshot| {
+            let row = tx.fetch(agent::get(snapshot.project_id(), &call.actor.name))?;
             Ok(row.map(|row| row.ended_at.is_some()))
         })
     }
@@ -70,7 +70,7 @@ impl Kernel {
 }
 
 /// What a principal may; nothing where it is disabled, or is not known.
-fn grants(tx: &mut dyn Tx, name: AgentName, scope: Scope) -> Result<Option<Grants>> {
+fn grants(tx: &mut dyn Tx, name: AgentName, scope: TokenScope) -> Result<Option<Grants>> {
     let known = principal::get(tx, &name)?;
     if known.is_none_or(|row| row.disabled_at.is_some()) {
         return Ok(None);

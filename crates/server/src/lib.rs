@@ -1,14 +1,14 @@
 //! The servers of Tenure: the socket, HTTP and MCP. Domain rules are the kernel's; what MCP needs of the program around
-//! it is the trait [`mcp::Desk`]. The clients of these servers are in `tenure-client`.
+//! it is the trait [`mcp::Host`]. The clients of these servers are in `tenure-client`.
 
 mod delivery;
-pub mod feed;
+pub mod event_feed;
 pub mod http;
 pub mod log;
 pub mod mcp;
 pub mod metrics;
+pub mod op_queue;
 mod percent;
-pub mod queue;
+mod quota;
 pub mod serve;
-mod shares;
 mod socket;

@@ -18,15 +18,15 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::http::{self, Limits, Proxies, Server};
-use crate::log::Log;
-use crate::socket::{Listening, Served};
+use crate::log::ServerLog;
+use crate::socket::{Served, SocketListener};
 
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// What of a configuration a server follows while it runs: one value, replaced as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct ServerConfig {
     /// What it takes.
     pub limits: Limits,
     /// The peers whose word about their clients is believed.
@@ -40,7 +40,7 @@ pub enum Reloaded {
     /// Another configuration, or the same.
     Snapshot {
         /// What is followed from now on.
-        snapshot: Snapshot,
+        snapshot: ServerConfig,
         /// Settings that have changed and count from the next start.
         waiting: Vec<&'static str>,
     },
@@ -49,30 +49,30 @@ pub enum Reloaded {
 }
 
 /// What a server is started with.
-pub struct Settings {
+pub struct ServerSettings {
     /// The unix socket beside an embedded store.
     pub socket: Option<PathBuf>,
     /// Where it listens for HTTP.
     pub listen: Option<SocketAddr>,
     /// The configuration that it begins with.
-    pub snapshot: Snapshot,
+    pub snapshot: ServerConfig,
     /// Where it tells what it does.
-    pub log: Log,
+    pub log: ServerLog,
 }
 
 /// Serves until the process is told to end. `ready` is told where it listens, once it does; `reload` reads the
 /// configuration anew, on SIGHUP.
 pub fn serve(
     kernel: Kernel,
-    settings: Settings,
+    settings: ServerSettings,
     reload: impl Fn() -> Result<Reloaded>,
     ready: impl FnOnce(Option<SocketAddr>),
 ) -> Result<()> {
-    let running = Running::start(kernel, settings)?;
+    let running = RunningServer::start(kernel, settings)?;
     // Before anybody knows that it serves: whoever does may send one.
     let mut signals = running.signals()?;
     ready(running.address);
-    while let Told::Reload = running.runtime.block_on(signals.next()) {
+    while let ServerSignal::Reload = running.runtime.block_on(signals.next()) {
         if !running.reloaded(reload()) {
             break;
         }
@@ -82,21 +82,21 @@ pub fn serve(
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     runtime: Runtime,
     server: Arc<Server>,
     /// Where it listens for HTTP.
     pub address: Option<SocketAddr>,
     end: watch::Sender<bool>,
     doors: Vec<JoinHandle<()>>,
-    log: Log,
+    log: ServerLog,
     /// Let go of last.
     served: Option<Served>,
 }
 
-impl Running {
+impl RunningServer {
     /// Starts a server: it listens when this returns.
-    pub fn start(kernel: Kernel, settings: Settings) -> Result<Running> {
+    pub fn start(kernel: Kernel, settings: ServerSettings) -> Result<RunningServer> {
         let kernel = Arc::new(kernel);
         // A store that is out of reach now may come back: a server on PostgreSQL starts all the same, and says so.
         let hello = match kernel.store().create() {
@@ -128,7 +128,7 @@ impl Running {
         let (mut doors, mut address) = (Vec::new(), None);
         let inside = runtime.enter();
         if let (Some(path), Some(hello)) = (settings.socket, hello) {
-            let socket = Listening::at(path)?;
+            let socket = SocketListener::at(path)?;
             doors.push(runtime.spawn(socket.serve(server.clone(), hello, ends.clone())));
         }
         if let Some(listen) = settings.listen {
@@ -145,7 +145,7 @@ impl Running {
         runtime.spawn(settle(server.clone(), ends));
         drop(inside);
         settings.log.line("info", &[("message", "serving"), ("version", VERSION), ("revision", &server.revision())]);
-        Ok(Running { runtime, server, address, end, doors, log: settings.log, served })
+        Ok(RunningServer { runtime, server, address, end, doors, log: settings.log, served })
     }
 
     fn signals(&self) -> Result<Signals> {
@@ -222,7 +222,7 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
 }
 
 /// What the process was told by a signal.
-enum Told {
+enum ServerSignal {
     End,
     Reload,
 }
@@ -234,11 +234,11 @@ struct Signals {
 }
 
 impl Signals {
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> ServerSignal {
         tokio::select! {
-            _ = self.terminate.recv() => Told::End,
-            _ = self.interrupt.recv() => Told::End,
-            _ = self.hang_up.recv() => Told::Reload,
+            _ = self.terminate.recv() => ServerSignal::End,
+            _ = self.interrupt.recv() => ServerSignal::End,
+            _ = self.hang_up.recv() => ServerSignal::Reload,
         }
     }
 }

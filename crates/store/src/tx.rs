@@ -194,7 +194,7 @@ impl Row {
 ///
 /// SQLite runs the statement for each row. To write a JSON text and take every column out of it again takes three times as
 /// long, and all projects of the file wait meanwhile. PostgreSQL takes the rows as one JSON parameter, in one round trip.
-pub struct Rows<'a> {
+pub struct BulkRows<'a> {
     /// The first parameters of the statement, the same for all rows.
     pub common: Vec<Value>,
     /// The other parameters on SQLite, row by row.
@@ -205,17 +205,17 @@ pub struct Rows<'a> {
 
 /// Rows that were read as far as their bytes fit.
 #[derive(Clone, Debug)]
-pub struct Within<T> {
+pub struct RowsWithin<T> {
     /// Those that fit, in their order.
     pub rows: Vec<T>,
     /// Whether there is at least one more.
     pub cut: bool,
 }
 
-impl<T> Within<T> {
+impl<T> RowsWithin<T> {
     /// The same rows, each as something else.
-    pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<Within<U>> {
-        Ok(Within { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
+    pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<RowsWithin<U>> {
+        Ok(RowsWithin { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
     }
 }
 
@@ -255,7 +255,7 @@ pub trait Tx {
 
     /// Runs a query and stops reading before the row that would make its rows more than so many bytes; the first row is
     /// read whatever it has. What follows is never in memory all at once.
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>>;
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>>;
 
     /// Runs several queries over the same state, in one round trip where the engine has them.
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>>;
@@ -265,7 +265,7 @@ pub trait Tx {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()>;
 
     /// Inserts many rows. The engine may send it later, as with `defer`; after an error some of the rows may be in.
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()>;
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()>;
 
     /// Begins the part of the transaction that `undo` takes back. Only one is open at a time.
     fn savepoint(&mut self) -> Result<()>;

@@ -6,10 +6,10 @@ use std::thread::ThreadId;
 
 use serde_json::Value;
 use tenure_core::{Error, Result, Span, Time};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, block, cancel, claim, done, note, release};
 use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Clock, Entropy, Location, Options};
@@ -191,7 +191,7 @@ impl World {
             self.raced.store(true, Ordering::SeqCst);
         }
         Call {
-            project: project::Name { key: "name:p".into(), label: "p".into() },
+            project: project::NamedProject { key: "name:p".into(), label: "p".into() },
             actor: Actor::named(agent),
             request_id: RequestId::draw(&self.requests),
             checkout: None,
@@ -276,7 +276,7 @@ impl World {
     }
 
     /// All events, oldest first, read page by page.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<LoggedEvent> {
         let mut since = log::Since::Number(0);
         let mut all = Vec::new();
         loop {

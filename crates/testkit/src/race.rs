@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
 use tenure_store::{Durability, Location, Options, OsEntropy};
 
@@ -110,7 +110,7 @@ fn location(store: &str) -> Location {
 
 fn call(project: &str, actor: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:{project}").into(), label: project.to_owned() },
+        project: project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() },
         actor: Actor::named(actor),
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
@@ -147,7 +147,7 @@ fn racing(racer: usize) -> Call {
         path: "/repo".to_owned(),
         common: None,
         trust: Trust::Any,
-        tree: Tree::default(),
+        tree: WorkingTree::default(),
     };
     Call { checkout: Some(checkout), ..call("p", &racer_name(racer)) }
 }
@@ -274,7 +274,7 @@ fn signal(racers: &[Racer], signal: Signal) {
 
 fn add(kernel: &Kernel, count: usize) -> Vec<String> {
     let item = |_| serde_json::from_value(serde_json::json!({ "title": "a task" })).unwrap();
-    let items: Vec<add_many::Item> = (0..count).map(item).collect();
+    let items: Vec<add_many::NewTask> = (0..count).map(item).collect();
     let reply = kernel.run(&call("p", "person:ann"), &Op::new(add_many::AddMany { items })).unwrap();
     let added: Value = serde_json::from_str(&reply.body).unwrap();
     serde_json::from_value(added["ids"].clone()).unwrap()
@@ -298,8 +298,8 @@ fn judge(outcomes: &[Outcome]) -> Result<(usize, i64), String> {
     }
 }
 
-fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
-    let mut all: Vec<Event> = Vec::new();
+fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<LoggedEvent>> {
+    let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
         let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
@@ -312,7 +312,7 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
 }
 
 /// The log has one grant for each round, to the one that was told so, under the fence that it was told.
-fn compare(won: &[(String, usize, i64)], events: &[Event]) -> Vec<String> {
+fn compare(won: &[(String, usize, i64)], events: &[LoggedEvent]) -> Vec<String> {
     let granted: Vec<(String, String, i64)> = events
         .iter()
         .filter(|event| [kind::TASK_CLAIMED, kind::PATH_RESERVED].contains(&event.kind.as_str()))

@@ -94,14 +94,14 @@ fn whole_note(dice: &Dice, task: Option<String>) -> note::Note {
     }
 }
 
-fn memories(dice: &Dice, most: usize) -> Vec<remember::Item> {
-    let reach = [remember::Reach::Project, remember::Reach::Agent];
+fn memories(dice: &Dice, most: usize) -> Vec<remember::NewMemory> {
+    let reach = [remember::MemoryReach::Project, remember::MemoryReach::Agent];
     (0..=dice.below(most))
-        .map(|_| remember::Item {
+        .map(|_| remember::NewMemory {
             text: "of which there is more to say ".repeat(1 + dice.below(4)),
             key: Some(format!("key {}", dice.below(12))),
             scope: Some(*dice.one(&reach)),
-            ..remember::Item::default()
+            ..remember::NewMemory::default()
         })
         .collect()
 }
@@ -121,7 +121,7 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
             ..add::Add::titled("some work")
         });
     }
-    let item = |n: usize| add_many::Item {
+    let item = |n: usize| add_many::NewTask {
         title: format!("one of many, {n}"),
         description: "of which there is more to say".repeat(1 + dice.below(40)),
         priority: 2,

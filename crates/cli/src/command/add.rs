@@ -18,17 +18,17 @@ pub(super) const SPEC: Spec = Spec {
         "tenure add --stdin < tasks.jsonl",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         if args.stdin {
-            return bulk::add(context);
+            return bulk::add(session);
         }
         let title = args.title.ok_or_else(|| {
             Error::usage(Code::TitleEmpty, "no title was given")
                 .attempt(Action::AddTask { title: "Fix the login".to_owned() })
         })?;
-        let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
+        let after = args.after.iter().map(|typed| session.task_id(typed)).collect::<Result<_, _>>()?;
         let request = Add {
             title,
             description: args.description.unwrap_or_default(),
@@ -38,8 +38,8 @@ pub(super) const SPEC: Spec = Spec {
             after,
             assignee: args.assignee.map(Into::into),
         };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Added", &task, &reply.body);
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Added", &task, &reply.body);
         Ok(0)
     },
 };

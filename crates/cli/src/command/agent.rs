@@ -13,12 +13,12 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::People,
     about: "List the agents of this project and whether they are there",
     examples: &["tenure agent list", "tenure agent list --json"],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
-        let Verbs { verb: Verb::List(page) } = read(matches)?;
+    args: Verbs::<AgentVerb>::augment_args,
+    run: |session, matches| {
+        let Verbs { verb: AgentVerb::List(page) } = read(matches)?;
         let limit = page.limit()?;
-        let page = context.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor.clone() })?;
-        print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
+        let page = session.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor.clone() })?;
+        print_page(session.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
             vec![
                 agent.name.to_string(),
                 agent.liveness.as_str().to_owned(),
@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum AgentVerb {
     /// List agents by name
     List(super::list::Paging),
 }

@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Write the reference pages, or check that they are up to date",
     examples: &["tenure reference --check", "tenure reference --write"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let dir = args.dir.unwrap_or_else(|| PathBuf::from("docs/reference"));
         let mut stale = Vec::new();
@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             }
         }
         if stale.is_empty() {
-            context.out.text(if args.write { "Written." } else { "Up to date." });
+            session.out.text(if args.write { "Written." } else { "Up to date." });
             return Ok(0);
         }
         Err(Error::new(Code::StaleReference, format!("not up to date: {}", stale.join(", ")))

@@ -7,16 +7,16 @@ use tenure_core::action::Action;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
 use tenure_core::{Code, Error, Kind, Result, id};
+use tenure_kernel::answer::{Hold, Released};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::any_id::AnyId;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
-use tenure_kernel::shape::{Hold, Released};
 
 use super::{Group, Spec, print_task, read};
-use crate::context::Context;
-use crate::place::typed::{self, Typed};
+use crate::session::Session;
+use crate::workspace::path_args::{self, PathArgs};
 
 pub(super) const SPEC: Spec = Spec {
     name: "release",
@@ -31,12 +31,12 @@ pub(super) const SPEC: Spec = Spec {
         "tenure release deploy",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let named = match args.lock {
             Some(lock) => Release { lock: Some(lock), ..Release::default() },
-            None => named(context, &args.what)?,
+            None => named(session, &args.what)?,
         };
         let request = Release {
             reason: args.reason.unwrap_or_default(),
@@ -44,16 +44,16 @@ pub(super) const SPEC: Spec = Spec {
             force: args.force,
             ..named
         };
-        let (answer, reply) = context.answer(request)?;
+        let (answer, reply) = session.answer(request)?;
         match answer {
-            Released::Task(task) => print_task(context, "Released", &task, &reply.body),
-            Released::Paths(_) if context.out.is_json() => context.out.body(&reply.body),
+            Released::Task(task) => print_task(session, "Released", &task, &reply.body),
+            Released::Paths(_) if session.out.is_json() => session.out.body(&reply.body),
             Released::Paths(ended) => {
                 for hold in ended.holds {
-                    context.out.text(&format!("Released {}", cut(&hold.subject, 120)));
+                    session.out.text(&format!("Released {}", cut(&hold.subject, 120)));
                 }
                 for place in ended.left {
-                    context.out.text(&format!("Left the line: {place}"));
+                    session.out.text(&format!("Left the line: {place}"));
                 }
             }
         }
@@ -64,7 +64,7 @@ pub(super) const SPEC: Spec = Spec {
 /// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
 /// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
 /// makes it a path.
-fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
+fn named(session: &Session<'_>, what: &[OsString]) -> Result<Release> {
     match what {
         [] => return Ok(Release::default()),
         [only] => match only.to_str() {
@@ -72,10 +72,10 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
                 return Ok(Release { hold: Some(typed.into()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = context.ask(&AnyId { typed: typed.into() })?;
+                let hold = session.ask(&AnyId { typed: typed.into() })?;
                 return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
-            Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
+            Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match session.task_id(typed) {
                 Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
                 Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
                 Err(error) => return Err(error),
@@ -85,15 +85,15 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
         _ => {}
     }
     // Paths first: they say in which checkout the command is.
-    let paths = typed::read(context, what);
+    let paths = path_args::read(session, what);
     let lock = match what {
-        [only] => only.to_str().map(|name| context.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
+        [only] => only.to_str().map(|name| session.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
-        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == context.caller()?.name;
+        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == session.caller()?.name;
         let (is_path, is_within) = match &paths {
-            Ok(typed) => holds_some(context, typed)?,
+            Ok(typed) => holds_some(session, typed)?,
             Err(_) => (false, false),
         };
         if is_own && is_within {
@@ -123,11 +123,11 @@ fn both(word: &str) -> Error {
 
 /// Whether the caller has a path that has a file in common with one of these, and whether it has one within them, which is
 /// what a release of them would end.
-fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
-    let holder = Some(context.caller()?.name);
+fn holds_some(session: &Session<'_>, typed: &PathArgs) -> Result<(bool, bool)> {
+    let holder = Some(session.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder: holder.map(Into::into), kind: Some("path".to_owned()), paths, fold_case };
-    let held = context.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
+    let held = session.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
     let within =

@@ -8,13 +8,13 @@ use tenure_core::error::detail::FreePaths;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
+use tenure_kernel::answer::Reserved;
 use tenure_kernel::op::reserve::Reserve;
-use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
 use crate::output::path::reserved;
-use crate::place::typed;
 use crate::wait;
+use crate::workspace::path_args;
 
 pub(super) const SPEC: Spec = Spec {
     name: "reserve",
@@ -28,12 +28,12 @@ pub(super) const SPEC: Spec = Spec {
         "tenure reserve src/lib.rs --wait",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let typed = typed::read(context, &args.paths)?;
-        let times = context.place()?.config.wait;
+        let typed = path_args::read(session, &args.paths)?;
+        let times = session.workspace()?.config.wait;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let spelled = paths.clone();
         let request = Reserve {
@@ -50,17 +50,17 @@ pub(super) const SPEC: Spec = Spec {
         };
         let op = Op::new(request);
         let reply = match &args.wait {
-            None => context.run(&op),
-            Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
+            None => session.run(&op),
+            Some(given) => wait::until_held(session, &op, wait::limit(given, times.call)?),
         }
         .map_err(|error| {
             let flags = (args.shared, args.all_checkouts, ttl);
             as_typed(error, (&args.paths, &spelled), flags)
         })?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &reply.read::<Reserved>()?));
+            session.out.text(&reserved(session.out, &reply.read::<Reserved>()?));
         }
         Ok(0)
     },

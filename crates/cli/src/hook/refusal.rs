@@ -3,8 +3,8 @@
 use tenure_core::Error;
 use tenure_core::error::detail::UsesTools;
 use tenure_core::text::{cut, shell_word};
+use tenure_kernel::answer::{Blocker, Blockers};
 use tenure_kernel::op::guard::FILES_MAX;
-use tenure_kernel::shape::{Blocker, Blockers};
 
 /// Most characters of a refusal.
 const MOST: usize = 1_600;

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::text::cut;
+use tenure_kernel::answer::Task;
 use tenure_kernel::query::graph::TaskGraph;
-use tenure_kernel::shape::Task;
 
 use super::Printer;
 use super::task::state;
@@ -79,13 +79,13 @@ pub(crate) fn mermaid(graph: &TaskGraph) -> String {
         text.push_str(&format!("  {} --> {}\n", node(after), node(task)));
     }
     for (class, style) in [
-        (State::Ready, "fill:#d8f5d8,stroke:#2e7d32"),
-        (State::Held, "fill:#d6e4ff,stroke:#1d4ed8"),
-        (State::Waiting, "fill:#fff4cc,stroke:#b7791f"),
-        (State::Stuck, "fill:#ffd9d9,stroke:#b91c1c"),
-        (State::Blocked, "fill:#ffd9d9,stroke:#b91c1c"),
-        (State::Done, "fill:#eeeeee,stroke:#777777"),
-        (State::Cancelled, "fill:#eeeeee,stroke:#777777,stroke-dasharray:4"),
+        (TaskState::Ready, "fill:#d8f5d8,stroke:#2e7d32"),
+        (TaskState::Held, "fill:#d6e4ff,stroke:#1d4ed8"),
+        (TaskState::Waiting, "fill:#fff4cc,stroke:#b7791f"),
+        (TaskState::Stuck, "fill:#ffd9d9,stroke:#b91c1c"),
+        (TaskState::Blocked, "fill:#ffd9d9,stroke:#b91c1c"),
+        (TaskState::Done, "fill:#eeeeee,stroke:#777777"),
+        (TaskState::Cancelled, "fill:#eeeeee,stroke:#777777,stroke-dasharray:4"),
     ] {
         if graph.tasks.iter().any(|task| task.state == class) {
             text.push_str(&format!("  classDef {class} {style}\n"));

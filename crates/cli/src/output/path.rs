@@ -1,7 +1,7 @@
 //! How holds on paths look.
 
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
+use tenure_kernel::answer::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
 
 use super::table::table;
 use super::{Ink, Printer};

@@ -7,8 +7,8 @@ use std::path::Path;
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::{AtomicFile, Existing};
 
-use crate::place::Location;
-use crate::place::scratch::refuse_store_files;
+use crate::workspace::StoreLocation;
+use crate::workspace::scratch::refuse_store_files;
 
 /// Lines in a temporary file.
 pub(crate) struct Spool {
@@ -84,7 +84,7 @@ impl Spool {
 
 /// Refuses a name that must not be written to: one that is taken, unless it is to be replaced; and then only a plain
 /// file, which is not a store's.
-pub(crate) fn check_target(target: &Path, replace: bool, store: &Location) -> Result<()> {
+pub(crate) fn check_target(target: &Path, replace: bool, store: &StoreLocation) -> Result<()> {
     refuse_store_files(target, store)?;
     let found = match fs::symlink_metadata(target) {
         Ok(found) => found,

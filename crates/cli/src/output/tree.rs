@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenure_core::agent::Liveness;
 use tenure_core::pattern::GLOB;
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Hold, span};
+use tenure_kernel::answer::{Hold, span};
 
 use super::table::table;
 use super::{Ink, Printer};

@@ -4,20 +4,20 @@
 //! (a command line of this program, a mark), so that it can be replaced and taken out again, and nothing else is touched.
 
 pub(crate) mod check;
+mod codex_config;
 pub(crate) mod diagnosis;
 pub(crate) mod diff;
-pub(crate) mod entries;
 pub(crate) mod githook;
+mod hook_command;
+pub(crate) mod json_entries;
 mod jsonc;
-mod line;
-pub(crate) mod marked;
+pub(crate) mod marked_section;
 pub(crate) mod plan;
-mod roots;
-mod statement;
 pub(crate) mod target;
 mod toml_hooks;
+mod toml_statement;
 mod trust;
-pub(crate) mod write;
+pub(crate) mod writer;
 
 use std::path::Path;
 

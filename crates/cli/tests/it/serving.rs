@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tenure_client::socket_path;
-use tenure_client::wire::{self, Asked, Hello, Request, VERSION};
+use tenure_client::wire::{self, Asked, Hello, VERSION, WireRequest};
 use tenure_kernel::{Kernel, Reply};
 use tenure_store::{Location, Options, migrate};
 
@@ -94,7 +94,7 @@ impl Shared {
     }
 
     fn answer(&self, kernel: &Kernel, document: &[u8]) -> Option<String> {
-        let answered = Request::read(document).and_then(|request| {
+        let answered = WireRequest::read(document).and_then(|request| {
             let asked = request.asked()?;
             let name = request.op.or(request.query).unwrap_or_default();
             self.seen.lock().unwrap().push(name);

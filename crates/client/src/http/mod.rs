@@ -18,7 +18,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 pub use self::address::Address;
 use super::Remote;
-use crate::wire::{self, HELLO_MAX, Hello, Request, VERSION};
+use crate::wire::{self, HELLO_MAX, Hello, VERSION, WireRequest};
 
 /// The first pause between two tries; each is twice as long as the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -239,7 +239,7 @@ impl Remote for Http {
         )
     }
 
-    fn send(&self, request: &Request) -> Result<Result<Reply>> {
+    fn send(&self, request: &WireRequest) -> Result<Result<Reply>> {
         let body = request.to_line()?;
         self.until(
             |left| self.post(&body, left),
@@ -257,7 +257,7 @@ impl Remote for Http {
     fn principal(&self) -> Result<Option<String>> {
         self.until(
             |left| self.get("/api/v1/whoami", left),
-            |status, body| match (status, serde_json::from_slice::<Principal>(body)) {
+            |status, body| match (status, serde_json::from_slice::<TokenPrincipal>(body)) {
                 (200, Ok(found)) => Ok(Some(found.principal)),
                 // An older one, that cannot be asked.
                 (404, _) => Ok(None),
@@ -288,7 +288,7 @@ impl Remote for Http {
 
 /// Whom a token makes its bearer.
 #[derive(serde::Deserialize)]
-struct Principal {
+struct TokenPrincipal {
     principal: String,
 }
 

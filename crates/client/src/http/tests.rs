@@ -59,12 +59,12 @@ fn read_request(stream: &TcpStream) -> String {
     text + &String::from_utf8(body).unwrap()
 }
 
-fn request() -> Request {
+fn request() -> WireRequest {
     let call: Call = serde_json::from_str(
         r#"{"project":{"key":"name:p","label":"p"},"actor":{"name":"a"},"request_id":{"value":"r1","given":true}}"#,
     )
     .unwrap();
-    Request::query(&call, &Status {}, None).unwrap()
+    WireRequest::query(&call, &Status {}, None).unwrap()
 }
 
 fn client(server: &Server) -> Http {

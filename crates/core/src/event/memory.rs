@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, quoted};
-use crate::memory::Kind;
+use crate::memory::MemoryKind;
 
 /// `memory.added`: something is remembered.
 ///
@@ -19,7 +19,7 @@ pub struct Added {
     /// The task or the agent that it is for, empty for others.
     pub of: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// What it says.
     pub text: String,
     /// The events that it was learnt from.
@@ -53,7 +53,7 @@ pub struct Changed {
     /// The task or the agent that it is for, empty for others.
     pub of: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// What it says.
     pub text: String,
     /// What it was before.
@@ -71,7 +71,7 @@ pub struct Old {
     /// What it said.
     pub text: String,
     /// What it was.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// Who had written it.
     pub author: String,
 }
@@ -93,7 +93,7 @@ pub struct Forgotten {
     /// The task or the agent that it was for, empty for others.
     pub of: String,
     /// What it was.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// What it said.
     pub text: String,
 }

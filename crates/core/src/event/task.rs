@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, after, is_false, overriding, present, quoted};
-use crate::choice::Rule;
-use crate::task::Status;
+use crate::choice::ChoiceRule;
+use crate::task::TaskStatus;
 use crate::time::Time;
 
 /// `task.added`: a task was added, or came in with an import.
@@ -24,7 +24,7 @@ pub struct Added {
     pub imported: bool,
     /// Its status.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<TaskStatus>,
     /// Why it is blocked or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reason: Option<Option<String>>,
@@ -126,7 +126,7 @@ pub struct Claimed {
     /// Who has it.
     pub holder: String,
     /// The rule by which it was chosen.
-    pub rule: Option<Rule>,
+    pub rule: Option<ChoiceRule>,
     /// Whose hold on it had lapsed.
     pub lapsed_from: Option<String>,
     /// How often it was granted, this time included.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, quoted};
-use crate::tool::Kind;
+use crate::tool::ToolKind;
 
 /// `tool.failed`: a tool of an agent failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct Failed {
     /// The tool.
     pub tool: String,
     /// What it does.
-    pub kind: Kind,
+    pub kind: ToolKind,
     /// The program that it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -51,7 +51,7 @@ pub struct Worked {
     /// The tool.
     pub tool: String,
     /// What it does.
-    pub kind: Kind,
+    pub kind: ToolKind,
     /// The program that it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,

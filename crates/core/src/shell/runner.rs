@@ -7,7 +7,7 @@ pub use table::RUNNERS;
 
 /// What a program takes the words behind its options for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum OperandForm {
     /// A program and its arguments.
     Words,
     /// The same, behind `--` alone.
@@ -46,7 +46,7 @@ pub struct Runner {
     line: &'static str,
     /// Options that name the directory.
     dir: &'static str,
-    form: Form,
+    form: OperandForm,
     /// Whether words that only run time knows are added, or put in the place of some.
     has_unknown: bool,
 }
@@ -61,7 +61,7 @@ impl Runner {
             is_optional: false,
             line: "",
             dir: "",
-            form: Form::Words,
+            form: OperandForm::Words,
             has_unknown: false,
         }
     }
@@ -90,7 +90,7 @@ impl Runner {
         Runner { dir, ..self }
     }
 
-    const fn form(self, form: Form) -> Runner {
+    const fn form(self, form: OperandForm) -> Runner {
         Runner { form, ..self }
     }
 
@@ -101,20 +101,22 @@ impl Runner {
     /// What of its words is read as a command, for the reference.
     pub fn reads(&self) -> String {
         let words = match (self.form, self.before) {
-            (Form::Words, 0) => "the words behind its options".to_owned(),
-            (Form::Words, 1) if self.is_optional => "the words behind its options and perhaps one word".to_owned(),
-            (Form::Words, 1) => "the words behind its options and one word".to_owned(),
-            (Form::Words, before) => format!("the words behind its options and {before} words"),
-            (Form::Dashes, _) => "the words behind `--`".to_owned(),
-            (Form::Behind(option), _) => format!("the words behind {}", quoted(option)),
-            (Form::JoinedBehind(option), _) => format!("the words behind {}, as a line", quoted(option)),
-            (Form::PowerShell { bare: false }, _) => "the words behind `-Command`, as a line".to_owned(),
-            (Form::PowerShell { bare: true }, _) => {
+            (OperandForm::Words, 0) => "the words behind its options".to_owned(),
+            (OperandForm::Words, 1) if self.is_optional => {
+                "the words behind its options and perhaps one word".to_owned()
+            }
+            (OperandForm::Words, 1) => "the words behind its options and one word".to_owned(),
+            (OperandForm::Words, before) => format!("the words behind its options and {before} words"),
+            (OperandForm::Dashes, _) => "the words behind `--`".to_owned(),
+            (OperandForm::Behind(option), _) => format!("the words behind {}", quoted(option)),
+            (OperandForm::JoinedBehind(option), _) => format!("the words behind {}, as a line", quoted(option)),
+            (OperandForm::PowerShell { bare: false }, _) => "the words behind `-Command`, as a line".to_owned(),
+            (OperandForm::PowerShell { bare: true }, _) => {
                 "the words behind `-Command` or behind its options, as a line".to_owned()
             }
-            (Form::Joined, _) => "the words behind its options, as a line".to_owned(),
-            (Form::Lines, _) => "each word behind its options, as a line".to_owned(),
-            (Form::Nothing, _) => String::new(),
+            (OperandForm::Joined, _) => "the words behind its options, as a line".to_owned(),
+            (OperandForm::Lines, _) => "each word behind its options, as a line".to_owned(),
+            (OperandForm::Nothing, _) => String::new(),
         };
         let line = match self.line {
             "" => String::new(),
@@ -211,17 +213,17 @@ fn options<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) -> Optio
 }
 
 fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
-    if let Form::Behind(options) = runner.form {
+    if let OperandForm::Behind(options) = runner.form {
         let behind = words.iter().position(|word| options.split(' ').any(|option| option == word));
         run.words = behind.map_or(&[], |at| &words[at + 1..]);
         return;
     }
-    if let Form::JoinedBehind(options) = runner.form {
+    if let OperandForm::JoinedBehind(options) = runner.form {
         let behind = words.iter().position(|word| options.split(' ').any(|option| option == word));
         run.lines.extend(behind.map(|at| words[at + 1..].join(" ")));
         return;
     }
-    if let Form::PowerShell { bare } = runner.form {
+    if let OperandForm::PowerShell { bare } = runner.form {
         run.lines.extend(power_shell(runner, words, bare));
         return;
     }
@@ -231,8 +233,8 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
         at += next;
         let is_dashes = words[at] == "--";
         match runner.form {
-            Form::Nothing => at += 1,
-            Form::Dashes if !is_dashes => at += 1,
+            OperandForm::Nothing => at += 1,
+            OperandForm::Dashes if !is_dashes => at += 1,
             _ if is_dashes => {
                 at += 1;
                 break;
@@ -251,9 +253,9 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
     match runner.form {
         // Behind options alone there is nothing left.
         _ if rest.first().is_some_and(|word| word.starts_with('-') && word.len() > 1) => {}
-        Form::Joined if !rest.is_empty() => run.lines.push(rest.join(" ")),
-        Form::Lines => run.lines.extend(rest.iter().cloned()),
-        Form::Words | Form::Dashes => run.words = rest,
+        OperandForm::Joined if !rest.is_empty() => run.lines.push(rest.join(" ")),
+        OperandForm::Lines => run.lines.extend(rest.iter().cloned()),
+        OperandForm::Words | OperandForm::Dashes => run.words = rest,
         _ => {}
     }
 }

@@ -16,7 +16,7 @@ use rustix::process::{
 };
 
 use super::cgroup::Cgroup;
-use super::end::{Process, Processes, Status};
+use super::end::{CommandProcess, ExitStatus, Processes};
 use super::stat::{Stat, stat};
 use super::system::send;
 
@@ -42,7 +42,7 @@ pub(super) struct Descendants {
     /// Whether all children of this process belong to the command, and it is a subreaper.
     pub(super) is_reaper: bool,
     /// The status of the command, once it was taken note of.
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<ExitStatus>,
 }
 
 impl Descendants {
@@ -59,8 +59,8 @@ impl Descendants {
         while self.is_reaper {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.command => {
-                    let signal = || status.terminating_signal().map(Status::Signal);
-                    self.status = self.status.or_else(|| status.exit_status().map(Status::Code).or_else(signal));
+                    let signal = || status.terminating_signal().map(ExitStatus::Signal);
+                    self.status = self.status.or_else(|| status.exit_status().map(ExitStatus::Code).or_else(signal));
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return false,
@@ -142,7 +142,7 @@ impl Descendants {
     /// The same with their names, for people.
     pub(super) fn named(&self) -> Processes {
         let live = self.live();
-        let named = live.iter().take(NAMED).map(|(pid, stat)| Process {
+        let named = live.iter().take(NAMED).map(|(pid, stat)| CommandProcess {
             pid: *pid,
             started: stat.started,
             name: name(*pid).unwrap_or_default(),
@@ -253,10 +253,10 @@ pub(super) fn wait_for(on: &mut [PollFd<'_>], time: Duration) {
 }
 
 /// The status of a child that has ended, without waiting for it.
-pub(super) fn ended(pid: Pid, how: WaitIdOptions) -> Option<Status> {
+pub(super) fn ended(pid: Pid, how: WaitIdOptions) -> Option<ExitStatus> {
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | how).ok()??;
-    let signal = || status.terminating_signal().map(Status::Signal);
-    status.exit_status().map(Status::Code).or_else(signal)
+    let signal = || status.terminating_signal().map(ExitStatus::Signal);
+    status.exit_status().map(ExitStatus::Code).or_else(signal)
 }
 
 /// A process number.

@@ -4,9 +4,9 @@
 //! Instants are shown as they are, not as ages, so that time alone changes nothing. Words of agents stand in quotes with
 //! their author, line by line, so that no text can pass for a section of the brief.
 
-mod lost;
-mod near;
-mod past;
+mod history;
+mod lost_paths;
+mod neighbours;
 mod words;
 
 use tenure_core::action::{Action, Phrasing, Tasks};
@@ -18,8 +18,8 @@ use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, place, task};
 
-use crate::call::Tree;
-use crate::shape;
+use crate::answer;
+use crate::call::WorkingTree;
 use words::{at, lines, quoted};
 
 /// How many tasks that wait for this one are named.
@@ -29,7 +29,7 @@ const MAIL: &str = "Mail";
 const EVENTS: &str = "Last events";
 
 /// What a brief is about and for whom.
-pub(crate) struct Ask<'a> {
+pub(crate) struct BriefRequest<'a> {
     pub(crate) project: &'a str,
     pub(crate) me: &'a AgentName,
     /// The checkout of the reader.
@@ -43,7 +43,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) tools: bool,
     /// The words for the reader.
     pub(crate) phrasing: &'static dyn Phrasing,
-    pub(crate) tree: &'a Tree,
+    pub(crate) tree: &'a WorkingTree,
     /// In bytes.
     pub(crate) budget: usize,
     /// The task, and whether the reader holds it.
@@ -53,23 +53,23 @@ pub(crate) struct Ask<'a> {
     /// What the reader lost since it was here, in a sentence.
     pub(crate) lost: Option<&'a str>,
     /// What stands in the way of paths that were held for the task.
-    pub(crate) lost_paths: &'a [shape::Blocker],
-    pub(crate) news: &'a [shape::News],
+    pub(crate) lost_paths: &'a [answer::Blocker],
+    pub(crate) news: &'a [answer::News],
     /// Up to which event the news are an offer.
     pub(crate) offered: Option<i64>,
-    pub(crate) mail: &'a shape::Inbox,
+    pub(crate) mail: &'a answer::InboxPage,
     /// How many places there are in the waiting line of the project.
     pub(crate) in_line: i64,
 }
 
 /// Gathers and composes.
-pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
+pub(crate) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<answer::Brief> {
     let sections = sections(tx, ask)?;
     // What an agent gets from a tool it may get as JSON.
     let made = if ask.tools { compose_as_json(&sections, ask.budget) } else { compose(&sections, ask.budget) };
     let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
     let (told, events) = (shown(MAIL), shown(EVENTS));
-    Ok(shape::Brief {
+    Ok(answer::Brief {
         tokens: made.text.len().div_ceil(tenure_core::brief::TOKEN),
         budget: ask.budget / tenure_core::brief::TOKEN,
         left_out: made.left_out,
@@ -79,18 +79,18 @@ pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
     })
 }
 
-fn last(told: Option<&[shape::News]>) -> Option<i64> {
+fn last(told: Option<&[answer::News]>) -> Option<i64> {
     told.and_then(|told| told.last()).map(|news| news.number)
 }
 
-fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
+fn sections(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<Section>> {
     let full = match ask.task {
         Some((task, _)) => tx.fetch(task::get(ask.project, task))?,
         None => None,
     };
     let mut sections = Vec::new();
     let mut lost: Vec<String> = ask.lost.map(str::to_owned).into_iter().collect();
-    lost.extend(lost::of(tx, ask)?);
+    lost.extend(lost_paths::of(tx, ask)?);
     if !lost.is_empty() {
         sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, &Action::Log) });
     }
@@ -107,7 +107,7 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
     let show = Action::show(&full.task.id);
     sections.push(Section { needed: true, ..section("Task", what(ask, &full), ask, &show) });
     sections.push(Section { needed: true, ..section("Do next", next(ask), ask, &show) });
-    let stopped = past::of(tx, ask, &full)?;
+    let stopped = history::of(tx, ask, &full)?;
     sections.push(Section { needed: true, ..section("Where it stopped", stopped, ask, &show) });
     sections.push(section("Blocked by and unlocks", links(tx, ask, &full)?, ask, &show));
     sections.extend(around(tx, ask, Some(&full))?);
@@ -115,8 +115,8 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
 }
 
 /// What does not depend on the task alone: memory, others, events.
-fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
-    let (directives, facts) = past::memories(tx, ask, full)?;
+fn around(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
+    let (directives, facts) = history::memories(tx, ask, full)?;
     let events = ask
         .news
         .iter()
@@ -125,14 +125,14 @@ fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<V
     Ok(vec![
         section("Directives and pins", directives, ask, &Action::ListMemories { pinned: false }),
         section(MAIL, mail(ask), ask, &Action::ReadMail { peek: false }),
-        section("Near you", near::of(tx, ask)?, ask, &Action::holds()),
+        section("Near you", neighbours::of(tx, ask)?, ask, &Action::holds()),
         section("Facts and lessons", facts, ask, &Action::Recall),
         section(EVENTS, events, ask, &Action::Log),
     ])
 }
 
 /// A section that may be left out. `more` shows what did not fit.
-fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &Action) -> Section {
+fn section(heading: &str, items: Vec<String>, ask: &BriefRequest<'_>, more: &Action) -> Section {
     Section { heading: heading.to_owned(), items, needed: false, more: ask.phrasing.rest(more) }
 }
 
@@ -140,7 +140,7 @@ fn list() -> Action {
     Action::ListTasks { which: Tasks::Unfinished }
 }
 
-fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+fn nothing(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
     // Its own task that the labels leave out is out of focus, not forgotten.
     for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
@@ -155,7 +155,7 @@ fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     Ok(items)
 }
 
-fn without_task(ask: &Ask<'_>) -> Vec<String> {
+fn without_task(ask: &BriefRequest<'_>) -> Vec<String> {
     let say = |action: &Action| ask.phrasing.instruct(action);
     let (add, list, resume) = (say(&Action::AddTask { title: "TITLE".to_owned() }), say(&list()), say(&Action::Resume));
     if ask.tools {
@@ -169,7 +169,7 @@ fn without_task(ask: &Ask<'_>) -> Vec<String> {
     }
 }
 
-fn what(ask: &Ask<'_>, full: &task::Full) -> Vec<String> {
+fn what(ask: &BriefRequest<'_>, full: &task::Full) -> Vec<String> {
     let row = &full.task;
     let mut items = vec![format!("{} {} (added by {})", row.id, quoted(&row.title, 500), row.created_by)];
     let mut facts = vec![format!("priority {}", row.priority)];
@@ -200,7 +200,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn next(ask: &Ask<'_>) -> Vec<String> {
+fn next(ask: &BriefRequest<'_>) -> Vec<String> {
     let say = |action: Action| ask.phrasing.instruct(&action);
     if ask.task.is_some_and(|(_, held)| held) {
         let text = "what you did, found or decided".to_owned();
@@ -222,7 +222,7 @@ fn next(ask: &Ask<'_>) -> Vec<String> {
     }
 }
 
-fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
+fn links(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> Result<Vec<String>> {
     let mut items = Vec::new();
     if !full.task.reason.is_empty() {
         let on = full.task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
@@ -234,7 +234,7 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
     };
     let unmet: Vec<TaskId> = edges
         .into_iter()
-        .filter(|edge| edge.status != tenure_core::task::Status::Done)
+        .filter(|edge| edge.status != tenure_core::task::TaskStatus::Done)
         .map(|edge| edge.after)
         .collect();
     if !unmet.is_empty() {
@@ -251,8 +251,8 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
 }
 
 /// New messages, each whole: what is shown counts as read.
-fn mail(ask: &Ask<'_>) -> Vec<String> {
-    let one = |message: &shape::Message| {
+fn mail(ask: &BriefRequest<'_>) -> Vec<String> {
+    let one = |message: &answer::Message| {
         let mut facts =
             vec![message.sent_at.split_once('.').map_or(message.sent_at.clone(), |(at, _)| format!("{at}Z"))];
         facts.extend(message.notice.then(|| "notice".to_owned()));
@@ -271,7 +271,7 @@ fn mail(ask: &Ask<'_>) -> Vec<String> {
 }
 
 /// What is held for the reader until it takes it, and what it waits for.
-fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+fn in_line(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     if ask.in_line == 0 {
         return Ok(Vec::new());
     }
@@ -288,7 +288,7 @@ fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         };
         let until = at(row.expires_at);
         items.push(match row.state {
-            place::State::Offered => {
+            place::PlaceState::Offered => {
                 // A command is typed again as it was; a tool is called with the paths named here.
                 let same = if ask.tools { "" } else { "the same " };
                 let reserve = ask.phrasing.instruct(&reserve);

@@ -11,8 +11,8 @@ use tenure_core::text::cut;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// How much of each word is kept: whoever is denied chooses them.
 const KEPT: usize = 200;
@@ -53,10 +53,10 @@ impl Operation for AccessDenied {
     // The door's own: no principal may request it.
     const ACCESS: Access = Access::NONE;
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Denied;
+    type Answer = answer::Denied;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Denied> {
-        in_store(unit, "the audit")?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Denied> {
+        in_store(work, "the audit")?;
         let subject = match self.principal.as_str() {
             "" => "nobody".to_owned(),
             principal => cut(principal, KEPT),
@@ -70,7 +70,7 @@ impl Operation for AccessDenied {
             from: said(&self.from),
             left_out: Some(self.left_out).filter(|more| *more > 0),
         };
-        let number = unit.append(About::of(&subject), Event::AccessDenied(denied))?;
-        Ok(shape::Denied { number })
+        let number = work.append(About::of(&subject), Event::AccessDenied(denied))?;
+        Ok(answer::Denied { number })
     }
 }

@@ -7,13 +7,13 @@ use tenure_core::event::Event;
 use tenure_core::event::task::{Changes, Edited};
 use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::task::{Status, priority};
+use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::{About, Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ impl Operation for Edit {
     const ABOUT: &'static str = "Changes a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Task;
+    type Answer = answer::Task;
 
     fn access(&self) -> Access {
         Access::forced(self.after.is_some())
@@ -82,11 +82,11 @@ impl Operation for Edit {
         text::labels(&self.remove_labels).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        if self.after.is_some() && !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Task> {
+        if self.after.is_some() && !work.call.actor.is_person() {
             return Err(people_only("replacing dependencies"));
         }
-        let mut loaded = unit.load(&self.task)?;
+        let mut loaded = work.load(&self.task)?;
         let old = loaded.full.task.clone();
         if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
             return Err(Error::new(
@@ -124,15 +124,15 @@ impl Operation for Edit {
             // An empty name takes the assignee away.
             row.assignee = match assignee.as_str() {
                 "" => None,
-                name => Some(unit.known_agent(name)?.name),
+                name => Some(work.known_agent(name)?.name),
             };
-            unit.reserve_for(row.assignee.as_ref())?;
+            work.reserve_for(row.assignee.as_ref())?;
             let shown = |name: &Option<AgentName>| or_empty(name.as_ref()).to_owned();
             changes.assignee = differs(&shown(&old.assignee), &shown(&row.assignee));
         }
         if let Some(after) = &self.after {
             let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.to_string()).collect();
-            let edges = replace_edges(unit, &mut loaded.full.task, after)?;
+            let edges = replace_edges(work, &mut loaded.full.task, after)?;
             let to: Vec<String> = edges.iter().map(|edge| edge.after.to_string()).collect();
             let sorted = |mut ids: Vec<String>| {
                 ids.sort();
@@ -142,19 +142,19 @@ impl Operation for Edit {
             loaded.edges = edges;
         }
         if changes == Changes::default() {
-            return Ok(unit.view(&loaded.full, &loaded.edges));
+            return Ok(work.view(&loaded.full, &loaded.edges));
         }
         let row = &mut loaded.full.task;
         row.version += 1;
-        row.updated_at = unit.now;
+        row.updated_at = work.now;
         let id = row.id.clone();
-        unit.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
-        unit.store_task(old.class(), &loaded.full.task)?;
+        work.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
+        work.store_task(old.class(), &loaded.full.task)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
-            let project = unit.project.id.clone();
-            label::clear(unit.tx, &project, &id)?;
+            let project = work.project.id.clone();
+            label::clear(work.tx, &project, &id)?;
         }
-        Ok(unit.view(&loaded.full, &loaded.edges))
+        Ok(work.view(&loaded.full, &loaded.edges))
     }
 }
 
@@ -164,14 +164,14 @@ fn differs<T: PartialEq + Clone>(from: &T, to: &T) -> Option<[T; 2]> {
 }
 
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.
-fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[TaskId]) -> Result<Vec<dep::Edge>> {
-    let project = unit.project.id.clone();
+fn replace_edges(work: &mut UnitOfWork<'_>, row: &mut task::Row, after: &[TaskId]) -> Result<Vec<dep::Edge>> {
+    let project = work.project.id.clone();
     let mut after = after.to_vec();
     after.sort();
     after.dedup();
-    let found = unit.existing(&after)?;
+    let found = work.existing(&after)?;
     let edges = super::add::edges(&row.id, &after, found)?;
-    let beyond = dep::reachable(unit.tx, &project, &after)?;
+    let beyond = dep::reachable(work.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));
         return Err(Error::new(Code::Cycle, format!("these tasks would wait for each other: {shown}"))
@@ -179,12 +179,12 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[TaskId]) -> 
             .attempt(Action::show_graph(&row.id))
             .detail("cycle", way));
     }
-    dep::clear(unit.tx, &project, &row.id)?;
+    dep::clear(work.tx, &project, &row.id)?;
     let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
     if !pairs.is_empty() {
-        dep::insert_many(unit.tx, &project, &pairs)?;
+        dep::insert_many(work.tx, &project, &pairs)?;
     }
-    let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+    let statuses: Vec<TaskStatus> = edges.iter().map(|edge| edge.status).collect();
     row.set_deps(&statuses);
     Ok(edges)
 }

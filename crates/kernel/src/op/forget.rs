@@ -13,8 +13,8 @@ use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, project};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{UnitOfWork, people_only};
 
 /// How many of those who stand in the way are named.
 const BLOCKERS_MAX: usize = 50;
@@ -35,27 +35,28 @@ impl Operation for Forget {
     const ABOUT: &'static str = "Forgets a project and everything in it";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Admin);
-    type Answer = shape::Forgotten;
+    type Answer = answer::Forgotten;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Forgotten> {
-        if !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Forgotten> {
+        if !work.call.actor.is_person() {
             return Err(people_only("forgetting a project"));
         }
-        if self.key != unit.project.key {
+        if self.key != work.project.key {
             return Err(Error::new(
                 Code::OtherProject,
-                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), unit.project.key),
+                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), work.project.key),
             )
             .entity(excerpt(&self.key)));
         }
-        let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
-        let holders = unit.tx.fetch(hold::page(&unit.project.id, None, (unit.now, ""), BLOCKERS_MAX))?;
+        let (held, _) = hold::summary(work.tx, &work.project.id, work.now, &[])?;
+        let holders = work.tx.fetch(hold::page(&work.project.id, None, (work.now, ""), BLOCKERS_MAX))?;
         if held > 0 && !self.force {
-            let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
+            let blockers: Vec<answer::Hold> =
+                holders.iter().map(|hold| answer::Hold::of(hold, None, work.now)).collect();
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
             return Err(Error::new(
                 Code::ProjectInUse,
-                format!("agents are at work in {}: holds that live: {held}", unit.project.label),
+                format!("agents are at work in {}: holds that live: {held}", work.project.label),
             )
             .entity(&self.key)
             .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
@@ -65,8 +66,8 @@ impl Operation for Forget {
             .detail("total", held));
         }
         let overrode: Vec<AgentName> = holders.iter().map(|hold| hold.holder.clone()).collect();
-        let row = &mut unit.project;
-        let forgotten = shape::Forgotten {
+        let row = &mut work.project;
+        let forgotten = answer::Forgotten {
             events: row.events,
             key: row.key.clone(),
             label: row.label.clone(),
@@ -81,7 +82,7 @@ impl Operation for Forget {
         // One number is left out, so that a reader at the end is told too.
         row.last_event += 1;
         row.first_event = row.last_event + 1;
-        project::empty(unit.tx, &row.id)?;
+        project::empty(work.tx, &row.id)?;
         Ok(forgotten)
     }
 }

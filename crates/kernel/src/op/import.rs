@@ -13,19 +13,19 @@ use tenure_core::event::Event;
 use tenure_core::event::project::AgentRegistered;
 use tenure_core::event::task::{Added, Noted};
 use tenure_core::id::TaskId;
-use tenure_core::task::{Status, priority};
+use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
-use self::plan::Plan;
+use self::plan::PreparedImport;
 pub use self::read::BYTES_MAX;
 use super::note as noting;
 use super::operation::{Access, Decision, Door, Operation, Role};
+use crate::answer::export::{ExportedNote, ExportedTask, Imported};
 use crate::call::Call;
 use crate::json_lines;
 use crate::kernel::Kernel;
-use crate::shape::export::{Imported, Note, Task};
-use crate::unit::{About, Unit};
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
 pub const TASKS_MAX: usize = 200_000;
@@ -42,10 +42,10 @@ const ROWS: usize = 5_000;
 pub struct Import {
     /// The tasks, in the order in which they get their numbers.
     #[serde(default)]
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<ExportedTask>,
     /// The notes, oldest first.
     #[serde(default)]
-    pub notes: Vec<Note>,
+    pub notes: Vec<ExportedNote>,
     /// How many events stood in the input; they are counted and left out.
     #[serde(default)]
     pub events: usize,
@@ -57,7 +57,7 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 
 impl Import {
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
-    fn batch(&self) -> Result<Batch> {
+    fn batch(&self) -> Result<CheckedImport> {
         if self.tasks.len() > TASKS_MAX {
             return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
         }
@@ -65,7 +65,7 @@ impl Import {
             return Err(too_many(self.notes.len(), "notes", NOTES_MAX));
         }
         let places = self.places()?;
-        let fit = |given: &Task| fit_task(given).map_err(on_line(given.line));
+        let fit = |given: &ExportedTask| fit_task(given).map_err(on_line(given.line));
         let tasks = self.tasks.iter().map(fit).collect::<Result<Vec<_>>>()?;
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let mut notes = Vec::with_capacity(self.notes.len());
@@ -83,7 +83,7 @@ impl Import {
         if let Some(nodes) = graph::cycle(&edges) {
             return Err(self.cycle(&nodes));
         }
-        Ok(Batch { named: self.named(), tasks, notes, events: self.events })
+        Ok(CheckedImport { named: self.named(), tasks, notes, events: self.events })
     }
 
     /// Every task that is imported or referred to, each once, in order.
@@ -124,10 +124,10 @@ impl Import {
 }
 
 /// An import that was checked, in the one spelling that is stored.
-pub(crate) struct Batch {
-    tasks: Vec<Task>,
+pub(crate) struct CheckedImport {
+    tasks: Vec<ExportedTask>,
     /// With their data as it is stored.
-    notes: Vec<(Note, String)>,
+    notes: Vec<(ExportedNote, String)>,
     named: Vec<TaskId>,
     events: usize,
 }
@@ -156,7 +156,7 @@ fn duplicate(id: &str, first: usize) -> Error {
 }
 
 /// A task in the one spelling that is stored, with everything checked that needs no store.
-fn fit_task(given: &Task) -> Result<Task> {
+fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     id::check(&given.id, id::Sort::Task)?;
     let mut after = given.after.clone();
     after.sort();
@@ -172,13 +172,13 @@ fn fit_task(given: &Task) -> Result<Task> {
     }
     name::check(&given.created_by)?;
     let reason = match (&given.reason, given.status) {
-        (Some(words), Status::Blocked) => Some(text::required(words, "reason")?),
+        (Some(words), TaskStatus::Blocked) => Some(text::required(words, "reason")?),
         (Some(words), _) => Some(text::body(words, "reason")?).filter(|words| !words.is_empty()),
-        (None, Status::Blocked) => return Err(shape(given, "is blocked and has no reason")),
+        (None, TaskStatus::Blocked) => return Err(shape(given, "is blocked and has no reason")),
         (None, _) => None,
     };
     let closed = given.status.is_closed();
-    if given.status == Status::Started {
+    if given.status == TaskStatus::Started {
         return Err(shape(given, "is started: holds are not imported, so it is open, and was_held_by says who had it"));
     }
     if given.finished_by.is_some() != closed || given.finished_at.is_some() != closed {
@@ -187,12 +187,12 @@ fn fit_task(given: &Task) -> Result<Task> {
     if given.was_held_by.is_some() && closed {
         return Err(shape(given, "is over, and so is its last hold: it has no was_held_by"));
     }
-    if given.blocked_on.is_some() && given.status != Status::Blocked {
+    if given.blocked_on.is_some() && given.status != TaskStatus::Blocked {
         return Err(shape(given, "has blocked_on and is not blocked"));
     }
     count("attempt", given.attempt, 0)?;
     count("version", given.version, 1)?;
-    Ok(Task {
+    Ok(ExportedTask {
         title: text::title(&given.title)?,
         description: text::body(&given.description, "description")?,
         acceptance: text::body(&given.acceptance, "acceptance")?,
@@ -208,7 +208,7 @@ fn fit_task(given: &Task) -> Result<Task> {
 }
 
 /// A note in the one spelling that is stored.
-fn fit_note(given: &Note) -> Result<(Note, String)> {
+fn fit_note(given: &ExportedNote) -> Result<(ExportedNote, String)> {
     id::check(&given.id, id::Sort::Note)?;
     known_shape(&given.task)?;
     name::check(&given.agent)?;
@@ -217,7 +217,7 @@ fn fit_note(given: &Note) -> Result<(Note, String)> {
         Some(raw) => noting::given(raw.get())?,
     };
     let words = text::required(&given.text, "note")?;
-    Ok((Note { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
+    Ok((ExportedNote { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
 }
 
 /// Whatever has not the shape of an id names nothing, here or in the file.
@@ -225,7 +225,7 @@ fn known_shape(named: &str) -> Result<()> {
     id::check(named, id::Sort::Task).map(|_| ()).map_err(|_| plan::unknown(named))
 }
 
-fn shape(given: &Task, what: &str) -> Error {
+fn shape(given: &ExportedTask, what: &str) -> Error {
     Error::usage(Code::BadTask, format!("{} {what}", given.id)).entity(&given.id)
 }
 
@@ -247,9 +247,9 @@ fn instant(given: &str) -> Result<Time> {
 /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
 pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Result<Imported> {
     let batch = request.batch()?;
-    kernel.in_snapshot(call, |tx, scene| {
-        let plan = plan::make(tx, scene.project_id(), &batch)?;
-        let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
+    kernel.in_snapshot(call, |tx, snapshot| {
+        let plan = plan::make(tx, snapshot.project_id(), &batch)?;
+        let agents = plan.strangers(tx, snapshot.project_id(), &call.actor.name)?.len();
         Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
     })
 }
@@ -267,7 +267,7 @@ impl Operation for Import {
 
     fn prepare(&self) -> Result<Option<Decision<Imported>>> {
         let batch = self.batch()?;
-        Ok(Some(Box::new(move |unit| write(unit, &batch))))
+        Ok(Some(Box::new(move |work| write(work, &batch))))
     }
 
     fn lines(&self) -> Vec<usize> {
@@ -279,63 +279,63 @@ impl Operation for Import {
         tasks.chain(self.notes.iter_mut().map(|note| &mut note.line)).zip(lines).for_each(|(to, line)| *to = *line);
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<Imported> {
-        write(unit, &self.batch()?)
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<Imported> {
+        write(work, &self.batch()?)
     }
 }
 
-fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<Imported> {
-    let project = unit.project.id.clone();
-    let plan = plan::make(unit.tx, &project, batch)?;
-    let agents = meet(unit, &plan)?;
-    let mut numbered: Vec<(i64, &Task)> = plan.tasks.iter().map(|given| (unit.next_task(), *given)).collect();
+fn write(work: &mut UnitOfWork<'_>, batch: &CheckedImport) -> Result<Imported> {
+    let project = work.project.id.clone();
+    let plan = plan::make(work.tx, &project, batch)?;
+    let agents = meet(work, &plan)?;
+    let mut numbered: Vec<(i64, &ExportedTask)> = plan.tasks.iter().map(|given| (work.next_task(), *given)).collect();
     for page in numbered.chunks(ROWS) {
-        let events: Vec<_> = page.iter().map(|(number, given)| added(unit, *number, given)).collect();
-        unit.append_all(&events)?;
+        let events: Vec<_> = page.iter().map(|(number, given)| added(work, *number, given)).collect();
+        work.append_all(&events)?;
     }
     // In the order of their ids every index that begins with the id is written from one end to the other, and others wait
     // for the lock half as long.
     numbered.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
     for page in numbered.chunks(ROWS) {
-        add_tasks(unit, &project, &plan, page)?;
+        add_tasks(work, &project, &plan, page)?;
     }
     for page in plan.notes.chunks(ROWS) {
-        add_notes(unit, &project, page)?;
+        add_notes(work, &project, page)?;
     }
     Ok(plan.summary(batch, agents))
 }
 
 /// A task is for its assignee here too, so that one is known from now on and gone if it does not come within the time
 /// that any agent has: then the task is for anyone, as everywhere.
-fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
-    let project = unit.project.id.clone();
-    let me = unit.me().to_owned();
-    let strangers = plan.strangers(unit.tx, &project, &me)?;
+fn meet(work: &mut UnitOfWork<'_>, plan: &PreparedImport<'_>) -> Result<usize> {
+    let project = work.project.id.clone();
+    let me = work.me().to_owned();
+    let strangers = plan.strangers(work.tx, &project, &me)?;
     for name in &strangers {
         let process = Process::default();
         let row = agent::Row {
             name: name.clone(),
             tool: String::new(),
-            registered_at: unit.now,
-            last_seen: unit.now,
+            registered_at: work.now,
+            last_seen: work.now,
             ended_at: None,
             focus: None,
             mcp: false,
             process,
             owner: None,
         };
-        agent::insert(unit.tx, &project, &row)?;
+        agent::insert(work.tx, &project, &row)?;
         let registered = AgentRegistered { tool: None, imported: true };
-        unit.append(About::of(name), Event::AgentRegistered(registered))?;
+        work.append(About::of(name), Event::AgentRegistered(registered))?;
     }
     for name in plan.assignees().filter(|name| !strangers.contains(name)) {
-        unit.reserve_for(Some(name))?;
+        work.reserve_for(Some(name))?;
     }
     Ok(strangers.len())
 }
 
 /// The event of a task that came in.
-fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
+fn added(work: &mut UnitOfWork<'_>, number: i64, given: &ExportedTask) -> log::Row {
     let added = Added {
         title: given.title.clone(),
         priority: given.priority,
@@ -350,15 +350,20 @@ fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
         created_by: Some(given.created_by.to_string()),
         created_at: Some(given.created_at.clone()),
     };
-    unit.event(About::of(&given.id), Event::TaskAdded(added))
+    work.event(About::of(&given.id), Event::TaskAdded(added))
 }
 
-fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, &Task)]) -> Result<()> {
+fn add_tasks(
+    work: &mut UnitOfWork<'_>,
+    project: &str,
+    plan: &PreparedImport<'_>,
+    page: &[(i64, &ExportedTask)],
+) -> Result<()> {
     let (mut rows, mut labels) = (Vec::new(), Vec::new());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (number, given) in page {
         let row = row(given, *number, &plan.dependencies(given)?)?;
-        unit.project.counts[row.class() as usize] += 1;
+        work.project.counts[row.class() as usize] += 1;
         pairs.extend(given.after.iter().map(|after| (given.id.as_str(), after.as_str())));
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
         labels.extend(
@@ -369,18 +374,18 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
         );
         rows.push(row);
     }
-    task::insert_many(unit.tx, project, &rows)?;
+    task::insert_many(work.tx, project, &rows)?;
     if !pairs.is_empty() {
-        dep::insert_many(unit.tx, project, &pairs)?;
+        dep::insert_many(work.tx, project, &pairs)?;
     }
     if !labels.is_empty() {
-        label::insert_many(unit.tx, project, &labels)?;
+        label::insert_many(work.tx, project, &labels)?;
     }
     Ok(())
 }
 
 /// The row of a task, with what follows from its dependencies as they are here.
-fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
+fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::Row> {
     let mut row = task::Row {
         title: given.title.clone(),
         description: given.description.clone(),
@@ -405,7 +410,7 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
     Ok(row)
 }
 
-fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {
+fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
         let noted = Noted {
@@ -417,7 +422,7 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Re
             agent: Some(given.agent.to_string()),
             at: Some(given.at.clone()),
         };
-        let event = unit.event(About::of(&given.task), Event::TaskNoted(noted));
+        let event = work.event(About::of(&given.task), Event::TaskNoted(noted));
         rows.push(note::Row {
             id: given.id.clone(),
             task: given.task.clone(),
@@ -431,6 +436,6 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Re
         });
         events.push(event);
     }
-    note::insert_many(unit.tx, project, &rows)?;
-    unit.append_all(&events)
+    note::insert_many(work.tx, project, &rows)?;
+    work.append_all(&events)
 }

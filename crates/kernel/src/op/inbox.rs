@@ -13,9 +13,9 @@ use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};
+use crate::answer;
 use crate::query::mail::look;
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -34,8 +34,9 @@ impl Operation for Inbox {
     const ABOUT: &'static str = "Offers new mail, and acknowledges what was read";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    const OFFERED: Option<fn(&shape::Inbox) -> Offered> = Some(|answer| Offered { events: None, mail: answer.offered });
-    type Answer = shape::Inbox;
+    const OFFERED: Option<fn(&answer::InboxPage) -> Offered> =
+        Some(|answer| Offered { events: None, mail: answer.offered });
+    type Answer = answer::InboxPage;
 
     fn check(&self) -> Result<()> {
         message::limit(self.limit)?;
@@ -46,44 +47,44 @@ impl Operation for Inbox {
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Inbox> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::InboxPage> {
         let limit = message::limit(self.limit)?;
         for id in &self.ack {
-            acknowledge(unit, id)?;
+            acknowledge(work, id)?;
         }
-        let me = unit.me().clone();
-        let found = look(unit.tx, &unit.project.id, &me, limit)?;
+        let me = work.me().clone();
+        let found = look(work.tx, &work.project.id, &me, limit)?;
         // Who reads its mail before it ever asked what happened has missed nothing until now.
-        let last = unit.project.last_event;
+        let last = work.project.last_event;
         let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
         let mut place = found.cursors.unwrap_or(first);
         let found = found.offered();
         if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
             place.mail_offered = number;
-            delivery::put(unit.tx, &unit.project.id, &me, &place)?;
+            delivery::put(work.tx, &work.project.id, &me, &place)?;
         }
-        Ok(shape::Inbox { acked: self.ack.clone(), ..found })
+        Ok(answer::InboxPage { acked: self.ack.clone(), ..found })
     }
 }
 
 /// Takes note of a message. A request that is about no hold has what it asked for.
-fn acknowledge(unit: &mut Unit<'_>, id: &MessageId) -> Result<()> {
-    let (project, me, now) = (unit.project.id.clone(), unit.me().clone(), unit.now);
+fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
+    let (project, me, now) = (work.project.id.clone(), work.me().clone(), work.now);
     // The mail of others is as if it did not exist.
-    let rows = mail::of_message(unit.tx, &project, &me, id)?;
+    let rows = mail::of_message(work.tx, &project, &me, id)?;
     if rows.is_empty() {
         return Err(unknown(id));
     }
     for row in rows.iter().filter(|row| row.acked_at.is_none()) {
-        mail::ack(unit.tx, &project, &me, row.number, now)?;
+        mail::ack(work.tx, &project, &me, row.number, now)?;
         if row.what == mail::What::Ending {
             continue;
         }
         let acked = Acked { author: row.message.author.to_string() };
-        let number = unit.append(About::of(id), Event::MessageAcked(acked))?;
+        let number = work.append(About::of(id), Event::MessageAcked(acked))?;
         let is_open = row.message.request && row.message.hold.is_none() && row.message.ended.is_none();
         if is_open {
-            crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;
+            crate::mail::end(work, &row.message, "acknowledged", &me, Some(number))?;
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{in_store, of_store, unknown_principal};
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request: one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ impl Operation for LoginClose {
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::LoginsClosed;
+    type Answer = answer::LoginsClosed;
 
     fn check(&self) -> Result<()> {
         match (&self.session, &self.principal) {
@@ -41,29 +41,29 @@ impl Operation for LoginClose {
         }
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginsClosed> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::LoginsClosed> {
         let (whose, closed) = match (&self.session, &self.principal) {
             (Some(session), _) => {
-                in_store(unit, "closing a session")?;
-                let found = web_session::get(unit.tx, session)?;
-                let closed = web_session::close(unit.tx, session, unit.now)?;
+                in_store(work, "closing a session")?;
+                let found = web_session::get(work.tx, session)?;
+                let closed = web_session::close(work.tx, session, work.now)?;
                 // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
                 (found.map(|row| row.principal).unwrap_or_default(), closed)
             }
             (None, Some(name)) => {
                 // Everybody may leave everywhere; for others it takes who may disable them.
-                if unit.me() != name {
-                    of_store(unit, "closing the sessions of others")?;
+                if work.me() != name {
+                    of_store(work, "closing the sessions of others")?;
                 }
-                in_store(unit, "closing sessions")?;
-                principal::get(unit.tx, name)?.ok_or_else(|| unknown_principal(name))?;
-                (name.clone(), web_session::close_all(unit.tx, name, unit.now)?)
+                in_store(work, "closing sessions")?;
+                principal::get(work.tx, name)?.ok_or_else(|| unknown_principal(name))?;
+                (name.clone(), web_session::close_all(work.tx, name, work.now)?)
             }
             (None, None) => return Err(Error::bug("a request that was checked names nothing")),
         };
         if closed > 0 {
-            unit.append(About::of(&whose), Event::LoginClosed(LoginClosed { closed }))?;
+            work.append(About::of(&whose), Event::LoginClosed(LoginClosed { closed }))?;
         }
-        Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
+        Ok(answer::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
     }
 }

@@ -10,8 +10,8 @@ use tenure_store::table::member;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store, unknown_principal};
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ impl Operation for MemberSet {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Membership;
+    type Answer = answer::Membership;
 
     fn check(&self) -> Result<()> {
         // A role can be taken away from whoever has one.
@@ -43,12 +43,12 @@ impl Operation for MemberSet {
         access::project(&self.project).map(drop)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Membership> {
-        of_store(unit, "saying who may do what")?;
-        let before = member::of(unit.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Membership> {
+        of_store(work, "saying who may do what")?;
+        let before = member::of(work.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
         match self.role {
-            Some(_) => drop(known(unit, &self.principal)?),
-            None if tenure_store::table::principal::get(unit.tx, &self.principal)?.is_none() => {
+            Some(_) => drop(known(work, &self.principal)?),
+            None if tenure_store::table::principal::get(work.tx, &self.principal)?.is_none() => {
                 return Err(unknown_principal(&self.principal));
             }
             None => {}
@@ -57,19 +57,19 @@ impl Operation for MemberSet {
             match self.role {
                 Some(role) => {
                     let (principal, key) = (self.principal.clone(), self.project.clone());
-                    let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().clone() };
-                    member::put(unit.tx, &row)?;
+                    let row = member::Row { principal, key, role, set_at: work.now, set_by: work.me().clone() };
+                    member::put(work.tx, &row)?;
                 }
-                None => member::delete(unit.tx, &self.principal, &self.project)?,
+                None => member::delete(work.tx, &self.principal, &self.project)?,
             }
             let set = event::access::MemberSet {
                 project: self.project.to_string(),
                 role: self.role,
                 before: before.as_ref().map(|row| row.role),
             };
-            unit.append(About::of(&self.principal), Event::MemberSet(set))?;
+            work.append(About::of(&self.principal), Event::MemberSet(set))?;
         }
-        Ok(shape::Membership {
+        Ok(answer::Membership {
             principal: self.principal.clone(),
             project: self.project.clone(),
             role: self.role,

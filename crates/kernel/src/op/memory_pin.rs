@@ -13,8 +13,8 @@ use tenure_store::table::memory as table;
 use super::memory_forget::own;
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
-use crate::shape;
-use crate::unit::{About, Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,19 +32,19 @@ impl Operation for MemoryPin {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     // A memory that every agent is shown needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
-    type Answer = shape::Memory;
+    type Answer = answer::Memory;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Memory> {
-        let mut row = own(unit, &self.memory)?;
-        if row.scope.is_shared() && !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Memory> {
+        let mut row = own(work, &self.memory)?;
+        if row.scope.is_shared() && !work.call.actor.is_person() {
             return Err(people_only("pinning for everybody"));
         }
         if row.scope.is_shared() {
-            operator(unit, "memory_pin")?;
+            operator(work, "memory_pin")?;
         }
         if row.pinned != self.pinned {
             let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);
-            let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, unit.now, most)?;
+            let pins = table::pinned(work.tx, &work.project.id, &row.scope, work.now, most)?;
             if self.pinned && pins.len() >= most {
                 return Err(Error::new(
                     Code::TooManyPins,
@@ -55,15 +55,15 @@ impl Operation for MemoryPin {
                 .hint("Take another pin out first."));
             }
             row.pinned = self.pinned;
-            table::set_pinned(unit.tx, &unit.project.id, &row.id, row.pinned)?;
+            table::set_pinned(work.tx, &work.project.id, &row.id, row.pinned)?;
             let pinned = Pinned {
                 pinned: row.pinned,
                 key: row.key.clone(),
                 scope: Some(row.scope.word().to_owned()),
                 of: row.scope.subject().to_owned(),
             };
-            unit.append(About::of(&row.id), Event::MemoryPinned(pinned))?;
+            work.append(About::of(&row.id), Event::MemoryPinned(pinned))?;
         }
-        Ok(shape::Memory::of(&row))
+        Ok(answer::Memory::of(&row))
     }
 }

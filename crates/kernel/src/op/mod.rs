@@ -48,7 +48,7 @@ use tenure_core::access::Role;
 use tenure_core::{Code, Error, Result, Stage, text};
 
 pub use self::operation::{Access, Decision, Domain, Entry, Input, Offered, Operation};
-pub(crate) use self::operation::{Erased, answer};
+pub(crate) use self::operation::{ErasedOp, answer};
 pub use crate::call::Door;
 
 /// All ops, in the order of the reference pages.
@@ -97,7 +97,7 @@ pub const OPS: &[Entry] = &[
 
 /// An op of any type, for what carries ops without looking into them: queues, the wire, tests.
 #[derive(Clone, Debug)]
-pub struct Op(Arc<dyn Erased>);
+pub struct Op(Arc<dyn ErasedOp>);
 
 impl Op {
     /// Wraps a request.
@@ -164,7 +164,7 @@ impl Op {
         self.0.canonical()
     }
 
-    pub(crate) fn erased(&self) -> &dyn Erased {
+    pub(crate) fn erased(&self) -> &dyn ErasedOp {
         self.0.as_ref()
     }
 }

@@ -13,8 +13,8 @@ use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use super::remember;
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct Note {
     pub text: String,
     /// What to remember with it, at most 50; without a scope for the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<remember::Item>,
+    pub memories: Vec<remember::NewMemory>,
     /// Files that came of it, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
@@ -149,7 +149,7 @@ impl Operation for Note {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::Head];
-    type Answer = shape::Noted;
+    type Answer = answer::Noted;
 
     fn check(&self) -> Result<()> {
         text::required(&self.text, "note")?;
@@ -162,10 +162,10 @@ impl Operation for Note {
         data(self.data.as_ref()).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Noted> {
-        let task = unit.meant(self.task.as_ref())?;
-        let (loaded, fresh) = unit.load_and_draw(&task)?;
-        let right = unit.right(&loaded, self.fence);
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Noted> {
+        let task = work.meant(self.task.as_ref())?;
+        let (loaded, fresh) = work.load_and_draw(&task)?;
+        let right = work.right(&loaded, self.fence);
         // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
         let late = match right {
             Ok(right) => right == Right::Late,
@@ -181,19 +181,19 @@ impl Operation for Note {
             artifacts: artifacts.iter().map(Artifact::told).collect(),
             ..Noted::default()
         };
-        let number = unit.append(About::of(&task), Event::TaskNoted(noted))?;
+        let number = work.append(About::of(&task), Event::TaskNoted(noted))?;
         let row = note::Row {
             id: fresh,
             task: task.clone(),
             number,
-            agent: unit.me().clone(),
-            at: unit.now,
+            agent: work.me().clone(),
+            at: work.now,
             text: words,
             data: data(self.data.as_ref())?,
             late,
-            head: unit.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
+            head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
         };
-        note::insert(unit.tx, &unit.project.id, &row)?;
+        note::insert(work.tx, &work.project.id, &row)?;
         let files: Vec<table::Row> = (0..)
             .zip(artifacts)
             .map(|(position, file)| table::Row {
@@ -207,9 +207,9 @@ impl Operation for Note {
                 size: file.size,
             })
             .collect();
-        table::insert_many(unit.tx, &unit.project.id, &files)?;
-        let memories = remember::write(unit, &self.memories, Some(&task))?;
-        Ok(shape::Noted { id: row.id, task, late, memories, artifacts: files.len() })
+        table::insert_many(work.tx, &work.project.id, &files)?;
+        let memories = remember::write(work, &self.memories, Some(&task))?;
+        Ok(answer::Noted { id: row.id, task, late, memories, artifacts: files.len() })
     }
 }
 

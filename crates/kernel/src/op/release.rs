@@ -11,15 +11,15 @@ use tenure_core::event::task::Released;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::{AnyId, TaskId};
 use tenure_core::number::Fence;
-use tenure_core::task::{Status, Verb};
+use tenure_core::task::{TaskStatus, Transition};
 use tenure_core::{Code, Error, Result, lock, text};
 use tenure_store::table::task;
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::end_task::{Acting, Leaving};
+use crate::answer;
+use crate::end_task::{EndingTask, TaskRef};
 use crate::paths;
-use crate::shape;
-use crate::unit::Unit;
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ impl Operation for Release {
     const ABOUT: &'static str = "Gives a task, paths or a lock back";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Released;
+    type Answer = answer::Released;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -76,26 +76,26 @@ impl Operation for Release {
         if self.paths.is_empty() { Ok(()) } else { paths::read(&self.paths, self.fold_case).map(|_| ()) }
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Released> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Released> {
         if !self.paths.is_empty() {
-            return held_paths::by_pattern(unit, self).map(Box::new).map(shape::Released::Paths);
+            return held_paths::by_pattern(work, self).map(Box::new).map(answer::Released::Paths);
         }
         if let Some(name) = &self.lock {
-            return named_lock::by_name(unit, name, self).map(Box::new).map(shape::Released::Paths);
+            return named_lock::by_name(work, name, self).map(Box::new).map(answer::Released::Paths);
         }
         let mut task = self.task.clone();
         if let Some(named) = &self.hold {
-            match held_paths::by_id(unit, named, self)? {
+            match held_paths::by_id(work, named, self)? {
                 Ok(its) => task = Some(its),
-                Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
+                Err(ended) => return Ok(answer::Released::Paths(Box::new(ended))),
             }
         }
-        let acting = Acting { task: task.as_ref(), fence: self.fence, force: self.force };
-        let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
+        let acting = TaskRef { task: task.as_ref(), fence: self.fence, force: self.force };
+        let mut ending = EndingTask::begin_if(work, &acting, Transition::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
         let event = |overrode| Event::TaskReleased(Released { reason, overrode });
-        leaving.end(unit, Ending::Released, event, |_| {})?;
-        Ok(shape::Released::Task(Box::new(leaving.view(unit))))
+        ending.end(work, Ending::Released, event, |_| {})?;
+        Ok(answer::Released::Task(Box::new(ending.view(work))))
     }
 }
 
@@ -107,7 +107,7 @@ fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
             .attempt(Action::claim(task))
             .attempt(Action::NextTask));
     }
-    if full.held.is_none() && full.task.status == Status::Open {
+    if full.held.is_none() && full.task.status == TaskStatus::Open {
         return Err(Error::new(Code::NotHeld, format!("{task} is not held by anyone"))
             .entity(task)
             .attempt(Action::show(task)));

@@ -12,9 +12,9 @@ use tenure_core::{Code, Error, Result, Span, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
+use crate::answer;
 use crate::query::any_id::sort;
-use crate::shape;
-use crate::unit::{self, Unit};
+use crate::unit_of_work::{self, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct Send {
 
 /// What a message is about.
 #[derive(Default)]
-struct About {
+struct MessageSubject {
     /// As it was named.
     named: String,
     /// The hold there is now, with its holder.
@@ -50,7 +50,7 @@ impl Operation for Send {
     const ABOUT: &'static str = "Sends a message: to agents, or to whoever holds a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Sent;
+    type Answer = answer::Sent;
 
     fn check(&self) -> Result<()> {
         message::text(&self.text)?;
@@ -67,9 +67,9 @@ impl Operation for Send {
         self.about.as_deref().map_or(Ok(()), |about| id::named(about, sort(about)))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Sent> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Sent> {
         let text = message::text(&self.text)?;
-        let about = self.about.as_deref().map_or_else(|| Ok(About::default()), |about| find(unit, about))?;
+        let about = self.about.as_deref().map_or_else(|| Ok(MessageSubject::default()), |about| find(work, about))?;
         let mut to = self.to.clone();
         to.sort();
         to.dedup();
@@ -85,15 +85,15 @@ impl Operation for Send {
             None if to.is_empty() => return Err(nobody(&about.named)),
             None => {}
         }
-        if to.iter().any(|to| to == unit.me()) {
-            return Err(Error::new(Code::ToYourself, "that would be a message to yourself").entity(unit.me()).hint(
+        if to.iter().any(|to| to == work.me()) {
+            return Err(Error::new(Code::ToYourself, "that would be a message to yourself").entity(work.me()).hint(
                 Advice::from(Action::RememberOwn)
                     .text(" keeps something for you; ")
                     .action(Action::Note { task: None, text: None })
                     .text(" says it to whoever comes next."),
             ));
         }
-        let (id, agents, longest) = known(unit, &to)?;
+        let (id, agents, longest) = known(work, &to)?;
         let sent = Sent {
             to: to.iter().map(AgentName::to_string).collect(),
             about: about.named.clone(),
@@ -101,47 +101,48 @@ impl Operation for Send {
             request: self.request,
             notice: false,
         };
-        let number = unit.append(unit::About::of(&id).hold(or_empty(hold.as_ref())), Event::MessageSent(sent))?;
+        let number =
+            work.append(unit_of_work::About::of(&id).hold(or_empty(hold.as_ref())), Event::MessageSent(sent))?;
         let row = table::Row {
             id,
             number,
-            author: unit.me().clone(),
+            author: work.me().clone(),
             recipients: to,
             about: Some(about.named).filter(|named| !named.is_empty()),
             hold,
             urgency: self.urgency,
             request: self.request,
             text,
-            at: unit.now,
+            at: work.now,
             ended: None,
         };
-        let project = &unit.project.id;
-        table::insert(unit.tx, project, &row)?;
+        let project = &work.project.id;
+        table::insert(work.tx, project, &row)?;
         for to in &row.recipients {
-            mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
+            mail::insert(work.tx, project, to, number, &row.id, mail::What::Message)?;
         }
         if let Some(hold) = &row.hold {
-            hold::ask(unit.tx, project, hold)?;
+            hold::ask(work.tx, project, hold)?;
         }
-        Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
+        Ok(answer::Sent::of(&row, &agents, &longest, work.now))
     }
 }
 
 /// Finds what a message is about, and its holder.
-fn find(unit: &mut Unit<'_>, about: &str) -> Result<About> {
+fn find(work: &mut UnitOfWork<'_>, about: &str) -> Result<MessageSubject> {
     let named = about.to_owned();
     if sort(about) == id::Sort::Task {
-        let held = unit.load(&about.into())?.full.held;
-        return Ok(About { named, held: held.map(|held| (held.id, held.holder)) });
+        let held = work.load(&about.into())?.full.held;
+        return Ok(MessageSubject { named, held: held.map(|held| (held.id, held.holder)) });
     }
-    let row = hold::get(unit.tx, &unit.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
+    let row = hold::get(work.tx, &work.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
     // The hold of a task whose time is over, or whose holder is proven dead, is ended by looking at the task.
     let live = match row.held_task() {
-        Some(task) => unit.load(&task)?.full.held.is_some_and(|held| held.id == row.id),
-        None => row.ended.is_none() && !rule::lapsed(unit.now, row.expires_at),
+        Some(task) => work.load(&task)?.full.held.is_some_and(|held| held.id == row.id),
+        None => row.ended.is_none() && !rule::lapsed(work.now, row.expires_at),
     };
     if live {
-        return Ok(About { named, held: Some((row.id, row.holder)) });
+        return Ok(MessageSubject { named, held: Some((row.id, row.holder)) });
     }
     Err(Error::new(Code::HoldOver, format!("{about} is over: {} no longer holds {}", row.holder, row.subject))
         .entity(about)
@@ -161,18 +162,18 @@ type Longest = Vec<(AgentName, Span)>;
 
 /// An id for the message, the rows of the recipients, all of them known, and what they are judged by: one look at the
 /// store.
-fn known(unit: &mut Unit<'_>, to: &[AgentName]) -> Result<(MessageId, Vec<agent::Row>, Longest)> {
-    let project = unit.project.id.clone();
-    let fresh = unit.draw_next();
+fn known(work: &mut UnitOfWork<'_>, to: &[AgentName]) -> Result<(MessageId, Vec<agent::Row>, Longest)> {
+    let project = work.project.id.clone();
+    let fresh = work.draw_next();
     let recipients: Vec<_> = to.iter().map(|to| agent::get(&project, to)).collect();
-    let statements = (recipients, hold::longest(&project, to, unit.now), table::exists(&project, &fresh));
-    let (found, longest, taken) = unit.tx.fetch(statements)?;
+    let statements = (recipients, hold::longest(&project, to, work.now), table::exists(&project, &fresh));
+    let (found, longest, taken) = work.tx.fetch(statements)?;
     let mut agents = Vec::with_capacity(to.len());
     for (name, row) in to.iter().zip(found) {
         match row {
             Some(row) => agents.push(row),
-            None => return Err(unit.unknown_agent(name)?),
+            None => return Err(work.unknown_agent(name)?),
         }
     }
-    Ok((if taken { unit.redraw()? } else { fresh }, agents, longest))
+    Ok((if taken { work.redraw()? } else { fresh }, agents, longest))
 }

@@ -85,17 +85,17 @@ fn an_op_is_only_what_it_is() {
 
 #[test]
 fn the_answers_that_were_values_keep_their_bytes() {
-    let joined = crate::shape::Joined { checkout: "/w".into(), project: "name:p".into() };
+    let joined = crate::answer::Joined { checkout: "/w".into(), project: "name:p".into() };
     assert_eq!(
         operation::json(&joined).unwrap(),
         serde_json::json!({ "project": "name:p", "checkout": "/w" }).to_string()
     );
-    let on = crate::shape::SwitchedOn { project: "name:p".into(), switched_on: true };
+    let on = crate::answer::ProjectSwitchedOn { project: "name:p".into(), switched_on: true };
     assert_eq!(
         operation::json(&on).unwrap(),
         serde_json::json!({ "project": "name:p", "switched_on": true }).to_string()
     );
-    let forgotten = crate::shape::Forgotten {
+    let forgotten = crate::answer::Forgotten {
         events: 3,
         key: "name:p".into(),
         label: "p".into(),

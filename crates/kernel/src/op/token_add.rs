@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
+use tenure_core::access::{self, EVERY_PROJECT, Role, TokenScope};
 use tenure_core::event::Event;
 use tenure_core::event::access::TokenAdded;
 use tenure_core::name::{AgentName, ProjectKey};
@@ -11,8 +11,8 @@ use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store};
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +48,7 @@ impl Operation for TokenAdd {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Token;
+    type Answer = answer::Token;
 
     fn check(&self) -> Result<()> {
         access::outsider(&self.principal)?;
@@ -68,30 +68,30 @@ impl Operation for TokenAdd {
         Ok(())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
-        of_store(unit, "giving tokens")?;
-        if token::of_hash(unit.tx, &self.hash)?.is_some() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Token> {
+        of_store(work, "giving tokens")?;
+        if token::of_hash(work.tx, &self.hash)?.is_some() {
             return Err(
                 Error::new(Code::TokenKnown, "there is a token with this secret already").hint("Draw another secret.")
             );
         }
-        known(unit, &self.principal)?;
+        known(work, &self.principal)?;
         let projects = self.projects.clone().map(|mut keys| {
             keys.sort();
             keys.dedup();
             keys
         });
         let row = token::Row {
-            id: unit.redraw()?,
+            id: work.redraw()?,
             principal: self.principal.clone(),
             label: self.label.clone(),
-            scope: Scope { role: self.role, projects },
-            created_at: unit.now,
-            created_by: unit.me().clone(),
-            expires_at: unit.now + self.lifetime()?,
+            scope: TokenScope { role: self.role, projects },
+            created_at: work.now,
+            created_by: work.me().clone(),
+            expires_at: work.now + self.lifetime()?,
             revoked: None,
         };
-        token::insert(unit.tx, &row, &self.hash)?;
+        token::insert(work.tx, &row, &self.hash)?;
         let added = TokenAdded {
             principal: row.principal.to_string(),
             label: row.label.clone(),
@@ -99,7 +99,7 @@ impl Operation for TokenAdd {
             projects: row.scope.projects.as_ref().map(|keys| keys.iter().map(String::from).collect()),
             expires_at: row.expires_at,
         };
-        unit.append(About::of(&row.id), Event::TokenAdded(added))?;
-        Ok(shape::Token::of(&row, unit.now))
+        work.append(About::of(&row.id), Event::TokenAdded(added))?;
+        Ok(answer::Token::of(&row, work.now))
     }
 }

@@ -10,8 +10,8 @@ use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::of_store;
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,24 +27,24 @@ impl Operation for TokenRevoke {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Token;
+    type Answer = answer::Token;
 
     fn check(&self) -> Result<()> {
         id::named(&self.token, id::Sort::Token)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
-        of_store(unit, "revoking tokens")?;
-        let found = token::get(unit.tx, &self.token)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Token> {
+        of_store(work, "revoking tokens")?;
+        let found = token::get(work.tx, &self.token)?;
         let mut row = found.ok_or_else(|| id::unknown(&self.token, id::Sort::Token))?;
         // Revoking a token twice succeeds and keeps the first time.
         if row.revoked.is_none() {
-            row.revoked = Some(token::Revoked { at: unit.now, by: unit.me().clone() });
-            let me = unit.me();
-            token::revoke(unit.tx, &row.id, unit.now, me)?;
+            row.revoked = Some(token::Revoked { at: work.now, by: work.me().clone() });
+            let me = work.me();
+            token::revoke(work.tx, &row.id, work.now, me)?;
             let revoked = TokenRevoked { principal: row.principal.to_string(), label: row.label.clone() };
-            unit.append(About::of(&row.id), Event::TokenRevoked(revoked))?;
+            work.append(About::of(&row.id), Event::TokenRevoked(revoked))?;
         }
-        Ok(shape::Token::of(&row, unit.now))
+        Ok(answer::Token::of(&row, work.now))
     }
 }

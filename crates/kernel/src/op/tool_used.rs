@@ -8,12 +8,12 @@ use tenure_core::id::or_empty;
 use tenure_core::tool::{self, Past, Remark};
 use tenure_core::{Code, Error, Result, Span, Time, redact, session};
 use tenure_store::Tx;
-use tenure_store::table::{event as log, fired as hooks, session as table, touched};
+use tenure_store::table::{edited_file, event as log, hook_run as hooks, session as table};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::fact;
-use crate::unit::{About, Unit};
-use crate::{session as sessions, shape};
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::{answer, session as sessions};
 
 /// Most files of one call that are remembered.
 pub const PATHS_MAX: usize = 200;
@@ -40,7 +40,7 @@ pub struct ToolUsed {
     pub tool_name: String,
     /// What it does.
     #[serde(default)]
-    pub kind: tool::Kind,
+    pub kind: tool::ToolKind,
     /// Files that it changed, relative to the top of the checkout.
     #[serde(default)]
     pub paths: Vec<String>,
@@ -99,7 +99,7 @@ impl Operation for ToolUsed {
     const ABOUT: &'static str = "Says what a tool call did: presence, files changed, failures";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::ToolUsed;
+    type Answer = answer::ToolUseRecorded;
 
     fn check(&self) -> Result<()> {
         session::id(&self.session)?;
@@ -119,40 +119,40 @@ impl Operation for ToolUsed {
         self.paths.iter().try_for_each(|path| check_path(path))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::ToolUsed> {
-        let project = unit.project.id.clone();
-        let me = unit.me();
-        let focus = unit.focus().cloned();
-        fired(unit, &self.tool, &self.event)?;
-        let process = sessions::process(unit.call);
-        let one = table::One { agent: me, process: &process, tool: &self.tool, session: &self.session };
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::ToolUseRecorded> {
+        let project = work.project.id.clone();
+        let me = work.me();
+        let focus = work.focus().cloned();
+        fired(work, &self.tool, &self.event)?;
+        let process = sessions::process(work.call);
+        let one = table::ProcessSession { agent: me, process: &process, tool: &self.tool, session: &self.session };
         if !self.first && !process.host.is_empty() {
-            one.again(unit.tx, &project, unit.now)?;
+            one.again(work.tx, &project, work.now)?;
         }
         if self.told {
             let found = self.told_as_of.as_deref().map(Time::parse).transpose()?;
-            one.told(unit.tx, &project, found.map_or(unit.now, |found| found.min(unit.now)))?;
+            one.told(work.tx, &project, found.map_or(work.now, |found| found.min(work.now)))?;
         }
         let shortened_at = match self.context {
             session::Context::Kept => None,
-            session::Context::Shortened => Some(Some(unit.now)),
+            session::Context::Shortened => Some(Some(work.now)),
             // An instant before all times says that nothing at all is left.
-            session::Context::Cleared => Some(Some(Time(-unit.now.0))),
+            session::Context::Cleared => Some(Some(Time(-work.now.0))),
             session::Context::Shown => Some(None),
         };
         if let Some(at) = shortened_at {
-            one.shortened(unit.tx, &project, at)?;
+            one.shortened(work.tx, &project, at)?;
         }
         if !self.paths.is_empty() {
-            let checkout = unit.checkout.clone();
-            let place = touched::Place { task: focus.as_ref(), checkout: checkout.as_ref(), agent: me };
-            touched::put(unit.tx, &project, &place, &self.paths, unit.now)?;
+            let checkout = work.checkout.clone();
+            let place = edited_file::EditedFile { task: focus.as_ref(), checkout: checkout.as_ref(), agent: me };
+            edited_file::put(work.tx, &project, &place, &self.paths, work.now)?;
         }
-        let number = match said(unit.tx, &project, me, self)? {
+        let number = match said(work.tx, &project, me, self)? {
             None => None,
-            Some(remark) => Some(remember(unit, self, remark, or_empty(focus.as_ref()))?),
+            Some(remark) => Some(remember(work, self, remark, or_empty(focus.as_ref()))?),
         };
-        Ok(shape::ToolUsed { agent: me.clone(), number })
+        Ok(answer::ToolUseRecorded { agent: me.clone(), number })
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUs
     Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
 }
 
-fn remember(unit: &mut Unit<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
+fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
     let (tool, kind) = (request.tool_name.clone(), request.kind);
     let (program, path) = (request.program.clone(), request.paths.first().cloned());
     let (exit_status, duration_ms, sub_agent) = (request.exit_status, request.duration_ms, request.sub_agent.clone());
@@ -184,7 +184,7 @@ fn remember(unit: &mut Unit<'_>, request: &ToolUsed, remark: Remark, focus: &str
             Event::ToolFailed(Failed { tool, kind, program, path, exit_status, duration_ms, sub_agent, output })
         }
     };
-    unit.append(About::of(focus), event)
+    work.append(About::of(focus), event)
 }
 
 /// What is kept of a failing tool's output. Redacted before it is cut: half of a secret has no shape to know it by.
@@ -199,11 +199,11 @@ fn kept(output: &str) -> String {
 }
 
 /// Remembers when a hook ran, at most once a minute.
-pub(crate) fn fired(unit: &mut Unit<'_>, tool: &str, event: &str) -> Result<()> {
+pub(crate) fn fired(work: &mut UnitOfWork<'_>, tool: &str, event: &str) -> Result<()> {
     if event.is_empty() {
         return Ok(());
     }
-    hooks::put(unit.tx, &unit.project.id, tool, event, unit.now, unit.now - FIRED_EVERY)
+    hooks::put(work.tx, &work.project.id, tool, event, work.now, work.now - FIRED_EVERY)
 }
 
 #[cfg(test)]

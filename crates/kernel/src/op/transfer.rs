@@ -10,9 +10,9 @@ use tenure_core::number::Fence;
 use tenure_core::{Code, Error, Result, name};
 
 use super::operation::{Access, Door, Operation, Role};
+use crate::answer;
 use crate::paths;
-use crate::shape;
-use crate::unit::{Grant, Unit};
+use crate::unit_of_work::{Grant, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl Operation for Transfer {
     const ABOUT: &'static str = "Hands a held task to another agent";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Transferred;
+    type Answer = answer::Transferred;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -46,10 +46,10 @@ impl Operation for Transfer {
         name::check(&self.to).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Transferred> {
-        let task = unit.meant(self.task.as_ref())?;
-        let (mut loaded, fresh) = unit.load_and_draw(&task)?;
-        let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Transferred> {
+        let task = work.meant(self.task.as_ref())?;
+        let (mut loaded, fresh) = work.load_and_draw(&task)?;
+        let (right, overrode) = work.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {
             return Err(Error::new(
                 Code::Lapsed,
@@ -66,29 +66,29 @@ impl Operation for Transfer {
             .entity(&task)
             .attempt(Action::claim(task)));
         };
-        let to = unit.known_agent(&self.to)?.name;
+        let to = work.known_agent(&self.to)?.name;
         if to == held.holder {
             return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
                 .entity(&task)
                 .attempt(Action::show(task)));
         }
-        paths::refuse_split(unit, &task, &loaded.bound, &to)?;
+        paths::refuse_split(work, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;
         let before = full.task.class();
-        let next_number = unit.project.last_event + 1;
-        unit.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
+        let next_number = work.project.last_event + 1;
+        work.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
         let grant = Grant::Transfer {
             from: held.holder.into(),
             ended_hold: held.id.into(),
             overrode: overrode.clone().map(Into::into),
         };
         // A new row for the new grant: the old one keeps its own story.
-        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
+        let hold = work.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;
-        full.task.updated_at = unit.now;
-        unit.store_task(before, &full.task)?;
-        let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
-        holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_ref())?);
-        Ok(shape::Transferred { holds })
+        full.task.updated_at = work.now;
+        work.store_task(before, &full.task)?;
+        let mut holds = vec![answer::Hold::granted(&hold, work.now)];
+        holds.extend(paths::hand_over(work, loaded.bound, &to, overrode.as_ref())?);
+        Ok(answer::Transferred { holds })
     }
 }

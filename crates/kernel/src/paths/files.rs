@@ -14,18 +14,18 @@ use super::candidates;
 const LOOKED_UP: usize = 64;
 
 /// Files of one checkout, in the order of what they begin with.
-pub(crate) struct Files {
+pub(crate) struct FileSet {
     case: Case,
     /// Each with its text as the index keeps it.
     sorted: Vec<(String, String)>,
     patterns: Vec<Pattern>,
 }
 
-impl Files {
+impl FileSet {
     /// Reads paths as they are. One that nobody can hold, because it is too long, is left out.
-    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> Files {
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> FileSet {
         let case = if folded { Case::Folded } else { Case::Kept };
-        let mut files = Files { case, sorted: Vec::new(), patterns: Vec::new() };
+        let mut files = FileSet { case, sorted: Vec::new(), patterns: Vec::new() };
         for path in paths {
             if let Ok(pattern) = Pattern::parse(&format!("./{path}"), case) {
                 files.sorted.push((pattern.prefix(), path.clone()));
@@ -147,7 +147,7 @@ mod tests {
         let names = ["src/a.rs", "src/A.rs", "src b", "glob:x", "-x", "a\nb", "src/deep/x.rs", "$(id)"];
         let paths: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let within = |typed: &str, folded| {
-            let files = Files::of(&paths, folded);
+            let files = FileSet::of(&paths, folded);
             let case = if folded { Case::Folded } else { Case::Kept };
             let pattern = Pattern::parse(typed, case).unwrap();
             files.within(&pattern).map(str::to_owned).collect::<Vec<_>>()

@@ -1,12 +1,12 @@
 //! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
 
-mod bound;
-pub(crate) mod elsewhere;
-mod ends;
+mod effective_end;
 mod files;
-mod lost;
-pub(crate) mod nested;
+mod lost_holds;
+pub(crate) mod nested_holds;
+pub(crate) mod other_checkouts;
 mod refusal;
+mod task_paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,25 @@ use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::pattern::{Case, Pattern};
-use tenure_core::reserve::{Held, PATTERNS_MAX};
+use tenure_core::reserve::{LivePattern, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Code, Error, Result, Span, Time};
 use tenure_store::error::corrupt;
-use tenure_store::table::checkout::Near;
+use tenure_store::table::checkout::NearbyCheckout;
 use tenure_store::table::{checkout, hold, path};
 use tenure_store::{Batch, Statement, Tx};
 
-pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
-pub(crate) use self::ends::{Ends, as_found};
-pub(crate) use self::files::{Files, counts};
-pub(crate) use self::lost::{is_lost, last_own, stale};
-use self::nested::{Nested, Spot};
+pub(crate) use self::effective_end::{Ends, as_found};
+pub(crate) use self::files::{FileSet, counts};
+pub(crate) use self::lost_holds::{is_lost, last_own, stale};
+use self::nested_holds::{Nested, Spot};
 pub(crate) use self::refusal::{ANOTHER_TASK, BLOCKERS_MAX, blockers, held_by, holders, nested_views};
+pub(crate) use self::task_paths::{Regained, end_with_task, hand_over, refuse_split, take_over};
+use crate::answer;
 use crate::checkouts::Checkouts;
-use crate::line::Sight;
-use crate::mail::Over;
-use crate::shape;
-use crate::unit::{About, Unit};
+use crate::mail::EndedHold;
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::waiting::LineView;
 
 /// Reads the patterns of a request: one spelling each, and each once.
 pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
@@ -72,8 +72,8 @@ pub(crate) fn pattern(row: &hold::Row) -> Result<Pattern> {
 }
 
 /// A row as a decision sees it.
-pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
-    Ok(Held { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.as_ref() })
+pub(crate) fn held(row: &hold::Row) -> Result<LivePattern<'_>> {
+    Ok(LivePattern { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.as_ref() })
 }
 
 /// The checkouts whose holds meet a request in one of them, or without one in all of them. None stands for the holds that
@@ -129,86 +129,90 @@ pub(crate) struct Around {
     /// Live holds of checkouts around it and inside it that do.
     pub(crate) nested: Vec<Nested>,
     /// Those checkouts.
-    pub(crate) near: Vec<Near>,
+    pub(crate) near: Vec<NearbyCheckout>,
 }
 
 /// Looks around a request, in one round trip where no checkout lies inside another. What is over is among the rest.
 pub(crate) fn look_around(
     tx: &mut dyn Tx,
-    sight: &Sight<'_>,
+    sight: &LineView<'_>,
     (site, scope): (Site, &[Option<CheckoutId>]),
     patterns: &[Pattern],
 ) -> Result<Around> {
     let view = sight.view();
     let spots = [Spot { site: &site, patterns }];
     if sight.is_write {
-        nested::take_turns(tx, &spots)?;
+        nested_holds::take_turns(tx, &spots)?;
     }
     let own = candidate_statements(view.project, scope, patterns).map(merged);
-    let (live, near) = tx.fetch((own, nested::near(&view, &spots)))?;
-    let nested = nested::holds(tx, &view, &near, &spots)?;
+    let (live, near) = tx.fetch((own, nested_holds::near(&view, &spots)))?;
+    let nested = nested_holds::holds(tx, &view, &near, &spots)?;
     Ok(Around { live, nested, near, site })
 }
 
 /// Where a request of an op is: in one checkout, or without one in all of them.
-pub(crate) fn site(unit: &mut Unit<'_>, here: Option<&CheckoutId>) -> Result<Site> {
-    let project = unit.project.id.clone();
-    match &unit.call.checkout {
+pub(crate) fn site(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Site> {
+    let project = work.project.id.clone();
+    match &work.call.checkout {
         // The usual case: it is where the call comes from, and nothing has to be read.
-        Some(place) if here.is_some() && here == unit.checkout.as_ref() => {
+        Some(place) if here.is_some() && here == work.checkout.as_ref() => {
             let tops = vec![Top { host: place.host.clone(), path: place.path.clone() }];
             Ok(Site { project, checkout: here.cloned(), tops })
         }
-        _ => Ok(Checkouts::of(unit)?.site(&project, here)),
+        _ => Ok(Checkouts::of(work)?.site(&project, here)),
     }
 }
 
 /// What is around a request of an op. What is over and does overlap it is ended first.
-pub(crate) fn around(unit: &mut Unit<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Around> {
-    let project = unit.project.id.clone();
-    let site = site(unit, here)?;
-    let scope = scope(unit.tx, &project, here)?;
-    let (tx, sight) = unit.look();
+pub(crate) fn around(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Around> {
+    let project = work.project.id.clone();
+    let site = site(work, here)?;
+    let scope = scope(work.tx, &project, here)?;
+    let (tx, sight) = work.look();
     let mut around = look_around(tx, &sight, (site, &scope), patterns)?;
-    around.live = end_over(unit, std::mem::take(&mut around.live), patterns)?;
+    around.live = end_over(work, std::mem::take(&mut around.live), patterns)?;
     Ok(around)
 }
 
 /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
-fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
-    lapsed(unit.now, row.expires_at) || unit.dead.contains(&row.holder)
+fn is_over(work: &UnitOfWork<'_>, row: &hold::Row) -> bool {
+    lapsed(work.now, row.expires_at) || work.dead.contains(&row.holder)
 }
 
 /// The live holds that may overlap some patterns. What is over and does overlap is ended first.
-pub(crate) fn live(unit: &mut Unit<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
-    let project = unit.project.id.clone();
-    let checkouts = scope(unit.tx, &project, here)?;
-    let found = candidates(unit.tx, &project, &checkouts, patterns)?;
-    end_over(unit, found, patterns)
+pub(crate) fn live(
+    work: &mut UnitOfWork<'_>,
+    here: Option<&CheckoutId>,
+    patterns: &[Pattern],
+) -> Result<Vec<hold::Row>> {
+    let project = work.project.id.clone();
+    let checkouts = scope(work.tx, &project, here)?;
+    let found = candidates(work.tx, &project, &checkouts, patterns)?;
+    end_over(work, found, patterns)
 }
 
 /// Ends those of some holds that are over and overlap some patterns. Returns those that live.
-fn end_over(unit: &mut Unit<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
-    let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(unit, row));
+fn end_over(work: &mut UnitOfWork<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(work, row));
     for row in over {
         let its = pattern(&row)?;
         if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {
-            expire(unit, &row)?;
+            expire(work, &row)?;
         }
     }
     Ok(live)
 }
 
 /// Ends a hold that is on no task because its time is over, its holder is proven dead, or its task has lapsed.
-pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
-    let dead = unit.dead.contains(&row.holder);
-    cut_short(unit, row, dead.then_some(CutShort::ProvenDead))
+pub(crate) fn expire(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<()> {
+    let dead = work.dead.contains(&row.holder);
+    cut_short(work, row, dead.then_some(CutShort::ProvenDead))
 }
 
 /// Ends a hold that is on no task; `why` names what cut it short, if its time was not over anyway.
-pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
-    let over = lapsed(unit.now, row.expires_at);
-    let ended_at = if over { row.expires_at } else { unit.now };
+pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
+    let over = lapsed(work.now, row.expires_at);
+    let ended_at = if over { row.expires_at } else { work.now };
     let expired = Expired {
         kind: Some(row.kind.as_str().to_owned()),
         holder: row.holder.to_string(),
@@ -223,18 +227,18 @@ pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<CutSho
         ..Expired::default()
     };
     let event = Event::HoldExpired(expired.cut_short(why.filter(|_| !over)));
-    unit.freed = true;
-    let cause = unit.append(About::of(&row.subject).hold(&row.id), event)?;
+    work.freed = true;
+    let cause = work.append(About::of(&row.subject).hold(&row.id), event)?;
     if row.asked > 0 {
         let by = row.holder.clone();
-        unit.over.push(Over { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
+        work.over.push(EndedHold { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
     }
-    hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
+    hold::end(work.tx, &work.project.id, &row.id, ended_at, Ending::Expired)
 }
 
 /// Ends a hold that is on no task for good. `said` is what its event says besides the hold.
 pub(crate) fn end(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     row: &hold::Row,
     how: Ending,
     cause: Option<i64>,
@@ -254,10 +258,10 @@ pub(crate) fn end(
             Event::PathReleased(PathReleased { holder, fence, checkout, ..said })
         }
     };
-    let number = unit.append(About::of(&row.subject).hold(&row.id).cause(cause), event)?;
-    unit.ended(&row.id, row.asked, how, number);
-    unit.freed = true;
-    hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
+    let number = work.append(About::of(&row.subject).hold(&row.id).cause(cause), event)?;
+    work.ended(&row.id, row.asked, how, number);
+    work.freed = true;
+    hold::end(work.tx, &work.project.id, &row.id, work.now, how)
 }
 
 /// A hold that is about to be granted.
@@ -313,16 +317,16 @@ impl Granting<'_> {
 
 /// Grants a hold on a path: the fence is the number of the event that says so.
 pub(crate) fn grant(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     fresh: HoldId,
     granting: &Granting<'_>,
     grant: PathGrant,
 ) -> Result<hold::Row> {
     let (expires_at, ttl) = granting.until;
-    let fence = Fence(unit.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
+    let fence = Fence(work.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
     let row = hold::Row {
         mode: granting.mode,
-        granted_at: unit.now,
+        granted_at: work.now,
         expires_at,
         ttl,
         reason: granting.reason.to_owned(),
@@ -333,31 +337,31 @@ pub(crate) fn grant(
         renewal: if granting.place.is_none() { Renewal::Session } else { Renewal::Explicit },
         ..hold::Row::new(fresh, (HoldKind::Path, granting.pattern.text()), granting.holder, fence)
     };
-    path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;
-    unit.project.holds_issued += 1;
+    path::insert(work.tx, &work.project.id, &row, &granting.pattern.prefix())?;
+    work.project.holds_issued += 1;
     Ok(row)
 }
 
 /// A hold as the response shows it: with the place of its checkout.
-pub(crate) fn shown(unit: &mut Unit<'_>, row: &hold::Row) -> Result<shape::Hold> {
+pub(crate) fn shown(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<answer::Hold> {
     let mut hold = match row.ended {
-        None => shape::Hold::granted(row, unit.now),
-        Some(_) => shape::Hold::of(row, None, unit.now),
+        None => answer::Hold::granted(row, work.now),
+        Some(_) => answer::Hold::of(row, None, work.now),
     };
     if row.checkout.is_some() {
-        Checkouts::of(unit)?.show(&mut hold);
+        Checkouts::of(work)?.show(&mut hold);
     }
     Ok(hold)
 }
 
 /// Ids for some holds, all free.
-pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<HoldId>> {
-    let mut drawn: Vec<HoldId> = (0..count).map(|_| unit.draw_next()).collect();
-    let taken = drawn.iter().map(|id| hold::exists(&unit.project.id, id));
-    let taken = unit.tx.fetch(taken.collect::<Vec<_>>())?;
+pub(crate) fn fresh_ids(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<HoldId>> {
+    let mut drawn: Vec<HoldId> = (0..count).map(|_| work.draw_next()).collect();
+    let taken = drawn.iter().map(|id| hold::exists(&work.project.id, id));
+    let taken = work.tx.fetch(taken.collect::<Vec<_>>())?;
     for at in 0..count {
         while taken[at] || drawn[..at].contains(&drawn[at]) {
-            let again = unit.redraw()?;
+            let again = work.redraw()?;
             if !drawn.contains(&again) {
                 drawn[at] = again;
                 break;

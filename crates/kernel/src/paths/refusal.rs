@@ -4,17 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 use tenure_core::action::{Action, Tasks};
-use tenure_core::line::Thing;
 use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
+use tenure_core::waiting::HoldTarget;
 use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
-use super::nested::{Nested, Owner};
-use crate::line::{InTheWay, Standing};
-use crate::shape::{Blocker, Blockers, Hold};
+use super::nested_holds::{Nested, OtherProject};
+use crate::answer::{Blocker, Blockers, Hold};
+use crate::waiting::{LivePlace, Obstacles};
 
 /// How many of those who stand in the way are named.
 pub(crate) const BLOCKERS_MAX: usize = 50;
@@ -24,37 +24,37 @@ const HOLDERS_MAX: usize = 1_000;
 pub(crate) const ANOTHER_TASK: Action = Action::ListTasks { which: Tasks::Ready };
 
 /// One that stands in the way.
-enum One<'a> {
+enum Blocking<'a> {
     Hold(&'a hold::Row),
     Nested(&'a Nested),
-    Place(&'a Standing, i64),
+    Place(&'a LivePlace, i64),
 }
 
-impl One<'_> {
+impl Blocking<'_> {
     fn holder(&self) -> &AgentName {
         match self {
-            One::Hold(row) => &row.holder,
-            One::Nested(nested) => &nested.row.holder,
-            One::Place(place, _) => &place.row.agent,
+            Blocking::Hold(row) => &row.holder,
+            Blocking::Nested(nested) => &nested.row.holder,
+            Blocking::Place(place, _) => &place.row.agent,
         }
     }
 
     /// The project that its holder is an agent of.
-    fn owner(&self) -> Option<&Owner> {
+    fn owner(&self) -> Option<&OtherProject> {
         match self {
-            One::Hold(_) => None,
-            One::Nested(nested) => nested.owner.as_ref(),
-            One::Place(place, _) => place.owner.as_ref(),
+            Blocking::Hold(_) => None,
+            Blocking::Nested(nested) => nested.owner.as_ref(),
+            Blocking::Place(place, _) => place.owner.as_ref(),
         }
     }
 
     /// The top of its checkout, if that is not the one of the request.
     fn place(&self) -> Option<String> {
         let site = match self {
-            One::Hold(_) => return None,
-            One::Nested(nested) => &nested.site,
-            One::Place(Standing { owner: Some(_), thing: Thing::Paths { site, .. }, .. }, _) => site,
-            One::Place(..) => return None,
+            Blocking::Hold(_) => return None,
+            Blocking::Nested(nested) => &nested.site,
+            Blocking::Place(LivePlace { owner: Some(_), thing: HoldTarget::Paths { site, .. }, .. }, _) => site,
+            Blocking::Place(..) => return None,
         };
         site.tops.first().map(|top| top.path.clone())
     }
@@ -62,10 +62,10 @@ impl One<'_> {
 
 /// All that stand in the way. Where not all of it is named, whose it is matters more than how much each has: every holder
 /// is there once before any is there twice.
-fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
-    let mut all: Vec<One<'_>> = in_the_way.holds.iter().map(One::Hold).collect();
-    all.extend(in_the_way.nested.iter().map(One::Nested));
-    all.extend(in_the_way.places.iter().map(|(place, number)| One::Place(place, *number)));
+fn all(in_the_way: &Obstacles) -> Vec<Blocking<'_>> {
+    let mut all: Vec<Blocking<'_>> = in_the_way.holds.iter().map(Blocking::Hold).collect();
+    all.extend(in_the_way.nested.iter().map(Blocking::Nested));
+    all.extend(in_the_way.places.iter().map(|(place, number)| Blocking::Place(place, *number)));
     if all.len() <= BLOCKERS_MAX {
         return all;
     }
@@ -76,7 +76,7 @@ fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
 }
 
 /// The holders of all that stand in the way, where not all of that is named.
-pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<AgentName> {
+pub(crate) fn holders(in_the_way: &Obstacles) -> Vec<AgentName> {
     if in_the_way.total() <= BLOCKERS_MAX {
         return Vec::new();
     }
@@ -89,9 +89,9 @@ pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<AgentName> {
 
 /// The agents that hold something, each looked up once.
 #[derive(Default)]
-struct Agents(HashMap<(String, String), Option<agent::Row>>);
+struct HoldingAgents(HashMap<(String, String), Option<agent::Row>>);
 
-impl Agents {
+impl HoldingAgents {
     fn get(&mut self, tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<&agent::Row>> {
         let key = (project.to_owned(), name.to_owned());
         if !self.0.contains_key(&key) {
@@ -103,16 +103,16 @@ impl Agents {
 }
 
 /// The first holds and places that stand in the way, as whoever they block sees them.
-pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &InTheWay, now: Time) -> Result<Vec<Blocker>> {
-    let mut agents = Agents::default();
+pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &Obstacles, now: Time) -> Result<Vec<Blocker>> {
+    let mut agents = HoldingAgents::default();
     let mut found = Vec::new();
     for one in all(in_the_way).into_iter().take(BLOCKERS_MAX) {
         let whose = one.owner().map_or(project, |owner| &owner.project);
         let holder = agents.get(tx, whose, one.holder())?;
         let mut blocker = match &one {
-            One::Hold(row) => Blocker::of_path(row, holder, now),
-            One::Nested(nested) => Blocker::of_path(&nested.row, holder, now),
-            One::Place(place, number) => Blocker::of_place(&place.row, *number, holder, now),
+            Blocking::Hold(row) => Blocker::of_path(row, holder, now),
+            Blocking::Nested(nested) => Blocker::of_path(&nested.row, holder, now),
+            Blocking::Place(place, number) => Blocker::of_place(&place.row, *number, holder, now),
         };
         blocker.checkout = one.place();
         blocker.project = one.owner().map(|owner| owner.label.clone());
@@ -123,7 +123,7 @@ pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &InTheWay, no
 
 /// Holds of other projects as they are shown beside those of the one that was asked about.
 pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Result<Vec<Hold>> {
-    let mut agents = Agents::default();
+    let mut agents = HoldingAgents::default();
     let mut views = Vec::new();
     for one in nested {
         let whose = one.owner.as_ref().map_or("", |owner| &owner.project);
@@ -142,7 +142,7 @@ pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Res
 pub(crate) fn held_by(
     tx: &mut dyn Tx,
     project: &str,
-    (patterns, in_the_way): (&[Pattern], &InTheWay),
+    (patterns, in_the_way): (&[Pattern], &Obstacles),
     now: Time,
 ) -> Result<Error> {
     let blockers = blockers(tx, project, in_the_way, now)?;

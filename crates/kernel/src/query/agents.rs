@@ -9,10 +9,10 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
 use super::query::{Access, Query, Role};
-use super::{Scene, bad_cursor, limit};
+use super::{Snapshot, bad_cursor, limit};
+use crate::answer::{Agent, Page};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Agent, Page};
 
 /// A page of agents by name, or of those seen lately.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,16 +31,16 @@ pub struct Agents {
 }
 
 /// Agents as they are seen now. One that has a live hold is judged by the longest time to live of those.
-pub(super) fn seen(tx: &mut dyn Tx, scene: &Scene<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
+pub(super) fn seen(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
     let names: Vec<AgentName> = rows.iter().map(|row| row.name.clone()).collect();
-    let longest = tx.fetch(hold::longest(scene.project_id(), &names, scene.now))?;
+    let longest = tx.fetch(hold::longest(snapshot.project_id(), &names, snapshot.now))?;
     let of = |row: &agent::Row| longest.iter().find(|(holder, _)| *holder == row.name).map(|(_, ttl)| *ttl);
     let sign = |row: &agent::Row| Sign {
         ttl: of(row).unwrap_or(row.sign().ttl),
-        proven_dead: scene.dead.contains(&row.name),
+        proven_dead: snapshot.dead.contains(&row.name),
         ..row.sign()
     };
-    Ok(rows.iter().map(|row| Agent::of(row, &sign(row), scene.now)).collect())
+    Ok(rows.iter().map(|row| Agent::of(row, &sign(row), snapshot.now)).collect())
 }
 
 impl Query for Agents {
@@ -56,17 +56,17 @@ impl Query for Agents {
         if let Some(text) = cursor.filter(|text| name::check(text).is_err()) {
             return Err(bad_cursor(text));
         }
-        kernel.in_snapshot(call, |tx, scene| {
-            let project = scene.project_id();
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let project = snapshot.project_id();
             let mut found = match self.within_us {
-                Some(span) => agent::recent(tx, project, scene.now - span, rows + 1)?,
+                Some(span) => agent::recent(tx, project, snapshot.now - span, rows + 1)?,
                 None => agent::list(tx, project, cursor.unwrap_or_default(), rows + 1)?,
             };
             let more = found.len() > rows;
             found.truncate(rows);
             let next = more.then(|| found.last().map(|row| row.name.to_string())).flatten();
             let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-            Ok(Page::of(seen(tx, scene, &found)?, total, next))
+            Ok(Page::of(seen(tx, snapshot, &found)?, total, next))
         })
     }
 }

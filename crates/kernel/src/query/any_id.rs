@@ -6,7 +6,7 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{hold, task};
 
-use super::Scene;
+use super::Snapshot;
 use super::look_up::by_id;
 use super::query::{Access, Query, Role};
 use crate::call::Call;
@@ -28,7 +28,7 @@ impl Query for AnyId {
     type Answer = String;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<String> {
-        kernel.in_snapshot(call, |tx, scene| expand(tx, scene, &self.typed, sort(&self.typed)).map(String::from))
+        kernel.in_snapshot(call, |tx, snapshot| expand(tx, snapshot, &self.typed, sort(&self.typed)).map(String::from))
     }
 }
 
@@ -45,17 +45,17 @@ pub(crate) fn sort(typed: &str) -> id::Sort {
 }
 
 /// The id that begins with a text.
-pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::Sort) -> Result<id::AnyId> {
+pub(crate) fn expand(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, typed: &str, sort: id::Sort) -> Result<id::AnyId> {
     let letter = format!("{}-", sort.letter());
     if typed.is_empty() || !id::is_prefix(typed) {
         return Err(id::unknown(typed, sort));
     }
     let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-    let project = scene.project_id();
+    let project = snapshot.project_id();
     let found = match sort {
         id::Sort::Hold => by_id::any(hold::beginning(tx, project, &prefix, 11)?),
         id::Sort::Task => by_id::any(task::beginning(tx, project, &prefix, 11)?),
-        other => by_id::beginning(tx, scene, &prefix, other)?,
+        other => by_id::beginning(tx, snapshot, &prefix, other)?,
     };
     id::resolve(&prefix, sort, found)
 }

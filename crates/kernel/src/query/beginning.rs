@@ -2,21 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::{Result, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, task};
 
 use super::list::{List, page};
-use super::peek::{About, told};
+use super::peek::{BriefSubject, told};
 use super::query::{Access, Query, Role};
-use super::{LIMIT_MAX, Scene};
+use super::{LIMIT_MAX, Snapshot};
+use crate::answer;
 use crate::call::Call;
 use crate::focus::{Seeker, in_focus};
 use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::resume::{Resume, lost};
-use crate::shape;
 
 /// What a session is shown when it begins: the brief of the task in its focus, or up to some ready tasks. One snapshot,
 /// and nothing is gathered that is not shown.
@@ -40,7 +40,7 @@ pub enum SessionOpening {
         /// What it lost, in a sentence.
         lost: Option<String>,
         /// What is ready and not reserved for another, in the order of choice.
-        ready: Vec<shape::Task>,
+        ready: Vec<answer::Task>,
     },
 }
 
@@ -55,34 +55,34 @@ impl Query for Beginning {
         let request = &self.request;
         request.check()?;
         let labels = text::labels(&request.labels)?;
-        kernel.in_snapshot(call, |tx, scene| beginning(tx, scene, request, &labels, self.ready))
+        kernel.in_snapshot(call, |tx, snapshot| beginning(tx, snapshot, request, &labels, self.ready))
     }
 }
 
 fn beginning(
     tx: &mut dyn Tx,
-    scene: &Scene<'_>,
+    snapshot: &Snapshot<'_>,
     request: &Resume,
     labels: &[String],
     most: usize,
 ) -> Result<SessionOpening> {
-    let project = scene.project_id();
-    let me = &scene.call.actor.name;
+    let project = snapshot.project_id();
+    let me = &snapshot.call.actor.name;
     let row = tx.fetch(agent::get(project, me))?;
     let focus = row.as_ref().and_then(|row| row.focus.as_ref());
-    let over = |held: &task::Held| scene.is_over(held);
+    let over = |held: &task::TaskHold| snapshot.is_over(held);
     // Who is gone matters to what else it might take, and nothing is taken.
     let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over };
     if let Some(full) = in_focus(tx, &seeker)? {
-        let about = About { task: Some((&full.task.id, true)), nothing: "", lost: None };
-        let told = told(tx, scene, request, row.as_ref(), &about)?;
+        let about = BriefSubject { task: Some((&full.task.id, true)), nothing: "", lost: None };
+        let told = told(tx, snapshot, request, row.as_ref(), &about)?;
         return Ok(SessionOpening::Brief(told.brief.text));
     }
     let lost = lost(tx, project, me, focus, &over)?;
     // Some may be reserved for others.
-    let (states, limit) = (vec![State::Ready], most.saturating_mul(4).min(LIMIT_MAX));
+    let (states, limit) = (vec![TaskState::Ready], most.saturating_mul(4).min(LIMIT_MAX));
     let filter = List { states, labels: labels.to_vec(), limit, ..List::default() };
-    let may = |task: &shape::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);
-    let ready = page(tx, scene, &filter, None)?.items.into_iter().filter(may).take(most).collect();
+    let may = |task: &answer::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);
+    let ready = page(tx, snapshot, &filter, None)?.items.into_iter().filter(may).take(most).collect();
     Ok(SessionOpening::Free { lost, ready })
 }

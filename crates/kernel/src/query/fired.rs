@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
-use tenure_store::table::fired;
+use tenure_store::table::hook_run;
 
 use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape;
 
 /// When each hook last ran in this project, by tool and event.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,16 +20,16 @@ impl Query for Fired {
     const ABOUT: &'static str = "When each hook last ran";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
-    type Answer = Vec<shape::Fired>;
+    type Answer = Vec<answer::HookRun>;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Vec<shape::Fired>> {
-        kernel.in_snapshot(call, |tx, scene| {
-            let rows = fired::list(tx, scene.project_id())?;
-            let one = |row: fired::Row| shape::Fired {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Vec<answer::HookRun>> {
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let rows = hook_run::list(tx, snapshot.project_id())?;
+            let one = |row: hook_run::Row| answer::HookRun {
                 tool: row.tool,
                 event: row.event,
                 at: row.at.to_string(),
-                ago_s: row.at.age(scene.now).as_seconds(),
+                ago_s: row.at.age(snapshot.now).as_seconds(),
             };
             Ok(rows.into_iter().map(one).collect())
         })

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use tenure_core::id::TaskId;
 use tenure_core::{Result, id};
 use tenure_store::table::{dep, task};
-use tenure_store::{Tx, Within};
+use tenure_store::{RowsWithin, Tx};
 
-use super::Scene;
+use super::Snapshot;
 use super::list::views;
 use super::query::{Access, Query, Role};
+use crate::answer::Task;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Task;
 
 /// How many edges a picture has at the most.
 const EDGES: usize = 500;
@@ -49,7 +49,7 @@ impl Query for Graph {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<TaskGraph> {
         id::named(&self.id, id::Sort::Task)?;
-        kernel.in_snapshot(call, |tx, scene| graph(tx, scene, &self.id.as_str().into()))
+        kernel.in_snapshot(call, |tx, snapshot| graph(tx, snapshot, &self.id.as_str().into()))
     }
 }
 
@@ -76,14 +76,14 @@ fn around(tx: &mut dyn Tx, project: &str, root: &TaskId) -> Result<(Vec<(TaskId,
     Ok((edges, false))
 }
 
-fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &TaskId) -> Result<TaskGraph> {
-    let project = scene.project_id();
+fn graph(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, root: &TaskId) -> Result<TaskGraph> {
+    let project = snapshot.project_id();
     let middle = tx.fetch(task::get(project, root))?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
     let (mut edges, more) = around(tx, project, root)?;
     let mut named = HashSet::from([root.to_owned()]);
     let both = edges.iter().flat_map(|(task, after)| [task, after]);
     let ids: Vec<TaskId> = both.filter(|id| named.insert((*id).clone())).cloned().collect();
-    let Within { rows: mut found, cut } = task::get_many_within(tx, project, &ids, super::PAGE_BYTES)?;
+    let RowsWithin { rows: mut found, cut } = task::get_many_within(tx, project, &ids, super::PAGE_BYTES)?;
     found.push(middle);
     found.sort_by_cached_key(|full| full.task.rank());
     if cut {
@@ -91,5 +91,5 @@ fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &TaskId) -> Result<TaskGraph>
         edges.retain(|(task, after)| shown.contains(task) && shown.contains(after));
     }
     edges.sort();
-    Ok(TaskGraph { root: root.to_owned(), tasks: views(tx, scene, &found)?, edges, more: more || cut })
+    Ok(TaskGraph { root: root.to_owned(), tasks: views(tx, snapshot, &found)?, edges, more: more || cut })
 }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 
 use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape;
 
 /// Whether the guards are off, until when and by whom. Every guard asks this; what it needs is on the project's row, so it
 /// costs no statement of its own.
@@ -20,11 +20,13 @@ impl Query for Guards {
     const ABOUT: &'static str = "Whether the guards are off";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
-    type Answer = shape::Guards;
+    type Answer = answer::GuardState;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Guards> {
-        kernel.in_snapshot(call, |_, scene| {
-            Ok(scene.project.map_or_else(shape::Guards::default, |row| shape::Guards::of(row, scene.now)))
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::GuardState> {
+        kernel.in_snapshot(call, |_, snapshot| {
+            Ok(snapshot
+                .project
+                .map_or_else(answer::GuardState::default, |row| answer::GuardState::of(row, snapshot.now)))
         })
     }
 }

@@ -42,15 +42,15 @@ impl Query for Health {
     type Answer = HealthReport;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<HealthReport> {
-        kernel.in_snapshot(call, |tx, scene| {
-            let Some(row) = scene.project else { return Ok(nothing()) };
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let Some(row) = snapshot.project else { return Ok(nothing()) };
             let counted = project::recount(tx, &row.id)?;
             let wrong_counters = (0..counted.len())
                 .filter(|&class| counted[class] != row.counts[class])
                 .map(|class| (class, row.counts[class], counted[class]))
                 .collect();
-            let lapsed = tx.fetch(hold::due(&row.id, scene.now, super::LIMIT_MAX))?;
-            debug_assert!(lapsed.iter().all(|hold| rule::lapsed(scene.now, hold.expires_at)));
+            let lapsed = tx.fetch(hold::due(&row.id, snapshot.now, super::LIMIT_MAX))?;
+            debug_assert!(lapsed.iter().all(|hold| rule::lapsed(snapshot.now, hold.expires_at)));
             Ok(HealthReport {
                 switched_on: row.is_switched_on(),
                 wrong_counters,
@@ -58,7 +58,7 @@ impl Query for Health {
                 events: row.events,
                 oldest: (row.first_event, event::time_at(tx, &row.id, row.first_event)?.unwrap_or(Time(0))),
                 events_fit: check_events(tx, row).is_ok(),
-                clock_behind_s: (row.last_time - scene.clock).as_seconds().max(0),
+                clock_behind_s: (row.last_time - snapshot.clock).as_seconds().max(0),
             })
         })
     }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 
 use super::query::{Access, Query, Role};
+use crate::answer::export::Imported;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::import::{Import, plan_only};
-use crate::shape::export::Imported;
 
 /// What an import would do.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -21,6 +21,6 @@ impl Query for LastTime {
     type Answer = Time;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Time> {
-        kernel.in_snapshot(call, |_, scene| Ok(scene.project.map_or(Time(0), |row| row.last_time)))
+        kernel.in_snapshot(call, |_, snapshot| Ok(snapshot.project.map_or(Time(0), |row| row.last_time)))
     }
 }

@@ -6,9 +6,9 @@ use tenure_core::{Result, lock as rule};
 use tenure_store::table::lock;
 
 use super::query::{Access, Query, Role};
+use crate::answer::Hold;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Hold;
 
 /// The lock of a name as it is now, or, where no agent has it, the last there was. A text that is no name of a lock has
 /// none.
@@ -30,9 +30,9 @@ impl Query for LockOf {
         if rule::name(&self.name).is_err() {
             return Ok(None);
         }
-        kernel.in_snapshot(call, |tx, scene| {
-            let newest = lock::newest(tx, scene.project_id(), &self.name, 1)?;
-            Ok(super::holds::views(tx, scene, &newest)?.pop())
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let newest = lock::newest(tx, snapshot.project_id(), &self.name, 1)?;
+            Ok(super::holds::views(tx, snapshot, &newest)?.pop())
         })
     }
 }

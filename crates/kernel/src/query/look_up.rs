@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Result, id};
 
-use self::by_id::{Checkout, TaskNote};
+use self::by_id::{ProjectCheckout, TaskNote};
 use super::any_id;
 use super::query::{Access, Query, Role};
 use super::show::show;
 use super::show_hold::show_hold;
+use crate::answer::{Hold, Message, Place, Shown};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Hold, Message, Place, Shown};
 
 /// The thing whose id begins with a text, over one snapshot.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub enum Found {
     /// A message from the asker or to it.
     Message(Box<Message>),
     /// A checkout.
-    Checkout(Box<Checkout>),
+    Checkout(Box<ProjectCheckout>),
 }
 
 impl Query for LookUp {
@@ -49,20 +49,20 @@ impl Query for LookUp {
     type Answer = Found;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Found> {
-        kernel.in_snapshot(call, |tx, scene| {
+        kernel.in_snapshot(call, |tx, snapshot| {
             let sort = any_id::sort(&self.typed);
-            let id = any_id::expand(tx, scene, &self.typed, sort)?;
+            let id = any_id::expand(tx, snapshot, &self.typed, sort)?;
             match sort {
-                id::Sort::Hold => show_hold(tx, scene, &id).map(|hold| Found::Hold(Box::new(hold))),
-                id::Sort::Place => by_id::show_place(tx, scene, &id).map(|place| Found::Place(Box::new(place))),
-                id::Sort::Note => by_id::show_note(tx, scene, &id).map(|note| Found::Note(Box::new(note))),
+                id::Sort::Hold => show_hold(tx, snapshot, &id).map(|hold| Found::Hold(Box::new(hold))),
+                id::Sort::Place => by_id::show_place(tx, snapshot, &id).map(|place| Found::Place(Box::new(place))),
+                id::Sort::Note => by_id::show_note(tx, snapshot, &id).map(|note| Found::Note(Box::new(note))),
                 id::Sort::Message => {
-                    by_id::show_message(tx, scene, &id).map(|message| Found::Message(Box::new(message)))
+                    by_id::show_message(tx, snapshot, &id).map(|message| Found::Message(Box::new(message)))
                 }
                 id::Sort::Checkout => {
-                    by_id::show_checkout(tx, scene, &id).map(|checkout| Found::Checkout(Box::new(checkout)))
+                    by_id::show_checkout(tx, snapshot, &id).map(|checkout| Found::Checkout(Box::new(checkout)))
                 }
-                _ => show(tx, scene, &id.as_str().into()).map(|task| Found::Task(Box::new(task))),
+                _ => show(tx, snapshot, &id.as_str().into()).map(|task| Found::Task(Box::new(task))),
             }
         })
     }

@@ -6,17 +6,17 @@ use tenure_core::{Result, message as rule};
 use tenure_store::Tx;
 use tenure_store::table::{delivery, mail, message};
 
-use super::Scene;
+use super::Snapshot;
 use super::query::{Access, Query, Role};
+use crate::answer::{InboxPage, Message, Overdue};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Inbox, Message, Overdue};
 
 /// Most new messages that are counted.
 const COUNT_MAX: usize = 1_000;
 
 /// New mail, as much as is offered at once.
-pub(crate) struct Unread {
+pub(crate) struct NewMail {
     /// In order.
     pub(crate) items: Vec<Message>,
     /// How many there are in all, where that is not beyond counting.
@@ -28,7 +28,7 @@ pub(crate) struct Unread {
 }
 
 /// Reads the mail of an agent that was not confirmed as shown: one look at the store.
-pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
+pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<NewMail> {
     let (cursors, rows) =
         tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
     // Mostly all that there is has just been read.
@@ -39,7 +39,7 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
     };
     let fitting = rule::fitting(rows.iter().map(|row| row.message.text.len()), limit);
     let offered = cursors.map_or(0, |cursors| cursors.mail_offered);
-    Ok(Unread {
+    Ok(NewMail {
         more: rows.len() > fitting,
         items: rows.iter().take(fitting).map(|row| Message::of(row, offered)).collect(),
         total: usize::try_from(count).is_ok_and(|count| count <= COUNT_MAX).then_some(count),
@@ -47,17 +47,17 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
     })
 }
 
-impl Unread {
+impl NewMail {
     /// As a query shows it.
-    pub(crate) fn seen(self) -> Inbox {
-        let Unread { items, total, more, .. } = self;
-        Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
+    pub(crate) fn seen(self) -> InboxPage {
+        let NewMail { items, total, more, .. } = self;
+        InboxPage { items, total, more, next: None, offered: None, acked: Vec::new() }
     }
 
     /// As it is shown by an op that offers it, and writes down that it did.
-    pub(crate) fn offered(self) -> Inbox {
+    pub(crate) fn offered(self) -> InboxPage {
         let offered = self.items.last().map(|last| last.number);
-        Inbox { offered, ..self.seen() }
+        InboxPage { offered, ..self.seen() }
     }
 }
 
@@ -69,11 +69,11 @@ pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) 
 }
 
 /// Requests that have been open for too long, oldest first.
-pub(super) fn overdue(tx: &mut dyn Tx, scene: &Scene<'_>, limit: usize) -> Result<Vec<Overdue>> {
-    let until = scene.now - rule::Urgency::Urgent.patience();
-    let rows = message::waiting(tx, scene.project_id(), until, 100)?;
-    let late = rows.iter().filter(|row| rule::overdue(scene.now, row.at, row.urgency));
-    Ok(late.take(limit).map(|row| Overdue::of(row, scene.now)).collect())
+pub(super) fn overdue(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, limit: usize) -> Result<Vec<Overdue>> {
+    let until = snapshot.now - rule::Urgency::Urgent.patience();
+    let rows = message::waiting(tx, snapshot.project_id(), until, 100)?;
+    let late = rows.iter().filter(|row| rule::overdue(snapshot.now, row.at, row.urgency));
+    Ok(late.take(limit).map(|row| Overdue::of(row, snapshot.now)).collect())
 }
 
 /// New mail, without offering it: it stays as new as it was.
@@ -90,10 +90,10 @@ impl Query for Mail {
     const ABOUT: &'static str = "New mail, without offering it";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
-    type Answer = Inbox;
+    type Answer = InboxPage;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Inbox> {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<InboxPage> {
         let limit = rule::limit(self.limit)?;
-        kernel.in_snapshot(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
+        kernel.in_snapshot(call, |tx, snapshot| Ok(look(tx, snapshot.project_id(), &call.actor.name, limit)?.seen()))
     }
 }

@@ -8,9 +8,9 @@ use tenure_store::table::member;
 use super::query::{Access, Domain, Query, Role};
 use super::tokens::people;
 use super::{bad_cursor, limit, page};
+use crate::answer::{Member, Page};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Member, Page};
 
 /// A page of memberships by principal and project: of a principal, in a project, or all there are.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::TaskId;
-use tenure_core::memory::{self as rule, Scope};
+use tenure_core::memory::{self as rule, MemoryScope};
 use tenure_core::{Result, Time, id};
 use tenure_store::table::memory;
 
 use super::memory::visible;
 use super::query::{Access, Query, Role};
 use super::{bad_cursor, limit};
+use crate::answer::{Memory, Page};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Memory, Page};
 
 /// A page of memories, nearest scope first and newest first in each.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,7 @@ pub struct Memories {
     /// Of this task, in place of the one in focus.
     pub task: Option<TaskId>,
     /// Only of this kind.
-    pub kind: Option<rule::Kind>,
+    pub kind: Option<rule::MemoryKind>,
     /// Only of this scope, by its word.
     pub scope: Option<String>,
     /// Only pinned ones.
@@ -44,8 +44,8 @@ impl Query for Memories {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Memory>> {
         limit(self.limit)?;
         let start = self.cursor.as_deref().map(parse).transpose()?;
-        kernel.in_snapshot(call, |tx, scene| {
-            let places = visible(tx, scene, self.task.as_ref())?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let places = visible(tx, snapshot, self.task.as_ref())?;
             let mut found: Vec<(usize, memory::Row)> = Vec::new();
             let (first, mut before) = start.clone().unwrap_or((0, (Time(i64::MAX), String::new())));
             for (at, (project, scope)) in places.iter().enumerate().skip(first) {
@@ -53,7 +53,7 @@ impl Query for Memories {
                     continue;
                 }
                 while found.len() <= self.limit {
-                    let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), self.limit + 1)?;
+                    let rows = memory::newest(tx, project, scope, snapshot.now, (before.0, &before.1), self.limit + 1)?;
                     let Some(last) = rows.last() else { break };
                     before = (last.updated_at, last.id.to_string());
                     let kept = rows.into_iter().filter(|row| self.takes(row.kind, row.pinned));
@@ -72,11 +72,11 @@ impl Query for Memories {
 }
 
 impl Memories {
-    pub(super) fn takes_scope(&self, scope: &Scope) -> bool {
+    pub(super) fn takes_scope(&self, scope: &MemoryScope) -> bool {
         self.scope.as_deref().is_none_or(|word| word == scope.word())
     }
 
-    pub(super) fn takes(&self, kind: rule::Kind, pinned: bool) -> bool {
+    pub(super) fn takes(&self, kind: rule::MemoryKind, pinned: bool) -> bool {
         self.kind.is_none_or(|wanted| wanted == kind) && (!self.pinned || pinned)
     }
 }

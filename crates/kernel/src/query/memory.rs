@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::{MemoryId, ProjectId, TaskId};
-use tenure_core::memory::{Candidate, Corpus, Scope, order, score};
+use tenure_core::memory::{Candidate, Corpus, MemoryScope, order, score};
 use tenure_core::name::AgentName;
 use tenure_core::{Result, Time, id, words};
 use tenure_store::Tx;
 use tenure_store::table::{agent, memory, project};
 
-use super::Scene;
+use super::Snapshot;
 use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape;
 
 /// How hard a question is thought about.
 pub(crate) struct Effort {
@@ -48,17 +48,19 @@ impl Query for Memory {
     const ABOUT: &'static str = "One memory";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
-    type Answer = shape::Memory;
+    type Answer = answer::Memory;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Memory> {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::Memory> {
         id::named(&self.id, id::Sort::Memory)?;
-        kernel.in_snapshot(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
-            for project in [Some(scene.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten() {
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let me = MemoryScope::Agent(snapshot.call.actor.name.clone());
+            let whole = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)?.1;
+            for project in
+                [Some(snapshot.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten()
+            {
                 let row = memory::get(tx, project, &self.id)?;
-                if let Some(row) = row.filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me) {
-                    return Ok(shape::Memory::of(&row));
+                if let Some(row) = row.filter(|row| !matches!(row.scope, MemoryScope::Agent(_)) || row.scope == me) {
+                    return Ok(answer::Memory::of(&row));
                 }
             }
             Err(id::unknown(&self.id, id::Sort::Memory))
@@ -67,12 +69,12 @@ impl Query for Memory {
 }
 
 /// A scope that a reader sees, in the project that has its rows.
-pub(crate) type Place = (ProjectId, Scope);
+pub(crate) type ScopeKey = (ProjectId, MemoryScope);
 
 /// The scopes that a reader sees, nearest first.
-pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&TaskId>) -> Result<Vec<Place>> {
-    let me = &scene.call.actor.name;
-    let here = scene.project_id();
+pub(crate) fn visible(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, task: Option<&TaskId>) -> Result<Vec<ScopeKey>> {
+    let me = &snapshot.call.actor.name;
+    let here = snapshot.project_id();
     let focus = match task {
         Some(task) => Some(task.clone()),
         None => tx.fetch(agent::get(here, me))?.and_then(|row| row.focus),
@@ -81,21 +83,21 @@ pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&TaskId>)
 }
 
 /// The same for a task that is known.
-pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&TaskId>) -> Result<Vec<Place>> {
+pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&TaskId>) -> Result<Vec<ScopeKey>> {
     let mut places = Vec::new();
     if let Some(task) = task {
-        places.push((here.into(), Scope::Task(task.clone())));
+        places.push((here.into(), MemoryScope::Task(task.clone())));
     }
-    places.push((here.into(), Scope::Agent(me.clone())));
-    places.push((here.into(), Scope::Project));
-    if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)? {
-        places.push((whole.id, Scope::Global));
+    places.push((here.into(), MemoryScope::Agent(me.clone())));
+    places.push((here.into(), MemoryScope::Project));
+    if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)? {
+        places.push((whole.id, MemoryScope::Global));
     }
     Ok(places)
 }
 
 /// Which memories a search is for.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SearchRequest<'a> {
     /// Which of those that have a word of the question.
     pub(crate) takes: &'a dyn Fn(&memory::Weight) -> bool,
     /// Most that are read.
@@ -104,7 +106,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// What a search found.
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     /// The best, best first.
     pub(crate) rows: Vec<memory::Row>,
     /// How many there are.
@@ -123,10 +125,10 @@ struct Hit {
 pub(crate) fn search(
     tx: &mut dyn Tx,
     now: Time,
-    places: &[Place],
+    places: &[ScopeKey],
     question: &str,
-    wanted: &Wanted<'_>,
-) -> Result<Found> {
+    wanted: &SearchRequest<'_>,
+) -> Result<SearchResult> {
     let mut terms = words::in_order(question);
     terms.truncate(wanted.effort.words);
     terms.sort();
@@ -168,19 +170,19 @@ pub(crate) fn search(
     let rank =
         |row: &memory::Row| best.iter().position(|hit| hit.weight.id == row.id && places[hit.place].1 == row.scope);
     rows.sort_by_cached_key(rank);
-    Ok(Found { rows, total: hits.len() })
+    Ok(SearchResult { rows, total: hits.len() })
 }
 
 /// All that have a word, and for each word how many have it.
 fn hits(
     tx: &mut dyn Tx,
-    places: &[Place],
+    places: &[ScopeKey],
     filled: &[usize],
     terms: &[(String, u32)],
     effort: &Effort,
     having: &mut [u64],
 ) -> Result<Vec<Hit>> {
-    let of_scope = |(project, scope): &Place| {
+    let of_scope = |(project, scope): &ScopeKey| {
         let having = terms.iter().map(|(term, _)| memory::having(project, scope, term, effort.having));
         having.collect::<Vec<_>>()
     };

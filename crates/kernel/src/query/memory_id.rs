@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::memory::Scope;
+use tenure_core::memory::MemoryScope;
 use tenure_core::{Kind, Result, id};
 use tenure_store::table::{memory, project};
 
@@ -33,18 +33,19 @@ impl Query for MemoryId {
             return Err(unknown());
         }
         let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        kernel.in_snapshot(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let me = MemoryScope::Agent(snapshot.call.actor.name.clone());
             let mut found = Vec::new();
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+            let whole = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)?.1;
             for (of_store, project) in
-                [(false, Some(scene.project_id())), (true, whole.as_ref().map(|row| row.id.as_str()))]
+                [(false, Some(snapshot.project_id())), (true, whole.as_ref().map(|row| row.id.as_str()))]
             {
                 let Some(project) = project else { continue };
                 let ids = memory::beginning(tx, project, &prefix, 11)?;
                 let rows = memory::get_many(tx, project, &ids)?;
                 // Those of other agents are as if they did not exist.
-                let seen = rows.into_iter().filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me);
+                let seen =
+                    rows.into_iter().filter(|row| !matches!(row.scope, MemoryScope::Agent(_)) || row.scope == me);
                 found.extend(seen.map(|row| (of_store, row.id)));
             }
             let ids = found.iter().map(|(_, id)| id.clone()).collect();

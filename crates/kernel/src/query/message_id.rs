@@ -31,8 +31,8 @@ impl Query for MessageId {
             return Err(id::unknown(typed, id::Sort::Message));
         }
         let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        kernel.in_snapshot(call, |tx, scene| {
-            let found = mail::beginning(tx, scene.project_id(), &call.actor.name, &prefix, 11)?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let found = mail::beginning(tx, snapshot.project_id(), &call.actor.name, &prefix, 11)?;
             id::resolve(&prefix, id::Sort::Message, found).map(String::from).map_err(|error| match error.kind() {
                 Kind::NotFound => id::unknown(typed, id::Sort::Message),
                 _ => error,

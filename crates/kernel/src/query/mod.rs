@@ -54,19 +54,19 @@ pub mod why;
 pub mod why_lock;
 pub mod why_path;
 
-use self::query::Erased;
+use self::query::ErasedQuery;
 pub use self::query::{Query, QueryEntry};
+use crate::answer::Page;
 use crate::call::{Call, Words};
 use crate::checkouts::Checkouts;
 use crate::kernel::Kernel;
-use crate::line::Sight;
 use crate::locks;
-use crate::shape::Page;
+use crate::waiting::LineView;
 use tenure_core::name::AgentName;
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
 use tenure_store::table::{hold, project, task};
-use tenure_store::{Identity, Tx};
+use tenure_store::{StoreIdentity, Tx};
 
 /// All queries.
 pub const QUERIES: &[QueryEntry] = &[
@@ -124,7 +124,7 @@ pub const QUERIES: &[QueryEntry] = &[
 
 /// A query of any type, for what carries queries without looking into them: the wire, servers, tests.
 #[derive(Debug)]
-pub struct AnyQuery(Box<dyn Erased>);
+pub struct AnyQuery(Box<dyn ErasedQuery>);
 
 impl Clone for AnyQuery {
     fn clone(&self) -> AnyQuery {
@@ -192,11 +192,11 @@ pub fn find(name: &str) -> Result<&'static QueryEntry> {
 }
 
 /// What a query looks at.
-pub struct Scene<'a> {
+pub struct Snapshot<'a> {
     /// Who asks.
     pub call: &'a Call,
     /// The store.
-    pub identity: &'a Identity,
+    pub identity: &'a StoreIdentity,
     /// The project's row, if anything happened in it.
     pub project: Option<&'a project::Row>,
     /// The time of the snapshot, by the step rule.
@@ -209,16 +209,16 @@ pub struct Scene<'a> {
     pub words: Words,
 }
 
-impl Scene<'_> {
+impl Snapshot<'_> {
     /// The project's id; of a project that does not exist, one that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
     }
 
     /// What holds and the waiting line of a project are looked at with.
-    pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> Sight<'b> {
-        let Scene { call, now, clock, dead, .. } = self;
-        Sight { project, now: *now, clock: *clock, dead, call, is_write: false }
+    pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> LineView<'b> {
+        let Snapshot { call, now, clock, dead, .. } = self;
+        LineView { project, now: *now, clock: *clock, dead, call, is_write: false }
     }
 
     /// The checkouts of the project, with the caller's machine as the one they are seen from.
@@ -228,7 +228,7 @@ impl Scene<'_> {
     }
 
     /// Whether a hold that is not ended is over all the same: its time has passed, or its holder is dead.
-    pub(crate) fn is_over(&self, held: &task::Held) -> bool {
+    pub(crate) fn is_over(&self, held: &task::TaskHold) -> bool {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 

@@ -2,20 +2,20 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::{Rank, Rule, nothing, reason};
+use tenure_core::choice::{ChoiceRule, Rank, nothing, reason};
 use tenure_core::name::AgentName;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time, hold as rule, name, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold, task};
 
-use super::Scene;
+use super::Snapshot;
 use super::list::{read, views};
 use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::claim::suits;
-use crate::shape;
 
 /// What `claim` without an id would choose.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,18 +31,18 @@ impl Query for Next {
     const ABOUT: &'static str = "What `claim` would choose now, and why";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
-    type Answer = shape::Next;
+    type Answer = answer::NextChoice;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Next> {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::NextChoice> {
         let labels = text::labels(&self.labels)?;
-        kernel.in_snapshot(call, |tx, scene| next(tx, scene, &labels))
+        kernel.in_snapshot(call, |tx, snapshot| next(tx, snapshot, &labels))
     }
 }
 
-pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<shape::Next> {
-    let project = scene.project_id();
-    let me = &scene.call.actor.name;
-    let gone = gone_agents(tx, scene)?;
+pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) -> Result<answer::NextChoice> {
+    let project = snapshot.project_id();
+    let me = &snapshot.call.actor.name;
+    let gone = gone_agents(tx, snapshot)?;
     let start = Rank::start();
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
@@ -50,7 +50,9 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
         suits(&seen, labels, me)
     };
     let over = |full: &task::Full| {
-        full.held.as_ref().is_some_and(|held| scene.is_over(held)) && full.task.conditions().has_all_met() && may(full)
+        full.held.as_ref().is_some_and(|held| snapshot.is_over(held))
+            && full.task.conditions().has_all_met()
+            && may(full)
     };
     let mut heads = Vec::new();
     match labels.first() {
@@ -58,39 +60,43 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
             let mut agents = vec![None, Some(me.clone())];
             agents.extend(gone.iter().cloned().map(Some));
             for agent in agents {
-                heads.extend(read(tx, project, &task::Stream::ReadyFor(agent), &start, 1, &may)?);
+                heads.extend(read(tx, project, &task::TaskStream::ReadyFor(agent), &start, 1, &may)?);
             }
         }
         Some(label) => {
-            let stream = task::Stream::Label(label.clone(), Status::Open, true);
+            let stream = task::TaskStream::Label(label.clone(), TaskStatus::Open, true);
             heads.extend(read(tx, project, &stream, &start, 1, &may)?);
         }
     }
     // Only a hold that is over frees a started task, and mostly there is none.
-    if !scene.dead.is_empty() || !tx.fetch(hold::due(project, scene.now, 1))?.is_empty() {
-        heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
+    if !snapshot.dead.is_empty() || !tx.fetch(hold::due(project, snapshot.now, 1))?.is_empty() {
+        heads.extend(read(tx, project, &task::TaskStream::Status(TaskStatus::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
-        let counts = super::status::counts(tx, scene)?;
-        return Ok(shape::Next { task: None, rule: Rule::None, reason: nothing(&counts, !labels.is_empty()) });
+        let counts = super::status::counts(tx, snapshot)?;
+        return Ok(answer::NextChoice {
+            task: None,
+            rule: ChoiceRule::None,
+            reason: nothing(&counts, !labels.is_empty()),
+        });
     };
     let priority = best.task.priority;
     let lapsed_from = match &best.held {
         Some(held) => Some(held.holder.clone()),
         None => best.task.last_holder.clone().filter(|_| best.task.lapsed),
     };
-    let by = if lapsed_from.is_some() { Rule::Lapsed } else { Rule::Ready };
-    let task = views(tx, scene, &[best])?.pop();
-    Ok(shape::Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
+    let by = if lapsed_from.is_some() { ChoiceRule::Lapsed } else { ChoiceRule::Ready };
+    let task = views(tx, snapshot, &[best])?.pop();
+    Ok(answer::NextChoice { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
 }
 
 /// Agents that the next write will mark as gone: what is reserved for them counts as free.
-pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<AgentName>> {
-    let quiet: Time = scene.now - rule::TASK_TTL;
-    let rows = tx.fetch(agent::due(scene.project_id(), quiet, scene.now))?;
+pub(crate) fn gone_agents(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Vec<AgentName>> {
+    let quiet: Time = snapshot.now - rule::TASK_TTL;
+    let rows = tx.fetch(agent::due(snapshot.project_id(), quiet, snapshot.now))?;
     Ok(rows
         .into_iter()
         .map(|row| row.name)
-        .filter(|agent| !name::is_person(agent) && *agent != scene.call.actor.name)
+        .filter(|agent| !name::is_person(agent) && *agent != snapshot.call.actor.name)
         .collect())
 }

@@ -10,11 +10,11 @@ use tenure_store::table::hold;
 
 use super::check::{around, here};
 use super::query::{Access, Query, Role};
+use crate::answer::Checked;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::line::InTheWay;
-use crate::paths::{self, nested::Nested};
-use crate::shape::Checked;
+use crate::paths::{self, nested_holds::Nested};
+use crate::waiting::Obstacles;
 
 /// Who but the caller holds anything in the checkout of the call.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -30,10 +30,10 @@ impl Query for OthersHere {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Checked> {
         let everything = [Pattern::parse("./", Case::Kept)?];
-        kernel.in_snapshot(call, |tx, scene| {
-            let here = here(tx, scene)?;
-            let me = &scene.call.actor.name;
-            let around = around(tx, scene, Some(&here), &everything)?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let here = here(tx, snapshot)?;
+            let me = &snapshot.call.actor.name;
+            let around = around(tx, snapshot, Some(&here), &everything)?;
             // What is held around this checkout reaches into it; git leaves alone what lies inside of it.
             let is_around = |one: &Nested| one.row.holder != *me && one.is_around(&around.site);
             let nested = around.nested.into_iter().filter(is_around).collect();
@@ -41,9 +41,9 @@ impl Query for OthersHere {
             // Whose work is at risk matters more than how many files it is: each holder stands there first.
             let mut seen = HashSet::new();
             holds.sort_by_key(|row| !seen.insert(row.holder.clone()));
-            let in_the_way = InTheWay { holds, nested, ..InTheWay::default() };
+            let in_the_way = Obstacles { holds, nested, ..Obstacles::default() };
             let (total, holders) = (in_the_way.total(), paths::holders(&in_the_way));
-            let blockers = paths::blockers(tx, scene.project_id(), &in_the_way, scene.now)?;
+            let blockers = paths::blockers(tx, snapshot.project_id(), &in_the_way, snapshot.now)?;
             Ok(Checked { free: total == 0, blockers, total, holders, elsewhere: Vec::new() })
         })
     }

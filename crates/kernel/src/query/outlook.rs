@@ -10,7 +10,7 @@ use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{hold, project};
 
-use super::Scene;
+use super::Snapshot;
 use super::check::here;
 use super::query::{Access, Query, Role};
 use super::standing::{HookContext, Mine, Standing, standing};
@@ -50,13 +50,13 @@ impl Query for Outlook {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Option<EditOutlook>> {
         let (files, fold_case) = (self.files.as_slice(), self.fold_case);
-        kernel.in_snapshot(call, |tx, scene| {
-            if !scene.project.is_some_and(project::Row::is_switched_on) {
+        kernel.in_snapshot(call, |tx, snapshot| {
+            if !snapshot.project.is_some_and(project::Row::is_switched_on) {
                 return Ok(None);
             }
-            let standing = standing(tx, scene, &self.look)?;
+            let standing = standing(tx, snapshot, &self.look)?;
             let is_quiet = match &standing.mine {
-                Some(mine) if mine.settled && !files.is_empty() => covered(tx, scene, mine, files, fold_case)?,
+                Some(mine) if mine.settled && !files.is_empty() => covered(tx, snapshot, mine, files, fold_case)?,
                 _ => false,
             };
             Ok(Some(EditOutlook { standing, is_quiet }))
@@ -65,16 +65,16 @@ impl Query for Outlook {
 }
 
 /// Whether every file is in an own live exclusive hold that needs no renewal and goes with the task in focus.
-fn covered(tx: &mut dyn Tx, scene: &Scene<'_>, mine: &Mine, files: &[String], fold_case: bool) -> Result<bool> {
+fn covered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, mine: &Mine, files: &[String], fold_case: bool) -> Result<bool> {
     let case = if fold_case { Case::Folded } else { Case::Kept };
     let Ok(patterns) = files.iter().map(|file| Pattern::parse(file, case)).collect::<Result<Vec<_>>>() else {
         return Ok(false);
     };
-    let here = here(tx, scene)?;
-    let rows = paths::candidates(tx, scene.project_id(), &[Some(here), None], &patterns)?;
+    let here = here(tx, snapshot)?;
+    let rows = paths::candidates(tx, snapshot.project_id(), &[Some(here), None], &patterns)?;
     let own: Vec<&hold::Row> = rows
         .iter()
-        .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, scene.now))
+        .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, snapshot.now))
         // What is only offered is taken by the first edit.
         .filter(|row| row.place.is_none())
         .collect();

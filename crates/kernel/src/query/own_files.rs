@@ -29,8 +29,8 @@ impl Query for OwnFiles {
     type Answer = Vec<String>;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Vec<String>> {
-        kernel.in_snapshot(call, |tx, scene| {
-            let look = Look::at(tx, scene, &self.paths, self.fold_case)?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let look = Look::at(tx, snapshot, &self.paths, self.fold_case)?;
             let own = look.held.iter().filter(|(row, _)| row.holder == call.actor.name);
             let met: BTreeSet<&str> = own.flat_map(|(_, pattern)| look.files.within(pattern)).collect();
             Ok(met.into_iter().map(str::to_owned).collect())

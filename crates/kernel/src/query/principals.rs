@@ -8,9 +8,9 @@ use tenure_store::table::principal;
 use super::query::{Access, Domain, Query, Role};
 use super::tokens::people;
 use super::{bad_cursor, limit, page};
+use crate::answer::{Page, Principal};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Page, Principal};
 
 /// A page of principals, by name.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

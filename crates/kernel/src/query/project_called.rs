@@ -10,9 +10,9 @@ use tenure_store::table::project;
 
 use super::query::{Access, Domain, Query, Role};
 use crate::access;
+use crate::answer::ProjectName;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::ProjectName;
 
 /// How many projects of one name are named when a name is not enough.
 const CANDIDATES: usize = 10;
@@ -46,7 +46,7 @@ impl Query for ProjectCalled {
             found.retain(|row| row.events > 0);
         }
         let exact = found.iter().position(|row| row.key == self.name);
-        let named = |row: project::Summary| ProjectName { key: row.key, label: row.label };
+        let named = |row: project::ProjectSummary| ProjectName { key: row.key, label: row.label };
         match (exact, found.len()) {
             (Some(at), _) => Ok(named(found.swap_remove(at))),
             (None, 1) => Ok(named(found.swap_remove(0))),

@@ -9,9 +9,9 @@ use tenure_store::table::project;
 use super::query::{Access, Domain, Query, Role};
 use super::{limit, page};
 use crate::access;
+use crate::answer::{Page, ProjectOverview};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Page, Project};
 
 /// A page of the projects in this store, by key.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,20 +31,20 @@ impl Query for Projects {
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     const DOMAIN: Domain = Domain::Anywhere;
-    type Answer = Page<Project>;
+    type Answer = Page<ProjectOverview>;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Project>> {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<ProjectOverview>> {
         let (rows, cursor) = (self.limit, self.cursor.as_deref());
         limit(rows)?;
         kernel.in_snapshot_anywhere(call, |tx, _| {
             let found = visible(tx, call, cursor.unwrap_or_default(), rows + 1)?;
-            Ok(page(found, rows, cursor, |row| row.key.to_string(), |row| Project::of(row, &call.project.key)))
+            Ok(page(found, rows, cursor, |row| row.key.to_string(), |row| ProjectOverview::of(row, &call.project.key)))
         })
     }
 }
 
 /// Projects that the caller may see, by key: the others are as if they did not exist.
-fn visible(tx: &mut dyn Tx, call: &Call, after: &str, limit: usize) -> Result<Vec<project::Summary>> {
+fn visible(tx: &mut dyn Tx, call: &Call, after: &str, limit: usize) -> Result<Vec<project::ProjectSummary>> {
     let mut seen = Vec::new();
     let mut after = after.to_owned();
     loop {

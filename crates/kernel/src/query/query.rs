@@ -16,9 +16,9 @@ use tenure_core::{Code, Error, Result, Stage};
 use super::AnyQuery;
 use crate::access;
 use crate::call::Call;
+use crate::json_request;
 use crate::kernel::Kernel;
 pub(super) use crate::op::{Access, Domain};
-use crate::read;
 
 /// A request that changes nothing.
 ///
@@ -95,7 +95,7 @@ impl QueryEntry {
             answer: || schema_for!(Q::Answer),
             read: |json| {
                 refuse_nul(json)?;
-                read::request::<Q>(json).map(AnyQuery::new)
+                json_request::request::<Q>(json).map(AnyQuery::new)
             },
         }
     }
@@ -136,7 +136,7 @@ fn text_with_nul(value: &Value) -> bool {
 }
 
 /// The half of [`Query`] that a server can hold without knowing the type.
-pub(super) trait Erased: Debug + Send + Sync {
+pub(super) trait ErasedQuery: Debug + Send + Sync {
     fn entry(&self) -> &'static QueryEntry;
     fn lines(&self) -> Vec<usize>;
     fn set_lines(&mut self, lines: &[usize]);
@@ -144,10 +144,10 @@ pub(super) trait Erased: Debug + Send + Sync {
     /// As [`Kernel::ask`], with the answer as JSON.
     fn ask(&self, kernel: &Kernel, call: &Call) -> Result<String>;
     fn as_any(&self) -> &dyn Any;
-    fn boxed(&self) -> Box<dyn Erased>;
+    fn boxed(&self) -> Box<dyn ErasedQuery>;
 }
 
-impl<Q: Query> Erased for Q {
+impl<Q: Query> ErasedQuery for Q {
     fn entry(&self) -> &'static QueryEntry {
         const { &QueryEntry::of::<Q>() }
     }
@@ -172,7 +172,7 @@ impl<Q: Query> Erased for Q {
         self
     }
 
-    fn boxed(&self) -> Box<dyn Erased> {
+    fn boxed(&self) -> Box<dyn ErasedQuery> {
         Box::new(self.clone())
     }
 }

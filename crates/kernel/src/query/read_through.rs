@@ -22,6 +22,6 @@ impl Query for ReadThrough {
     type Answer = ();
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<()> {
-        kernel.in_snapshot(call, |tx, scene| read_through(tx, scene.project_id()))
+        kernel.in_snapshot(call, |tx, snapshot| read_through(tx, snapshot.project_id()))
     }
 }

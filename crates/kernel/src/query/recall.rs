@@ -6,12 +6,12 @@ use tenure_core::Result;
 use tenure_store::table::memory;
 
 use super::memories::Memories;
-use super::memory::{Effort, Place, Wanted, search, visible};
+use super::memory::{Effort, ScopeKey, SearchRequest, search, visible};
 use super::query::{Access, Query, Role};
 use super::{bad_cursor, limit};
+use crate::answer::{Memory, Page};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Memory, Page};
 
 /// Memories that answer a question, best first.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,12 +33,13 @@ impl Query for Recall {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Memory>> {
         limit(self.filter.limit)?;
         let skip = self.filter.cursor.as_deref().map_or(Ok(0), skipped)?;
-        kernel.in_snapshot(call, |tx, scene| {
-            let places = visible(tx, scene, self.filter.task.as_ref())?;
-            let places: Vec<Place> = places.into_iter().filter(|(_, scope)| self.filter.takes_scope(scope)).collect();
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let places = visible(tx, snapshot, self.filter.task.as_ref())?;
+            let places: Vec<ScopeKey> =
+                places.into_iter().filter(|(_, scope)| self.filter.takes_scope(scope)).collect();
             let takes = |weight: &memory::Weight| self.filter.takes(weight.kind, weight.pinned);
-            let wanted = Wanted { takes: &takes, most: skip + self.filter.limit, effort: Effort::ASKED };
-            let found = search(tx, scene.now, &places, &self.question, &wanted)?;
+            let wanted = SearchRequest { takes: &takes, most: skip + self.filter.limit, effort: Effort::ASKED };
+            let found = search(tx, snapshot.now, &places, &self.question, &wanted)?;
             let total = i64::try_from(found.total).ok();
             let next = (found.total > skip + self.filter.limit).then(|| (skip + self.filter.limit).to_string());
             Ok(Page::of(found.rows.iter().skip(skip).map(Memory::of).collect(), total, next))

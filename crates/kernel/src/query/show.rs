@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Topic;
 use tenure_core::id::TaskId;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{dep, note, task};
 
-use super::Scene;
+use super::Snapshot;
 use super::list::views;
 use super::query::{Access, Query, Role};
+use crate::answer::{LoggedEvent, NoteView, Shown};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Event, Note, Shown};
 
 /// How many notes and dependents are shown.
 const MANY: usize = 100;
@@ -38,26 +38,26 @@ impl Query for Show {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Shown> {
         id::named(&self.id, id::Sort::Task)?;
-        kernel.in_snapshot(call, |tx, scene| show(tx, scene, &self.id.as_str().into()))
+        kernel.in_snapshot(call, |tx, snapshot| show(tx, snapshot, &self.id.as_str().into()))
     }
 }
 
-pub(super) fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &TaskId) -> Result<Shown> {
-    let project = scene.project_id();
+pub(super) fn show(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &TaskId) -> Result<Shown> {
+    let project = snapshot.project_id();
     let full = tx.fetch(task::get(project, named))?.ok_or_else(|| id::unknown(named, id::Sort::Task))?;
     let blocker_gone = match &full.task.blocked_on {
         None => false,
         Some(on) => {
-            task::existing(tx, project, std::slice::from_ref(on))?.iter().all(|(_, status)| *status == Status::Done)
+            task::existing(tx, project, std::slice::from_ref(on))?.iter().all(|(_, status)| *status == TaskStatus::Done)
         }
     };
     let notes = note::newest_within(tx, project, named, (MANY, super::PAGE_BYTES))?;
-    let notes = notes.rows.into_iter().map(Note::of).collect::<Result<_>>()?;
+    let notes = notes.rows.into_iter().map(NoteView::of).collect::<Result<_>>()?;
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
     let (mut events, _) = super::why::newest(tx, project, named, Topic::Other, EVENTS)?;
     events.reverse();
-    let mut views = views(tx, scene, std::slice::from_ref(&full))?;
+    let mut views = views(tx, snapshot, std::slice::from_ref(&full))?;
     let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;
-    let events = events.into_iter().map(Event::of).collect::<Result<_>>()?;
+    let events = events.into_iter().map(LoggedEvent::of).collect::<Result<_>>()?;
     Ok(Shown { task, blocker_gone, notes, dependents, events })
 }

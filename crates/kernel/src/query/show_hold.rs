@@ -6,11 +6,11 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::hold;
 
-use super::Scene;
+use super::Snapshot;
 use super::query::{Access, Query, Role};
+use crate::answer::Hold;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Hold;
 
 /// One hold, ended or not.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -29,12 +29,12 @@ impl Query for ShowHold {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Hold> {
         id::named(&self.id, id::Sort::Hold)?;
-        kernel.in_snapshot(call, |tx, scene| show_hold(tx, scene, &self.id))
+        kernel.in_snapshot(call, |tx, snapshot| show_hold(tx, snapshot, &self.id))
     }
 }
 
-pub(super) fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
-    let row = hold::get(tx, scene.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
-    let seen = super::holds::views(tx, scene, &[row])?.pop();
+pub(super) fn show_hold(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<Hold> {
+    let row = hold::get(tx, snapshot.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
+    let seen = super::holds::views(tx, snapshot, &[row])?.pop();
     seen.ok_or_else(|| id::unknown(named, id::Sort::Hold))
 }

@@ -4,21 +4,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::{CheckoutId, TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::session::{Asking, Seen, Start, decide};
-use tenure_core::task::Status;
+use tenure_core::session::{Start, StoredSession, UnknownSession, decide};
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Span, Time, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
+use tenure_store::table::{agent, checkout, edited_file, hold, hook_run, project, session, task};
 
-use super::Scene;
+use super::Snapshot;
 use super::query::{Access, Query, Role};
+use crate::answer::{Elsewhere, GuardState};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::guard::ELSEWHERE_MAX;
 use crate::op::tool_used::{self, FIRED_EVERY};
 use crate::paths;
 use crate::session as sessions;
-use crate::shape::{Elsewhere, Guards};
 
 /// An agent that was seen within this time need not say again that it is there.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
@@ -55,13 +55,13 @@ pub enum Depth {
 pub struct HookContext {
     /// The sessions of its process, of its id, and of the agent it is; those of its process alone where it is registered
     /// and neither begins nor ends.
-    pub known: Vec<Seen>,
+    pub known: Vec<StoredSession>,
     /// The time of the snapshot.
     pub now: Time,
     /// What is known of the session, if it is registered.
     pub mine: Option<Mine>,
     /// Whether the guards are off.
-    pub guards: Guards,
+    pub guards: GuardState,
     /// Who it is or would be, where it comes through a server and cannot find out from what it may know: its process is
     /// not known, or its name is another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,14 +88,15 @@ pub struct Mine {
     /// [`Depth::Who`].
     pub settled: bool,
     /// Its hold on the task in focus, if another has it now; known at [`Depth::Loss`].
-    pub lost: Option<Lost>,
+    pub lost: Option<LostTask>,
     /// Files that others hold in other checkouts too.
     pub elsewhere: Vec<Elsewhere>,
 }
 
 /// A task that an agent believes to hold and that another has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Lost {
+#[schemars(rename = "Lost")]
+pub struct LostTask {
     /// The task.
     pub task: TaskId,
     /// Who has it, or finished it.
@@ -114,19 +115,19 @@ impl Query for Standing {
     type Answer = Option<HookContext>;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Option<HookContext>> {
-        kernel.in_snapshot(call, |tx, scene| {
-            match scene.project.filter(|project| project::Row::is_switched_on(project)) {
-                Some(_) => standing(tx, scene, self).map(Some),
+        kernel.in_snapshot(call, |tx, snapshot| {
+            match snapshot.project.filter(|project| project::Row::is_switched_on(project)) {
+                Some(_) => standing(tx, snapshot, self).map(Some),
                 None => Ok(None),
             }
         })
     }
 }
 
-pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Standing) -> Result<HookContext> {
-    let (project, says) = (scene.project_id(), &look.says);
-    let process = sessions::process(scene.call);
-    let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
+pub(super) fn standing(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, look: &Standing) -> Result<HookContext> {
+    let (project, says) = (snapshot.project_id(), &look.says);
+    let process = sessions::process(snapshot.call);
+    let guards = snapshot.project.map_or_else(GuardState::default, |project| GuardState::of(project, snapshot.now));
     let (mut known, (of_id, fired_at)) = tx.fetch((
         match process.host.as_str() {
             "" => session::of_id(project, &says.tool, &says.session),
@@ -134,12 +135,12 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Standing) -> R
         },
         match look.depth {
             Depth::Who => (Some(session::of_id(project, &says.tool, &says.session)), None),
-            Depth::News | Depth::Loss => (None, Some(fired::get(project, &says.tool, &says.event))),
+            Depth::News | Depth::Loss => (None, Some(hook_run::get(project, &says.tool, &says.event))),
         },
     ))?;
     let fired_at = fired_at.flatten();
     sessions::add(&mut known, of_id.unwrap_or_default());
-    let mut known = sessions::visible(tx, scene.call, project, known)?;
+    let mut known = sessions::visible(tx, snapshot.call, project, known)?;
     let own = known
         .iter()
         .find(|row| row.seen.process == process && row.seen.session == says.session && !row.seen.ended)
@@ -152,69 +153,80 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Standing) -> R
     let Some((own, agent)) = own else {
         // It is about to be registered, in the light of all that is known.
         if look.depth != Depth::Who {
-            let more = sessions::known(tx, scene.call, project, (&says.tool, &says.session))?;
+            let more = sessions::known(tx, snapshot.call, project, (&says.tool, &says.session))?;
             sessions::add(&mut known, more);
         }
-        let known: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
-        let agent = would_be(tx, scene, look, &known)?;
-        return Ok(HookContext { known, now: scene.now, mine: None, guards, agent });
+        let known: Vec<StoredSession> = known.into_iter().map(|row| row.seen).collect();
+        let agent = would_be(tx, snapshot, look, &known)?;
+        return Ok(HookContext { known, now: snapshot.now, mine: None, guards, agent });
     };
-    let mut seen: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
+    let mut seen: Vec<StoredSession> = known.into_iter().map(|row| row.seen).collect();
     let mut settled = false;
     if look.depth == Depth::Who {
         for row in session::of_agent(tx, project, &agent.name)? {
             if !seen.iter().any(|seen| seen.process == row.seen.process && seen.session == row.seen.session) {
-                seen.push(Seen { last_seen: agent.last_seen, ..row.seen });
+                seen.push(StoredSession { last_seen: agent.last_seen, ..row.seen });
             }
         }
     } else {
         let fired_due =
-            !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
+            !says.event.is_empty() && fired_at.is_none_or(|at| at <= snapshot.now - FIRED_EVERY || at > snapshot.now);
         let quiet =
-            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at.is_some() || agent.process != process;
+            agent.last_seen.age(snapshot.now) >= SEEN_ENOUGH || agent.ended_at.is_some() || agent.process != process;
         let once = !own.again && !process.host.is_empty();
-        settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
+        settled = !fired_due && !quiet && !once && is_stored(tx, snapshot, &agent, says)?;
     }
     let (mut lost_now, mut elsewhere) = (None, Vec::new());
     if look.depth == Depth::Loss {
-        lost_now = lost(tx, scene, &agent)?;
-        let checkouts = scene.checkouts(tx)?;
-        let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
-        elsewhere = paths::elsewhere::of_agent(tx, &sight, &agent.name)?;
+        lost_now = lost(tx, snapshot, &agent)?;
+        let checkouts = snapshot.checkouts(tx)?;
+        let sight = paths::other_checkouts::CheckoutView {
+            project,
+            now: snapshot.now,
+            dead: &snapshot.dead,
+            checkouts: &checkouts,
+        };
+        elsewhere = paths::other_checkouts::of_agent(tx, &sight, &agent.name)?;
         elsewhere.truncate(ELSEWHERE_MAX);
     }
     let lost = lost_now;
     let (told_at, is_shortened, is_cleared) = (own.told_at.unwrap_or(Time(0)), own.is_shortened, own.is_cleared);
     let (name, focus) = (agent.name, agent.focus);
     let mine = Mine { agent: name, focus, told_at, is_shortened, is_cleared, settled, lost, elsewhere };
-    let agent = scene.call.actor.principal.as_ref().filter(|_| process.host.is_empty()).map(|_| mine.agent.clone());
-    Ok(HookContext { known: seen, now: scene.now, mine: Some(mine), guards, agent })
+    let agent = snapshot.call.actor.principal.as_ref().filter(|_| process.host.is_empty()).map(|_| mine.agent.clone());
+    Ok(HookContext { known: seen, now: snapshot.now, mine: Some(mine), guards, agent })
 }
 
 /// Who a session would be that comes through a server, unless it finds out itself from what is known.
-fn would_be(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Standing, known: &[Seen]) -> Result<Option<AgentName>> {
-    let (Some(project), Some(_), None) = (scene.project, &scene.call.actor.principal, &look.given) else {
+fn would_be(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    look: &Standing,
+    known: &[StoredSession],
+) -> Result<Option<AgentName>> {
+    let (Some(project), Some(_), None) = (snapshot.project, &snapshot.call.actor.principal, &look.given) else {
         return Ok(None);
     };
-    let process = sessions::process(scene.call);
+    let process = sessions::process(snapshot.call);
     // How it began says something of its process only.
     let (tool, session, start) = (look.says.tool.as_str(), look.says.session.as_str(), Start::Resume);
-    let asking = Asking { tool, session, start, process: &process };
-    let own = decide(&asking, known, scene.now, |_| false).agent;
-    let answer = sessions::decided(tx, scene.call, project, &asking, (known, scene.now), |_| false)?;
+    let asking = UnknownSession { tool, session, start, process: &process };
+    let own = decide(&asking, known, snapshot.now, |_| false).agent;
+    let answer = sessions::decided(tx, snapshot.call, project, &asking, (known, snapshot.now), |_| false)?;
     Ok((process.host.is_empty() || answer.agent != own).then_some(answer.agent))
 }
 
 /// Whether all that a tool call says is stored, and no hold waits for a sign of life.
-fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool_used::ToolUsed) -> Result<bool> {
-    let project = scene.project_id();
-    if hold::renewal_due(tx, project, &agent.name, scene.now)? {
+fn is_stored(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row, says: &tool_used::ToolUsed) -> Result<bool> {
+    let project = snapshot.project_id();
+    if hold::renewal_due(tx, project, &agent.name, snapshot.now)? {
         return Ok(false);
     }
     if !says.paths.is_empty() {
-        let checkout = checkout_id(tx, scene)?;
-        let place = touched::Place { task: agent.focus.as_ref(), checkout: checkout.as_ref(), agent: &agent.name };
-        let found = touched::since(tx, project, &place, &says.paths, scene.now - TOUCHED_ENOUGH)?;
+        let checkout = checkout_id(tx, snapshot)?;
+        let place =
+            edited_file::EditedFile { task: agent.focus.as_ref(), checkout: checkout.as_ref(), agent: &agent.name };
+        let found = edited_file::since(tx, project, &place, &says.paths, snapshot.now - TOUCHED_ENOUGH)?;
         if !says.paths.iter().all(|path| found.contains(path)) {
             return Ok(false);
         }
@@ -222,24 +234,24 @@ fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool
     Ok(tool_used::said(tx, project, &agent.name, says)?.is_none())
 }
 
-fn checkout_id(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Option<CheckoutId>> {
-    let Some(here) = &scene.call.checkout else { return Ok(None) };
-    let places = tx.fetch(checkout::of_host(scene.project_id(), &here.host))?;
+fn checkout_id(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Option<CheckoutId>> {
+    let Some(here) = &snapshot.call.checkout else { return Ok(None) };
+    let places = tx.fetch(checkout::of_host(snapshot.project_id(), &here.host))?;
     Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id))
 }
 
-fn lost(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row) -> Result<Option<Lost>> {
+fn lost(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row) -> Result<Option<LostTask>> {
     let Some(focus) = &agent.focus else { return Ok(None) };
-    let Some(full) = tx.fetch(task::get(scene.project_id(), focus))? else { return Ok(None) };
+    let Some(full) = tx.fetch(task::get(snapshot.project_id(), focus))? else { return Ok(None) };
     let other = |name: &AgentName| *name != agent.name;
     let task = full.task.id.clone();
     if let Some(held) = &full.held {
-        let live = !rule::lapsed(scene.now, held.expires_at) && other(&held.holder);
-        let lost = || Lost { task, by: held.holder.clone(), since: held.granted_at, closed: false };
+        let live = !rule::lapsed(snapshot.now, held.expires_at) && other(&held.holder);
+        let lost = || LostTask { task, by: held.holder.clone(), since: held.granted_at, closed: false };
         return Ok(live.then(lost));
     }
-    let is_closed = matches!(full.task.status, Status::Done | Status::Cancelled);
+    let is_closed = matches!(full.task.status, TaskStatus::Done | TaskStatus::Cancelled);
     let by = full.task.finished_by.filter(|by| is_closed && other(by));
     let since = full.task.finished_at.unwrap_or(Time(0));
-    Ok(by.map(|by| Lost { task, by, since, closed: true }))
+    Ok(by.map(|by| LostTask { task, by, since, closed: true }))
 }

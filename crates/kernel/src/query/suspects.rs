@@ -38,11 +38,12 @@ impl Query for Suspects {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Vec<Suspect>> {
         let host = self.host.as_str();
-        kernel.in_snapshot(call, |tx, scene| {
-            let holders = agent::holders(tx, scene.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let holders =
+                agent::holders(tx, snapshot.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
             let mut found: Vec<(AgentName, Process)> = holders.collect();
-            if scene.project.is_some_and(|project| project.waiting > 0) {
-                for waiter in agent::waiters(tx, scene.project_id(), host)? {
+            if snapshot.project.is_some_and(|project| project.waiting > 0) {
+                for waiter in agent::waiters(tx, snapshot.project_id(), host)? {
                     if !found.iter().any(|(name, _)| *name == waiter.name) {
                         found.push((waiter.name, waiter.process));
                     }
@@ -50,7 +51,7 @@ impl Query for Suspects {
             }
             // An agent may run in more processes than the one it was last seen in. One that a single event came out of
             // may be what started the hook rather than the tool, and is gone in a moment.
-            for (name, process, again) in session::of_holders(tx, scene.project_id(), host)? {
+            for (name, process, again) in session::of_holders(tx, snapshot.project_id(), host)? {
                 let session = (name, process);
                 if !again {
                     found.retain(|known| *known != session);
@@ -61,7 +62,7 @@ impl Query for Suspects {
             if call.actor.principal.is_some() {
                 // Of others it is not believed that they are dead, so it is not told where they run either.
                 let names: Vec<AgentName> = found.iter().map(|(name, _)| name.clone()).collect();
-                let mut own = agent::whereabouts(tx, scene.project_id(), &names)?;
+                let mut own = agent::whereabouts(tx, snapshot.project_id(), &names)?;
                 own.retain(|one| access::is_own(call, &one.name, one.owner.as_ref()));
                 found.retain(|(name, _)| own.iter().any(|one| one.name == *name));
             }

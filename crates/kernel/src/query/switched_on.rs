@@ -22,6 +22,6 @@ impl Query for SwitchedOn {
     type Answer = bool;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<bool> {
-        kernel.in_snapshot(call, |_, scene| Ok(scene.project.is_some_and(project::Row::is_switched_on)))
+        kernel.in_snapshot(call, |_, snapshot| Ok(snapshot.project.is_some_and(project::Row::is_switched_on)))
     }
 }

@@ -25,6 +25,6 @@ impl Query for TaskId {
     type Answer = String;
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<String> {
-        kernel.in_snapshot(call, |tx, scene| expand(tx, scene, &self.typed, id::Sort::Task).map(String::from))
+        kernel.in_snapshot(call, |tx, snapshot| expand(tx, snapshot, &self.typed, id::Sort::Task).map(String::from))
     }
 }

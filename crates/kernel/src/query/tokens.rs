@@ -7,10 +7,10 @@ use tenure_store::table::token;
 
 use super::query::{Access, Domain, Query, Role};
 use super::{bad_cursor, limit, page};
+use crate::answer::{Page, Token};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Page, Token};
-use crate::unit::people_only;
+use crate::unit_of_work::people_only;
 
 /// A page of tokens by id, of one principal where it is named. Never a hash.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,9 +43,9 @@ impl Query for Tokens {
         }
         people(call)?;
         of.map(access::principal).transpose()?;
-        kernel.in_snapshot(call, |tx, scene| {
+        kernel.in_snapshot(call, |tx, snapshot| {
             let found = token::list(tx, of, cursor.unwrap_or_default(), rows + 1)?;
-            Ok(page(found, rows, cursor, |row| row.id.to_string(), |row| Token::of(row, scene.now)))
+            Ok(page(found, rows, cursor, |row| row.id.to_string(), |row| Token::of(row, snapshot.now)))
         })
     }
 }

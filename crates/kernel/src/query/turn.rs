@@ -7,7 +7,7 @@ use tenure_core::{Result, id};
 use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::{line, shape};
+use crate::{answer, waiting};
 
 /// How a place in the waiting line stands, for callers that look again and again.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +17,7 @@ pub struct Turn {
     pub place: String,
     /// What was answered before.
     #[serde(default)]
-    pub before: Option<shape::Turn>,
+    pub before: Option<answer::PlaceTurn>,
 }
 
 impl Query for Turn {
@@ -25,10 +25,10 @@ impl Query for Turn {
     const ABOUT: &'static str = "How a place in the waiting line stands";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
-    type Answer = shape::Turn;
+    type Answer = answer::PlaceTurn;
 
-    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<shape::Turn> {
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::PlaceTurn> {
         id::named(&self.place, id::Sort::Place)?;
-        kernel.in_snapshot(call, |tx, scene| line::turn(tx, scene, &self.place, self.before.as_ref()))
+        kernel.in_snapshot(call, |tx, snapshot| waiting::turn(tx, snapshot, &self.place, self.before.as_ref()))
     }
 }

@@ -6,9 +6,9 @@ use tenure_core::Result;
 
 use super::mail::unread;
 use super::query::{Access, Query, Role};
+use crate::answer::Message;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Message;
 
 /// How many messages are new to the caller (at most 1,001), and the first of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,6 @@ impl Query for Unread {
     type Answer = (Vec<Message>, usize);
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<(Vec<Message>, usize)> {
-        kernel.in_snapshot(call, |tx, scene| unread(tx, scene.project_id(), &call.actor.name, self.limit))
+        kernel.in_snapshot(call, |tx, snapshot| unread(tx, snapshot.project_id(), &call.actor.name, self.limit))
     }
 }

@@ -7,9 +7,9 @@ use tenure_core::{Result, lock as rule};
 
 use super::query::{Access, Query, Role};
 use super::why::{LONGEST, newest, tell};
+use crate::answer::Story;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Story;
 
 /// The story of a lock: who had it, one after the other.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,10 +28,10 @@ impl Query for WhyLock {
 
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
         rule::name(&self.name)?;
-        kernel.in_snapshot(call, |tx, scene| {
-            let found = newest(tx, scene.project_id(), &self.name, Topic::Lock, LONGEST)?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let found = newest(tx, snapshot.project_id(), &self.name, Topic::Lock, LONGEST)?;
             // It began when it was first taken, and the oldest event that is kept is of that.
-            tell(scene, &self.name, found, &[kind::LOCK_TAKEN])
+            tell(snapshot, &self.name, found, &[kind::LOCK_TAKEN])
         })
     }
 }

@@ -11,17 +11,17 @@ use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
-use tenure_store::table::{event, hold, note, path, touched};
+use tenure_store::table::{edited_file, event, hold, note, path};
 
-use super::Scene;
+use super::Snapshot;
 use super::check;
 use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
+use crate::answer::{Sentence, Story};
 use crate::call::Call;
 use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
-use crate::shape::{Sentence, Story};
 
 /// How many holds of one beginning are looked at, the newest first.
 const HOLDS: usize = 200;
@@ -60,29 +60,34 @@ impl Query for WhyPath {
         let [pattern] = patterns.as_slice() else {
             return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
         };
-        kernel.in_snapshot(call, |tx, scene| tell(tx, scene, pattern))
+        kernel.in_snapshot(call, |tx, snapshot| tell(tx, snapshot, pattern))
     }
 }
 
 /// A sentence with what it is sorted by.
-type Told = (Time, i64, Sentence);
+type DatedSentence = (Time, i64, Sentence);
 
-fn tell(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern) -> Result<Story> {
-    let mut told: Vec<Told> = Vec::new();
-    let mut more = held(tx, scene, pattern, &mut told)?;
-    more |= changed(tx, scene, pattern, &mut told)?;
-    committed(tx, scene, pattern, &mut told)?;
-    told.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
-    let surplus = told.len().saturating_sub(LONGEST);
-    let story = told.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
-    let forgotten = scene.project.is_some_and(|row| row.first_event > 1);
+fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<Story> {
+    let mut sentences: Vec<DatedSentence> = Vec::new();
+    let mut more = held(tx, snapshot, pattern, &mut sentences)?;
+    more |= changed(tx, snapshot, pattern, &mut sentences)?;
+    committed(tx, snapshot, pattern, &mut sentences)?;
+    sentences.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
+    let surplus = sentences.len().saturating_sub(LONGEST);
+    let story = sentences.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
+    let forgotten = snapshot.project.is_some_and(|row| row.first_event > 1);
     Ok(Story { subject: pattern.text().to_owned(), story, more: more || surplus > 0, forgotten })
 }
 
 /// What became of all holds that had a file in common with the pattern.
-fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
-    let project = scene.project_id();
-    let here = check::here(tx, scene)?;
+fn held(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<bool> {
+    let project = snapshot.project_id();
+    let here = check::here(tx, snapshot)?;
     let mut statements: Vec<_> =
         pattern.shorter_prefixes().iter().map(|prefix| path::past(project, prefix, HOLDS)).collect();
     statements.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below(project, &begin, &end, HOLDS)));
@@ -94,7 +99,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
     }
     let mut found: Vec<hold::Row> = found.into_values().collect();
     paths::as_found(tx, project, &mut found)?;
-    let checkouts = scene.checkouts(tx)?;
+    let checkouts = snapshot.checkouts(tx)?;
     let mut count = 0;
     for row in found.into_iter().rev() {
         if paths::pattern(&row)?.overlap(pattern).is_none() {
@@ -109,31 +114,36 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
             Some(id) if *id == here => String::new(),
             Some(id) => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
         };
-        let filter = event::Filter { hold: Some(row.id.clone()), ..event::Filter::default() };
+        let filter = event::EventFilter { hold: Some(row.id.clone()), ..event::EventFilter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
             // Mail about it is private, and commits are told below.
             if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }
-            let mut sentence = sentence(scene, event)?;
+            let mut sentence = sentence(snapshot, event)?;
             sentence.text.push_str(&place);
-            told.push((at, number, sentence));
+            sentences.push((at, number, sentence));
         }
-        if let Some(mut over) = over(scene, &row) {
+        if let Some(mut over) = over(snapshot, &row) {
             over.text.push_str(&place);
-            told.push((row.expires_at.min(scene.now), i64::MAX, over));
+            sentences.push((row.expires_at.min(snapshot.now), i64::MAX, over));
         }
     }
     Ok(more)
 }
 
 /// Who changed files of the pattern, and the commit that was noted after it.
-fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
-    let project = scene.project_id();
+fn changed(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<bool> {
+    let project = snapshot.project_id();
     let mut rows = match pattern.longer_prefixes() {
-        None => touched::of_path(tx, project, literal(pattern), CHANGES)?,
-        Some(_) => touched::below(tx, project, literal(pattern), CHANGES)?,
+        None => edited_file::of_path(tx, project, literal(pattern), CHANGES)?,
+        Some(_) => edited_file::below(tx, project, literal(pattern), CHANGES)?,
     };
     let more = rows.len() == CHANGES;
     rows.retain(|row| pattern.matches(&row.path));
@@ -141,7 +151,7 @@ fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec
     for row in &rows {
         let task = row.task.as_ref().map_or(String::new(), |task| format!(" for {task}"));
         let text = format!("{} changed {}{task}", row.agent, cut(&row.path, 200));
-        told.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
+        sentences.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
         let Some(task) = &row.task else { continue };
         let notes = note::newest(tx, project, task, NOTES)?;
         let after = |note: &&note::Row| note.agent == row.agent && note.head.is_some() && note.at >= row.last_at;
@@ -153,7 +163,7 @@ fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec
                 note.task,
                 cut(note.head.as_deref().unwrap_or_default(), 12)
             );
-            told.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
+            sentences.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
         }
     }
     Ok(more)
@@ -168,9 +178,14 @@ fn literal(pattern: &Pattern) -> &str {
 }
 
 /// The commits that files of the pattern were in.
-fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
-    let filter = event::Filter { kind: Some(PATH_COMMITTED.to_owned()), ..event::Filter::default() };
-    for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
+fn committed(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<()> {
+    let filter = event::EventFilter { kind: Some(PATH_COMMITTED.to_owned()), ..event::EventFilter::default() };
+    for row in tx.fetch(event::page(snapshot.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
         let Event::PathCommitted(committed) = fact::seen(&row.kind, &row.data) else { continue };
         let is_its = |path: &&String| pattern.matches(path.trim_start_matches("./"));
         let its: Vec<&String> = committed.paths.iter().filter(is_its).collect();
@@ -179,7 +194,7 @@ fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut V
         let task = if committed.task.is_empty() { String::new() } else { format!(" for {}", committed.task) };
         let commit = cut(&committed.commit, 12);
         let text = format!("{} committed {}{rest}{task} as {commit}", row.actor, cut(first, 200));
-        told.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
+        sentences.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
     }
     Ok(())
 }

@@ -15,13 +15,13 @@ use tenure_kernel::query::turn::Turn;
 use tenure_kernel::{AnyQuery, Call, Query};
 use tokio::sync::mpsc;
 
-use super::door::{Asked, Caller};
-use super::limits::Place;
+use super::authentication::{AuthenticatedCaller, Credentials};
+use super::limits::Permit;
 use super::ops::project_named;
-use super::reads::Given;
-use super::revocation::{self, Over};
-use super::{Answer, HEARTBEAT, Server, Shared, json};
-use crate::feed::{Listening, Places, Told};
+use super::resources::Given;
+use super::revocation::{self, StreamEnd};
+use super::{HEARTBEAT, HandlerResult, Server, ServerState, json};
+use crate::event_feed::{FeedMessage, FeedPositions, Subscription};
 use tenure_client::phrasing::Commands;
 
 /// How many events may wait in this process for one listener; the rest waits in the store.
@@ -32,9 +32,14 @@ const PROJECTS: usize = 50;
 const WAIT: Duration = Duration::from_secs(25);
 
 /// `GET /api/v1/events?project=A&project=B&since=CURSOR`
-pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn stream(
+    State(server): ServerState,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project", "since"])?;
     let mut named = given.texts("project").to_vec();
     if named.is_empty() {
@@ -72,7 +77,7 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
 /// Where each log is read from.
 fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since>)>> {
     let Some(since) = since else { return Ok(calls.iter().map(|call| (call.clone(), None)).collect()) };
-    if let Some(places) = Places::decode(since) {
+    if let Some(places) = FeedPositions::decode(since) {
         // A project that was not in the stream before begins now.
         let begin = |call: &Call| {
             let cursor = places.0.get(&call.project.key);
@@ -96,12 +101,12 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
 
 async fn listen(
     server: &Arc<Server>,
-    caller: Caller,
-    listening: Vec<(ProjectKey, Listening)>,
-    place: Place,
+    caller: AuthenticatedCaller,
+    listening: Vec<(ProjectKey, Subscription)>,
+    place: Permit,
 ) -> Response<Body> {
-    let (told, mut heard) = mpsc::channel::<(ProjectKey, Told)>(AHEAD);
-    let mut places = Places::default();
+    let (told, mut heard) = mpsc::channel::<(ProjectKey, FeedMessage)>(AHEAD);
+    let mut places = FeedPositions::default();
     for (key, one) in listening {
         // Known from the beginning, so that whoever comes back knows where each log was, also one that was quiet.
         places.0.insert(key.clone(), one.start().to_owned());
@@ -141,11 +146,11 @@ async fn listen(
             tokio::select! {
                 () = out.closed() => return,
                 told = heard.recv() => match told {
-                    Some((key, Told::Event(line))) => {
+                    Some((key, FeedMessage::Event(line))) => {
                         places.0.insert(key.clone(), line.cursor.clone());
                         next = Some(event(&places.encode(), &line.kind, &named(&key, &line.json)));
                     }
-                    Some((key, Told::Over(error))) => {
+                    Some((key, FeedMessage::Over(error))) => {
                         let problem = named(&key, &error.to_json(&Commands).to_string());
                         let _ = out.send(event(&places.encode(), "over", &problem)).await;
                         return;
@@ -156,7 +161,7 @@ async fn listen(
             }
         }
     });
-    let body = Body::from_stream(Lines(lines));
+    let body = Body::from_stream(EventStreamBody(lines));
     let mut response = Response::new(revocation::until_revoked(server, caller, projects, body, place));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -179,9 +184,9 @@ fn named(key: &str, json: &str) -> String {
 }
 
 /// The lines of a stream, as a body.
-struct Lines(mpsc::Receiver<Bytes>);
+struct EventStreamBody(mpsc::Receiver<Bytes>);
 
-impl futures_core::Stream for Lines {
+impl futures_core::Stream for EventStreamBody {
     type Item = std::result::Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -191,9 +196,14 @@ impl futures_core::Stream for Lines {
 
 /// `GET /api/v1/wait?project=P&place=W`: how a place in the waiting line stands, once it has changed or a while has
 /// passed.
-pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn wait(
+    State(server): ServerState,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project", "place"])?;
     let place = given.text("place").unwrap_or_default().to_owned();
     if place.is_empty() {
@@ -223,8 +233,8 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         }
         tokio::select! {
             over = &mut over => return match over {
-                Over::Ending => Ok(json(body)),
-                Over::Revoked => Err(server.refusal_now(&caller, &key).await.into()),
+                StreamEnd::Ending => Ok(json(body)),
+                StreamEnd::Revoked => Err(server.refusal_now(&caller, &key).await.into()),
             },
             _ = tokio::time::timeout(server.kernel.store().poll(), rounds.changed()) => {}
         }

@@ -8,10 +8,10 @@ use tenure_kernel::query::projects::Projects;
 use tenure_kernel::query::show::Show;
 use tenure_kernel::{Door, Query};
 
-use super::door::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
-use super::reads::{RESOURCES, Resource, Sort};
-use super::tags::TAKES_VERSION;
-use super::{Answer, json, problem};
+use super::authentication::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
+use super::etag::TAKES_VERSION;
+use super::resources::{ParamKind, RESOURCES, Resource};
+use super::{HandlerResult, json, problem};
 
 /// A working tree: a host, and a whole path there.
 const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
@@ -19,13 +19,13 @@ const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
 pub(super) const NAME: &str = "^[a-z0-9][a-z0-9._:-]{0,63}$";
 
 /// `GET /api/v1/openapi.json`
-pub(super) async fn serve() -> Answer {
+pub(super) async fn serve() -> HandlerResult {
     Ok(json(document().to_string()))
 }
 
 /// The whole document.
 pub(super) fn document() -> Value {
-    let mut parts = Parts::default();
+    let mut parts = OpenApiParts::default();
     let mut paths = Map::new();
     for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {
         paths.insert(format!("/api/v1/ops/{}", entry.name), value!({ "post": parts.op(entry) }));
@@ -75,11 +75,11 @@ pub(super) fn document() -> Value {
 }
 
 #[derive(Default)]
-struct Parts {
+struct OpenApiParts {
     schemas: Map<String, Value>,
 }
 
-impl Parts {
+impl OpenApiParts {
     fn op(&mut self, entry: &Entry) -> Value {
         let request = self.schema(&format!("{}_request", entry.name), (entry.request)().as_value());
         let answer = self.schema(&format!("{}_answer", entry.name), (entry.answer)().as_value());
@@ -132,8 +132,11 @@ impl Parts {
         }
         for param in resource.params {
             let one = (param.schema)();
-            let schema =
-                if param.sort == Sort::Texts { value!({ "type": "array", "items": one, "maxItems": 20 }) } else { one };
+            let schema = if param.sort == ParamKind::Texts {
+                value!({ "type": "array", "items": one, "maxItems": 20 })
+            } else {
+                one
+            };
             parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
         }
         let mut read = read(&name, resource.what, &parameters, &answer);
@@ -309,9 +312,9 @@ mod tests {
     fn what_a_parameter_may_be_is_of_the_sort_that_is_read() {
         for param in RESOURCES.iter().flat_map(|resource| resource.params) {
             let written = match param.sort {
-                Sort::Text | Sort::Texts => "string",
-                Sort::Number => "integer",
-                Sort::Flag => "boolean",
+                ParamKind::Text | ParamKind::Texts => "string",
+                ParamKind::Number => "integer",
+                ParamKind::Flag => "boolean",
             };
             let schema = (param.schema)();
             assert_eq!(schema["type"], written, "{}", param.name);

@@ -21,8 +21,8 @@ use tower_service::Service as _;
 
 use super::routes::ROUTES;
 use super::{Limits, PUBLIC, Proxies, Server, openapi, router};
-use crate::log::Log;
-use crate::serve::Snapshot;
+use crate::log::ServerLog;
+use crate::serve::ServerConfig;
 
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
@@ -45,9 +45,9 @@ impl World {
             Options { patience: Duration::from_millis(50), answer: Duration::from_millis(50), ..Options::default() };
         let kernel = Arc::new(Kernel::new(location, options, tenure_client::phrasing::of).unwrap());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
+        let log = ServerLog::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
         let inside = runtime.enter();
-        let snapshot = Snapshot { limits, proxies: Proxies::default(), revision: String::new() };
+        let snapshot = ServerConfig { limits, proxies: Proxies::default(), revision: String::new() };
         let app = router(Arc::new(Server::new(kernel.clone(), &snapshot, log).unwrap()));
         drop(inside);
         World { runtime, kernel, app }
@@ -292,7 +292,7 @@ fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
 
 #[test]
 fn inv_s1_the_oldest_stranger_whose_body_is_waited_for_gives_way() {
-    let strangers = super::inside::Strangers::default();
+    let strangers = super::admission::Strangers::default();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let forever = || strangers.wait("192.0.2.1", std::future::pending::<tenure_core::Result<()>>());

@@ -9,7 +9,7 @@ use tenure_client::phrasing::Tools;
 
 /// What a tool answers.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     /// The structured answer.
     pub(crate) value: Value,
     /// What is read by clients that take text; the JSON where there is nothing better.
@@ -18,23 +18,23 @@ pub(crate) struct Answer {
     pub(crate) offered: Offered,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// The answer of a query.
-    pub(crate) fn of(value: Value) -> Answer {
-        Answer { value, text: None, offered: Offered::default() }
+    pub(crate) fn of(value: Value) -> ToolAnswer {
+        ToolAnswer { value, text: None, offered: Offered::default() }
     }
 
     /// The answer of an op.
-    pub(crate) fn read(body: &str) -> Result<Answer> {
+    pub(crate) fn read(body: &str) -> Result<ToolAnswer> {
         let value = serde_json::from_str(body)
             .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
-        Ok(Answer { value, text: Some(body.to_owned()), offered: Offered::default() })
+        Ok(ToolAnswer { value, text: Some(body.to_owned()), offered: Offered::default() })
     }
 }
 
 /// The result of a call: an error is a result too, which a model reads and acts on. It names tools where the command line
 /// names commands.
-pub(crate) fn result(outcome: &Result<Answer>) -> CallToolResult {
+pub(crate) fn result(outcome: &Result<ToolAnswer>) -> CallToolResult {
     let (value, text, failed) = match outcome {
         Ok(answer) => (answer.value.clone(), answer.text.clone(), false),
         Err(error) => (error.to_json(&Tools), None, true),

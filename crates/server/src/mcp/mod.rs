@@ -1,9 +1,9 @@
 //! MCP: on standard input and output, one connection for as long as its process lives; over HTTP, many.
 
+mod anonymous_agent;
 mod answer;
 mod connection;
-mod desk;
-mod guest;
+mod host;
 pub(crate) mod http;
 mod schema;
 mod tool;
@@ -17,7 +17,7 @@ use tenure_core::{Code, Error, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Ask, Defaults, Desk, OnPaths, Thread, Who};
+pub use host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
@@ -32,9 +32,9 @@ pub const BRIEF: &str = "tenure://brief";
 /// Serves one client on standard input and output until it hangs up or the process is told to end.
 ///
 /// The runtime exists for this call only: no other command pays for it.
-pub fn serve(desk: Arc<dyn Desk>) -> Result<()> {
+pub fn serve(host: Arc<dyn Host>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let connection = Connection::new(desk);
+    let connection = Connection::new(host);
     let outcome = runtime.block_on(converse(connection.clone()));
     // A thread may still wait for the next line of a client that keeps the pipe open; the process ends without it.
     runtime.shutdown_background();

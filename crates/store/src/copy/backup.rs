@@ -12,7 +12,7 @@ use super::{counts, layout, plain};
 use crate::error;
 use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
-use crate::store::Identity;
+use crate::store::StoreIdentity;
 use crate::table::project;
 use crate::tx::Tx;
 
@@ -20,7 +20,7 @@ use crate::tx::Tx;
 pub struct Backup {
     connection: Connection,
     steps: AtomicU64,
-    identity: Identity,
+    identity: StoreIdentity,
     counts: Vec<(&'static str, i64)>,
 }
 
@@ -39,7 +39,7 @@ impl Backup {
     }
 
     /// The store it is of.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &StoreIdentity {
         &self.identity
     }
 
@@ -137,7 +137,7 @@ fn look_over(path: &Path) -> Result<Backup> {
     let steps = AtomicU64::new(0);
     let mut tx = SqliteTx::new(&connection, &steps, Keep::Connection);
     project::set_schema(&mut tx, VERSION)?;
-    let (identity, _, _) = project::enter(&mut tx, "", project::Lock::Read)?;
+    let (identity, _, _) = project::enter(&mut tx, "", project::LockMode::Read)?;
     let is_id = |id: &str| id.len() > 2 && id.starts_with("s-") && tenure_core::id::is_prefix(id);
     if !is_id(&identity.id) || !is_id(&identity.incarnation) {
         return Err(bad("it does not say which store it is of"));

@@ -11,28 +11,28 @@ use std::path::Path;
 
 use tenure_core::{Code, Error, Result, Stage};
 
-use super::{Sqlite, place};
+use super::{Sqlite, database_file};
 use crate::store::FileState;
-use crate::table::project::{self, File};
+use crate::table::project::{self, FileId};
 use crate::tx::Tx;
 
 /// The record of a file that is known to be a copy although it was never compared: no file is born then.
-const ANOTHER: File = File { inode: 0, born: 1, copied_at: 0 };
+const ANOTHER: FileId = FileId { inode: 0, born: 1, copied_at: 0 };
 
 impl Sqlite {
     /// Refuses a write in a file that is not the store's own. Where no file is recorded, the one that is there becomes it.
-    pub(super) fn check_own_file(&self, tx: &mut dyn Tx, recorded: File) -> Result<()> {
+    pub(super) fn check_own_file(&self, tx: &mut dyn Tx, recorded: FileId) -> Result<()> {
         match self.present_file() {
             Some((path, found)) if is_another(recorded, found, path) => Err(copied(path)),
             Some((_, found)) if recorded.is_unknown() => {
-                project::set_file(tx, File { copied_at: recorded.copied_at, ..found })
+                project::set_file(tx, FileId { copied_at: recorded.copied_at, ..found })
             }
             _ => Ok(()),
         }
     }
 
     /// Whether the file is not the store's own.
-    pub(super) fn is_copied(&self, recorded: File) -> bool {
+    pub(super) fn is_copied(&self, recorded: FileId) -> bool {
         self.present_file().is_some_and(|(path, found)| is_another(recorded, found, path))
     }
 
@@ -40,7 +40,7 @@ impl Sqlite {
     pub(super) fn record_file(&self, tx: &mut dyn Tx) -> Result<()> {
         let Some((_, found)) = self.present_file() else { return Ok(()) };
         let copied_at = project::file(tx)?.copied_at;
-        project::set_file(tx, File { copied_at, ..found })
+        project::set_file(tx, FileId { copied_at, ..found })
     }
 
     /// Records the file when a store is made, or brought up to date from a schema that had no record. A file that was born
@@ -65,18 +65,18 @@ impl Sqlite {
     }
 
     /// The file at the store's path. A store in memory has none, and tests that put copies in place have it left alone.
-    fn present_file(&self) -> Option<(&Path, File)> {
+    fn present_file(&self) -> Option<(&Path, FileId)> {
         let path = self.path.as_deref().filter(|_| !self.options.any_file)?;
-        Some((path, place::file(path)?))
+        Some((path, database_file::file(path)?))
     }
 }
 
 /// Whether what is there differs from what is recorded, as far as both are known. Some file systems number their files
 /// anew with each mount.
-fn is_another(recorded: File, found: File, path: &Path) -> bool {
+fn is_another(recorded: FileId, found: FileId, path: &Path) -> bool {
     let differ = |recorded: i64, found: i64| recorded != 0 && found != 0 && recorded != found;
     differ(recorded.born, found.born)
-        || (differ(recorded.inode, found.inode) && place::keeps_inodes(path.parent().unwrap_or(path)))
+        || (differ(recorded.inode, found.inode) && database_file::keeps_inodes(path.parent().unwrap_or(path)))
 }
 
 fn copied(path: &Path) -> Error {
@@ -96,7 +96,7 @@ mod tests {
     fn what_is_unknown_on_either_side_is_not_compared() {
         let here = std::env::temp_dir();
         let path = here.join("t.db");
-        let file = |inode, born| File { inode, born, copied_at: 0 };
+        let file = |inode, born| FileId { inode, born, copied_at: 0 };
         assert!(!is_another(file(0, 0), file(7, 9), &path));
         assert!(!is_another(file(7, 0), file(7, 9), &path));
         assert!(!is_another(file(7, 9), file(7, 0), &path));

@@ -6,11 +6,11 @@ use std::sync::PoisonError;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Code, Error, Kind, Result, Stage};
 
-use super::place::{self, Presence};
+use super::database_file::{self, FilePresence};
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
 use crate::migrate::VERSION;
-use crate::store::{Entered, Options, Verdict};
+use crate::store::{CommitDecision, Entered, Options};
 use crate::table::project;
 use crate::tx::Tx;
 
@@ -20,7 +20,7 @@ const IMMUTABLE_TRIES: usize = 20;
 /// The size of a page of the database, in bytes.
 const ONE_PAGE: u64 = 4_096;
 
-type Look<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
+type ReadBody<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
 
 impl Sqlite {
     pub(crate) fn read<T>(&self, key: &str, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
@@ -41,7 +41,7 @@ impl Sqlite {
         connection.execute_batch("BEGIN").map_err(|error| error::sqlite(error, Stage::Read))?;
         let open = Open(connection);
         let mut tx = self.tx(connection);
-        let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
+        let (identity, project, _) = project::enter(&mut tx, key, project::LockMode::Read)?;
         self.note_store(&identity);
         let entered = Entered { identity, project, clock: self.options.clock.now() };
         let answer = body(&mut tx, entered);
@@ -51,13 +51,14 @@ impl Sqlite {
 
     /// Runs `look` on a connection that cannot write. A store that does not exist is answered for by an empty one in
     /// memory, so that every query has one code path.
-    pub(super) fn read_raw<T>(&self, look: &Look<'_, T>) -> Result<T> {
+    pub(super) fn read_raw<T>(&self, look: &ReadBody<'_, T>) -> Result<T> {
         let Some(path) = &self.path else {
             let mut writer = self.writer()?;
             return look(self.connected(&mut writer)?);
         };
         // An empty file is nobody's store yet, and a query does not make it one.
-        let is_writable = || Ok(matches!(place::look(path)?, Presence::Present { writable_dir: true, size: 1.., .. }));
+        let is_writable =
+            || Ok(matches!(database_file::look(path)?, FilePresence::Present { writable_dir: true, size: 1.., .. }));
         if self.options.one_connection && is_writable()? {
             let mut writer = self.writer()?;
             self.at_place(&mut writer)?;
@@ -71,12 +72,14 @@ impl Sqlite {
         let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match pooled {
             Some(connection) => connection,
-            None => match place::look(path)? {
+            None => match database_file::look(path)? {
                 // One that was there a moment ago is not answered for by an empty one.
-                Presence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
-                Presence::Present { size: 0, .. } => return self.read_nothing(look),
-                Presence::Present { writable_dir: false, shm: false, .. } => return self.read_immutable(path, look),
-                Presence::Present { size, .. } => match self.open_reader(path) {
+                FilePresence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
+                FilePresence::Present { size: 0, .. } => return self.read_nothing(look),
+                FilePresence::Present { writable_dir: false, shm: false, .. } => {
+                    return self.read_immutable(path, look);
+                }
+                FilePresence::Present { size, .. } => match self.open_reader(path) {
                     // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
                     // a file of one page has no table in it.
                     Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
@@ -85,7 +88,8 @@ impl Sqlite {
                     // A full disk or a limit on the size of files leaves no room for the index that SQLite makes beside
                     // the file, even to read it.
                     Err(error)
-                        if matches!(error.code(), Code::DiskFull | Code::IoFailure) && place::has_empty_wal(path) =>
+                        if matches!(error.code(), Code::DiskFull | Code::IoFailure)
+                            && database_file::has_empty_wal(path) =>
                     {
                         return self.read_immutable(path, look);
                     }
@@ -93,9 +97,11 @@ impl Sqlite {
                     // that the permissions say nothing of, or a disk without room for one more name. With both there,
                     // neither is what stands in the way.
                     Err(error) if matches!(error.code(), Code::CannotOpen | Code::NotWritable) => {
-                        match place::look(path)? {
-                            Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
-                            Presence::Present { .. } => return self.read_immutable(path, look),
+                        match database_file::look(path)? {
+                            FilePresence::Present { wal: true, shm: true, .. } | FilePresence::Absent => {
+                                return Err(error);
+                            }
+                            FilePresence::Present { .. } => return self.read_immutable(path, look),
                         }
                     }
                     opened => {
@@ -140,14 +146,14 @@ impl Sqlite {
         Ok(connection)
     }
 
-    fn read_nothing<T>(&self, look: &Look<'_, T>) -> Result<T> {
+    fn read_nothing<T>(&self, look: &ReadBody<'_, T>) -> Result<T> {
         let empty = Sqlite::memory(Options { turnstile: false, ..self.options.clone() });
         let mut writer = empty.writer()?;
         let connection = empty.connected(&mut writer)?;
         // An empty store says so by having no identity.
         empty.transact(connection, "BEGIN", |tx| {
             project::forget_store(tx)?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })?;
         look(connection)
     }
@@ -156,13 +162,13 @@ impl Sqlite {
     /// somebody can write it after all (the place is read-only only for us), reads may be torn; then size or
     /// modification time differ, or the read fails, and it is repeated. What a writer has in its log by then is read
     /// with the log or not at all: the file alone lacks it.
-    fn read_immutable<T>(&self, path: &Path, look: &Look<'_, T>) -> Result<T> {
+    fn read_immutable<T>(&self, path: &Path, look: &ReadBody<'_, T>) -> Result<T> {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
-            let before = place::look(path)?;
-            let has_log = !place::has_empty_wal(path);
+            let before = database_file::look(path)?;
+            let has_log = !database_file::has_empty_wal(path);
             let answer = match before {
-                Presence::Present { shm: true, .. } if has_log => self.open_reader(path),
+                FilePresence::Present { shm: true, .. } if has_log => self.open_reader(path),
                 // A writer that opens or closes the store shows this for a moment.
                 _ if has_log => Err(wal_alone(path)),
                 _ => self.open_immutable(path),
@@ -173,7 +179,7 @@ impl Sqlite {
                 older if older < VERSION => Err(error::older_schema()),
                 _ => look(&connection),
             });
-            let steady = has_log || before == place::look(path)?;
+            let steady = has_log || before == database_file::look(path)?;
             match answer {
                 Ok(answer) if steady => return Ok(answer),
                 // A refusal is an answer; only what the engine says about the file may be an artefact.

@@ -1,6 +1,6 @@
 //! Checkouts: where a project's working trees have been seen, host by host.
 
-use tenure_core::checkout::Known;
+use tenure_core::checkout::KnownCheckout;
 use tenure_core::id::{CheckoutId, ProjectId};
 use tenure_core::name::ProjectKey;
 use tenure_core::site::Top;
@@ -114,10 +114,10 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<
 }
 
 /// All checkouts of a project, by machine and top.
-pub fn all(project: &str) -> Statement<Vec<Known>> {
+pub fn all(project: &str) -> Statement<Vec<KnownCheckout>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
     let read = |rows: Vec<crate::Row>| {
-        let known = |mut row: crate::Row| Ok(Known { id: row.id(0)?, host: row.text(1)?, path: row.text(2)? });
+        let known = |mut row: crate::Row| Ok(KnownCheckout { id: row.id(0)?, host: row.text(1)?, path: row.text(2)? });
         rows.into_iter().map(known).collect()
     };
     Statement::new(sql, vec![project.into()], read)
@@ -125,7 +125,7 @@ pub fn all(project: &str) -> Statement<Vec<Known>> {
 
 /// A checkout of any project, found by where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near {
+pub struct NearbyCheckout {
     /// The id of its project.
     pub project: ProjectId,
     /// The key of that.
@@ -141,7 +141,7 @@ pub struct Near {
 }
 
 /// The checkouts of all projects whose tops are these, on one machine.
-pub fn at(host: &str, paths: &[String]) -> Statement<Vec<Near>> {
+pub fn at(host: &str, paths: &[String]) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
@@ -157,7 +157,7 @@ pub fn at(host: &str, paths: &[String]) -> Statement<Vec<Near>> {
 }
 
 /// The same of those whose tops are a text or come after it, and before another; without an end all that come after it.
-pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
+pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::same(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM checkout c JOIN project p ON p.id = c.project
@@ -167,9 +167,9 @@ pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
     Statement::new(sql, vec![host.into(), begin.into(), end.into()], near)
 }
 
-fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
+fn near(rows: Vec<crate::Row>) -> Result<Vec<NearbyCheckout>> {
     let decode = |mut row: crate::Row| {
-        Ok(Near {
+        Ok(NearbyCheckout {
             project: row.id(0)?,
             key: row.id(1)?,
             label: row.text(2)?,
@@ -183,7 +183,7 @@ fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
 
 /// A directory that a transaction has for itself, or shares with those that have something inside it for themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Turn {
+pub struct DirectoryLock {
     /// What stands for the directory.
     pub key: i64,
     /// Whether it is shared.
@@ -193,7 +193,7 @@ pub struct Turn {
 /// Takes turns with the writers of other projects whose checkouts lie around or inside the same directories, until the end
 /// of the transaction. On SQLite writers of all projects take turns anyway. All are taken in the order of their keys, so
 /// that two who want several never wait for each other in a circle.
-pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<Turn>) -> Result<()> {
+pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<DirectoryLock>) -> Result<()> {
     // The one that is not shared comes first, and is the one that is kept.
     turns.sort();
     turns.dedup_by_key(|turn| turn.key);

@@ -1,12 +1,12 @@
 //! Dependencies between tasks, and the counters on the tasks that depend.
 
 use tenure_core::id::TaskId;
-use tenure_core::task::{Conditions, Status};
+use tenure_core::task::{Conditions, TaskStatus};
 use tenure_core::{Error, Result};
 
 use super::task::{self, is_ready};
 use crate::statement::Statement;
-use crate::tx::{Rows, Sql, Tx, list};
+use crate::tx::{BulkRows, Sql, Tx, list};
 
 /// A dependency of a task and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Edge {
     /// What it waits for.
     pub after: TaskId,
     /// The status of that.
-    pub status: Status,
+    pub status: TaskStatus,
 }
 
 /// The dependencies of several tasks. `OFFSET 0` keeps PostgreSQL from dissolving a select into the join, where without
@@ -108,7 +108,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Re
     );
     let json = || serde_json::to_string(edges).map_err(|error| Error::bug(error.to_string()));
     let mut each = edges.iter().map(|(task, after)| vec![(*task).into(), (*after).into()]);
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut each, json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut each, json: &json })
 }
 
 /// Takes all dependencies of a task away.

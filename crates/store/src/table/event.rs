@@ -6,7 +6,7 @@ use tenure_core::name::AgentName;
 use tenure_core::{Error, Result, Time};
 
 use crate::statement::Statement;
-use crate::tx::{Rows, Sql, Tx, Value, first};
+use crate::tx::{BulkRows, Sql, Tx, Value, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,12 +98,12 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
         let (number, kind, subject) = (row.number.into(), (&row.kind).into(), (&row.subject).into());
         vec![number, kind, subject, Value::optional_text(&row.hold), row.cause.into(), (&row.data).into()]
     });
-    tx.insert_rows(sql, Rows { common, each: &mut each, json: &json })
+    tx.insert_rows(sql, BulkRows { common, each: &mut each, json: &json })
 }
 
 /// By what events are found. The first that is given picks the index, the others are checked on the way.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EventFilter {
     /// About this.
     pub subject: Option<String>,
     /// By this agent.
@@ -117,7 +117,7 @@ pub struct Filter {
 /// A page of events with numbers in (`above`, `below`), in rising or falling order.
 pub fn page(
     project: &str,
-    filter: &Filter,
+    filter: &EventFilter,
     (above, below): (i64, i64),
     newest_first: bool,
     limit: usize,
@@ -155,22 +155,22 @@ macro_rules! page {
 }
 
 /// The text of [`page`]: each has its driving column as a plain equality so that both engines use its index.
-fn page_sql(filter: &Filter, newest_first: bool) -> Sql {
+fn page_sql(filter: &EventFilter, newest_first: bool) -> Sql {
     let pages = match filter {
-        Filter { hold: Some(_), .. } => page!(
+        EventFilter { hold: Some(_), .. } => page!(
             "INDEXED BY event_hold",
             "hold = $8 AND hold <> ''
                AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)"
         ),
-        Filter { subject: Some(_), .. } => page!(
+        EventFilter { subject: Some(_), .. } => page!(
             "INDEXED BY event_subject",
             "subject = $5 AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),
-        Filter { kind: Some(_), .. } => page!(
+        EventFilter { kind: Some(_), .. } => page!(
             "INDEXED BY event_kind",
             "kind = $7 AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)"
         ),
-        Filter { actor: Some(_), .. } => page!(
+        EventFilter { actor: Some(_), .. } => page!(
             "INDEXED BY event_actor",
             "actor = $6 AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),

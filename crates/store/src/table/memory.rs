@@ -1,7 +1,7 @@
 //! Memories, their words, and the sums over a scope.
 
 use tenure_core::id::{MemoryId, TaskId};
-use tenure_core::memory::{Kind, Scope};
+use tenure_core::memory::{MemoryKind, MemoryScope};
 use tenure_core::name::AgentName;
 use tenure_core::{Error, Result, Time};
 
@@ -15,11 +15,11 @@ pub struct Row {
     /// Its id.
     pub id: MemoryId,
     /// For whom it is.
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// Its canonical key: one live row for each scope and key.
     pub key: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// What it says.
     pub text: String,
     /// Whether it is always shown.
@@ -68,9 +68,9 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     let (word, subject, kind) = (row.text(1)?, row.text(2)?, row.text(4)?);
     Ok(Row {
         id: row.id(0)?,
-        scope: Scope::of(&word, &subject).ok_or_else(|| corrupt("a memory has an unknown scope"))?,
+        scope: MemoryScope::of(&word, &subject).ok_or_else(|| corrupt("a memory has an unknown scope"))?,
         key: row.text(3)?,
-        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        kind: MemoryKind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
         text: row.text(5)?,
         pinned: row.flag(6)?,
         author: row.id(7)?,
@@ -88,12 +88,12 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-fn place(project: &str, scope: &Scope) -> Vec<Value> {
+fn place(project: &str, scope: &MemoryScope) -> Vec<Value> {
     vec![project.into(), scope.word().into(), scope.subject().into()]
 }
 
 /// The memory that a scope has under a key, over or not.
-pub fn under(tx: &mut dyn Tx, project: &str, scope: &Scope, key: &str) -> Result<Option<Row>> {
+pub fn under(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, key: &str) -> Result<Option<Row>> {
     // As a range in the order of the key: while PostgreSQL knows nothing about the table, it takes any index that begins
     // with the scope for as good as the one of keys, unless that one saves a sort.
     let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key >= $4 AND key <= $4 ORDER BY key LIMIT 1"));
@@ -134,7 +134,7 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
 pub fn newest(
     tx: &mut dyn Tx,
     project: &str,
-    scope: &Scope,
+    scope: &MemoryScope,
     now: Time,
     before: (Time, &str),
     limit: usize,
@@ -149,7 +149,7 @@ pub fn newest(
 }
 
 /// The pinned memories of a scope whose time is not over, by id.
-pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND pinned = 1 AND (expires_at = 0 OR expires_at > $5) ORDER BY id LIMIT $4"
     ));
@@ -159,7 +159,7 @@ pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: u
 }
 
 /// The newest directives of a scope whose time is not over, newest first.
-pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+pub fn directives(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND kind = 'directive' AND (expires_at = 0 OR expires_at > $5)
          ORDER BY updated_at DESC, id DESC LIMIT $4"
@@ -175,7 +175,7 @@ pub struct Weight {
     /// Its id.
     pub id: MemoryId,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// Whether it is always shown.
     pub pinned: bool,
     /// How many words it has, repeats counted.
@@ -197,7 +197,7 @@ fn decode_weight(mut row: crate::Row) -> Result<Weight> {
     let kind = row.text(1)?;
     Ok(Weight {
         id: row.id(0)?,
-        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        kind: MemoryKind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
         pinned: row.flag(2)?,
         words: row.int(3)?,
         updated_at: row.time(4)?,
@@ -217,7 +217,7 @@ pub fn weights(project: &str, ids: &[MemoryId]) -> Statement<Vec<Weight>> {
 }
 
 /// Which memories of a scope have a word, at most some of them, and how often.
-pub fn having(project: &str, scope: &Scope, term: &str, limit: usize) -> Statement<Vec<(MemoryId, u32)>> {
+pub fn having(project: &str, scope: &MemoryScope, term: &str, limit: usize) -> Statement<Vec<(MemoryId, u32)>> {
     let sql = Sql::same(
         "SELECT memory, count FROM memory_term
          WHERE project = $1 AND scope = $2 AND subject = $3 AND term = $4 ORDER BY memory LIMIT $5",
@@ -232,7 +232,7 @@ pub fn having(project: &str, scope: &Scope, term: &str, limit: usize) -> Stateme
 }
 
 /// How many memories a scope has and how many words they have together.
-pub fn sums(project: &str, scope: &Scope) -> Statement<(i64, i64)> {
+pub fn sums(project: &str, scope: &MemoryScope) -> Statement<(i64, i64)> {
     let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
     let read = |rows| first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)));
     Statement::new(sql, place(project, scope), read)
@@ -318,7 +318,7 @@ fn insert_terms(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32
     tx.defer(sql, args)
 }
 
-fn add(tx: &mut dyn Tx, project: &str, scope: &Scope, memories: i64, words: i64) -> Result<()> {
+fn add(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, memories: i64, words: i64) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO memory_scope (project, scope, subject, memories, words) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (project, scope, subject) DO UPDATE

@@ -11,7 +11,7 @@ use crate::tx::{Sql, Tx, Value, ids, list};
 
 /// When, how and by whom a message was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct MessageEnding {
     /// When.
     pub at: Time,
     /// How.
@@ -44,7 +44,7 @@ pub struct Row {
     /// When it was sent.
     pub at: Time,
     /// How it ended, if it is over.
-    pub ended: Option<Ended>,
+    pub ended: Option<MessageEnding>,
 }
 
 /// The columns of a message under the name `m`, in the order of [`decode`].
@@ -72,7 +72,7 @@ pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
         request: row.flag(from + 7)?,
         text: row.text(from + 8)?,
         at: row.time(from + 9)?,
-        ended: row.optional_time(from + 10)?.map(|at| Ended { at, how, by }),
+        ended: row.optional_time(from + 10)?.map(|at| MessageEnding { at, how, by }),
     })
 }
 

@@ -6,7 +6,7 @@ use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::statement::{self, Statement};
-use crate::tx::{Rows, Sql, Tx, Value, Within, ids, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
 
 /// One note.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
         let (text, data, head) = ((&row.text).into(), Value::optional_text(&row.data), Value::optional_text(&row.head));
         vec![id, task, number, agent, row.at.into(), text, data, row.late.into(), head]
     };
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
 }
 
 /// The newest notes on a task, oldest first.
@@ -146,7 +146,7 @@ pub fn newest_within(
     project: &str,
     task: &str,
     (limit, bytes): (usize, usize),
-) -> Result<Within<Row>> {
+) -> Result<RowsWithin<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(""),

@@ -247,7 +247,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result
 }
 
 /// What a new request of its holder makes of a hold.
-pub struct Change<'a> {
+pub struct HoldChange<'a> {
     /// Whether others may have it too.
     pub mode: Mode,
     /// When it ends unless it is renewed.
@@ -269,7 +269,7 @@ pub fn set_mode(tx: &mut dyn Tx, project: &str, id: &str, mode: Mode) -> Result<
 }
 
 /// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.
-pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
+pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &HoldChange<'_>) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
              renewal = CASE WHEN CAST($8 AS BIGINT) = 1 THEN 'session' ELSE renewal END,

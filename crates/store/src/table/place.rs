@@ -11,7 +11,7 @@ use crate::tx::{Sql, Tx, Value, first, ids, list};
 
 /// Where a place is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PlaceState {
     /// Its agent waits.
     Waiting,
     /// What it waits for is held for its agent, until that takes it.
@@ -20,18 +20,18 @@ pub enum State {
     Ended,
 }
 
-impl State {
+impl PlaceState {
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
-            State::Waiting => "waiting",
-            State::Offered => "offered",
-            State::Ended => "ended",
+            PlaceState::Waiting => "waiting",
+            PlaceState::Offered => "offered",
+            PlaceState::Ended => "ended",
         }
     }
 
-    fn read(word: &str) -> Result<State> {
-        [State::Waiting, State::Offered, State::Ended]
+    fn read(word: &str) -> Result<PlaceState> {
+        [PlaceState::Waiting, PlaceState::Offered, PlaceState::Ended]
             .into_iter()
             .find(|state| state.as_str() == word)
             .ok_or_else(|| corrupt("a place is in no state that there is"))
@@ -68,7 +68,7 @@ pub struct Row {
     /// How long an offer to it lives.
     pub offer_ttl: Span,
     /// Where it is in its life.
-    pub state: State,
+    pub state: PlaceState,
 }
 
 /// The columns of a place, in the order of [`decode`].
@@ -96,7 +96,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         expires_at: row.time(10)?,
         ttl: Span(row.int(11)?),
         offer_ttl: Span(row.int(12)?),
-        state: State::read(&row.text(13)?)?,
+        state: PlaceState::read(&row.text(13)?)?,
     })
 }
 

@@ -8,12 +8,12 @@ use tenure_core::task::Conditions;
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt;
-use crate::store::Identity;
+use crate::store::StoreIdentity;
 use crate::tx::{Sql, Tx, Value, first};
 
 /// What names a project before it is known whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Name {
+pub struct NamedProject {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
     pub key: ProjectKey,
     /// What people call it.
@@ -24,8 +24,8 @@ pub struct Name {
 pub const WHOLE_STORE: &str = tenure_core::access::WHOLE_STORE;
 
 /// The reserved project.
-pub fn whole_store() -> Name {
-    Name { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
+pub fn whole_store() -> NamedProject {
+    NamedProject { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
 /// Whether the store has no project but for one that this transaction has just made.
@@ -36,7 +36,7 @@ pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
 }
 
 /// Counts of tasks by stored class, in the order of [`Class`].
-pub type Counts = [i64; 7];
+pub type ClassCounts = [i64; 7];
 
 /// A project's row.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct Row {
     /// How many holds were granted so far.
     pub holds_issued: i64,
     /// How many tasks there are of each class.
-    pub counts: Counts,
+    pub counts: ClassCounts,
     /// When the row was made.
     pub created_at: Time,
     /// Until when a person has switched the guards off.
@@ -75,7 +75,7 @@ pub struct Row {
 
 impl Row {
     /// The row of a project that nothing has happened in.
-    pub fn new(name: &Name, id: ProjectId, now: Time) -> Row {
+    pub fn new(name: &NamedProject, id: ProjectId, now: Time) -> Row {
         Row {
             id,
             key: name.key.clone(),
@@ -114,7 +114,7 @@ impl Row {
 /// A file by what outlives a reboot and the move of a directory; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub(crate) struct File {
+pub(crate) struct FileId {
     pub(crate) inode: i64,
     /// When it was made, in nanoseconds since 1970.
     pub(crate) born: i64,
@@ -122,16 +122,16 @@ pub(crate) struct File {
     pub(crate) copied_at: i64,
 }
 
-impl File {
-    fn read(text: &str) -> Result<File> {
+impl FileId {
+    fn read(text: &str) -> Result<FileId> {
         if text.is_empty() {
-            return Ok(File::default());
+            return Ok(FileId::default());
         }
         serde_json::from_str(text).map_err(|error| corrupt("the record of the store's file is damaged").cause(error))
     }
 
     fn write(self) -> Result<Value> {
-        if self == File::default() {
+        if self == FileId::default() {
             return Ok("".into());
         }
         serde_json::to_string(&self).map(Value::from).map_err(|error| Error::bug(error.to_string()))
@@ -145,7 +145,7 @@ impl File {
 
 /// Whether a transaction enters to write or to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lock {
+pub enum LockMode {
     /// Takes the project's row until the end of the transaction.
     Write,
     /// Takes nothing.
@@ -161,7 +161,7 @@ macro_rules! counters {
 }
 
 /// Reads the counters of a row that has them from a position on.
-fn counts(row: &crate::Row, from: usize) -> Result<Counts> {
+fn counts(row: &crate::Row, from: usize) -> Result<ClassCounts> {
     let mut counts = [0; 7];
     for (class, count) in counts.iter_mut().enumerate() {
         *count = row.int(from + class)?;
@@ -214,22 +214,31 @@ const ENTER_LOCKED: Sql = Sql::pair(
 
 /// The first statement of every transaction: the store, the project if it exists, and the database's clock if it has
 /// one. A store without a row of its own has an empty identity.
-pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>)> {
+pub fn enter(tx: &mut dyn Tx, key: &str, lock: LockMode) -> Result<(StoreIdentity, Option<Row>, Option<Time>)> {
     enter_in(tx, key, lock).map(|(identity, project, clock, _)| (identity, project, clock))
 }
 
 /// The same, with the file that the store was written in.
-pub(crate) fn enter_in(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>, File)> {
+pub(crate) fn enter_in(
+    tx: &mut dyn Tx,
+    key: &str,
+    lock: LockMode,
+) -> Result<(StoreIdentity, Option<Row>, Option<Time>, FileId)> {
     let sql = match lock {
-        Lock::Write => ENTER_LOCKED,
-        Lock::Read => ENTER,
+        LockMode::Write => ENTER_LOCKED,
+        LockMode::Read => ENTER,
     };
     let Some(mut row) = first(tx.query(sql, &[key.into()])?) else {
-        return Ok((Identity { id: StoreId::new(""), incarnation: StoreId::new("") }, None, None, File::default()));
+        return Ok((
+            StoreIdentity { id: StoreId::new(""), incarnation: StoreId::new("") },
+            None,
+            None,
+            FileId::default(),
+        ));
     };
-    let identity = Identity { id: row.id(0)?, incarnation: row.id(1)? };
+    let identity = StoreIdentity { id: row.id(0)?, incarnation: row.id(1)? };
     let clock = row.int_or_null(20)?.map(Time);
-    let file = File::read(&row.text(24)?)?;
+    let file = FileId::read(&row.text(24)?)?;
     if row.is_null(2) {
         return Ok((identity, None, clock, file));
     }
@@ -300,7 +309,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
 
 /// A project as the list of all of them shows it.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct ProjectSummary {
     /// Its key.
     pub key: ProjectKey,
     /// What people call it.
@@ -308,7 +317,7 @@ pub struct Summary {
     /// How many events are kept.
     pub events: i64,
     /// How many tasks there are of each class.
-    pub counts: Counts,
+    pub counts: ClassCounts,
     /// The time of the last op.
     pub last_time: Time,
     /// When the row was made.
@@ -323,7 +332,7 @@ macro_rules! columns {
 }
 
 /// Projects that are switched on, by key.
-pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> {
+pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(),
@@ -333,7 +342,7 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> 
 }
 
 /// Projects that have this key or are called this, by key, those that were forgotten among them.
-pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>> {
+pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(),
@@ -343,7 +352,7 @@ pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>>
 }
 
 /// Projects in which a hold or a place in the waiting line has lapsed and was not ended: one look into an index each.
-pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
+pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<NamedProject>> {
     let sql = Sql::same(
         "SELECT p.key, p.label FROM project p
          WHERE EXISTS (SELECT 1 FROM hold h WHERE h.project = p.id AND h.ended_at = 0 AND h.expires_at <= $1)
@@ -351,14 +360,14 @@ pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
                 AND EXISTS (SELECT 1 FROM place w WHERE w.project = p.id AND w.ended_at = 0 AND w.expires_at <= $1))
          ORDER BY p.key LIMIT $2",
     );
-    let name = |mut row: crate::Row| Ok(Name { key: row.id(0)?, label: row.text(1)? });
+    let name = |mut row: crate::Row| Ok(NamedProject { key: row.id(0)?, label: row.text(1)? });
     tx.query(sql, &[now.into(), limit.into()])?.into_iter().map(name).collect()
 }
 
-fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
+fn summaries(rows: Vec<crate::Row>) -> Result<Vec<ProjectSummary>> {
     let decode = |mut row: crate::Row| {
         let counts = counts(&row, 5)?;
-        Ok(Summary {
+        Ok(ProjectSummary {
             key: row.id(0)?,
             label: row.text(1)?,
             events: row.int(2)?,
@@ -402,7 +411,7 @@ pub fn empty(tx: &mut dyn Tx, project: &str) -> Result<()> {
 }
 
 /// Makes the store's own row.
-pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> Result<()> {
+pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &StoreIdentity, now: Time) -> Result<()> {
     let sql =
         Sql::same("INSERT INTO store (one, id, incarnation, schema_version, created_at) VALUES (1, $1, $2, $3, $4)");
     let args = [(&identity.id).into(), (&identity.incarnation).into(), crate::migrate::VERSION.into(), now.into()];
@@ -412,20 +421,20 @@ pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> R
 /// Begins a new history of event numbers. `copied_at` is the time now if it begins because the file is a copy, else 0. Which
 /// file it is the engine records when this is committed.
 pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str, copied_at: Time) -> Result<()> {
-    let file = File { copied_at: copied_at.0, ..File::default() }.write()?;
+    let file = FileId { copied_at: copied_at.0, ..FileId::default() }.write()?;
     let sql = Sql::same("UPDATE store SET incarnation = $1, file = $2");
     tx.execute(sql, &[incarnation.into(), file]).map(|_| ())
 }
 
 /// Records the file that an embedded store is in.
-pub(crate) fn set_file(tx: &mut dyn Tx, file: File) -> Result<()> {
+pub(crate) fn set_file(tx: &mut dyn Tx, file: FileId) -> Result<()> {
     tx.execute(Sql::same("UPDATE store SET file = $1"), &[file.write()?]).map(|_| ())
 }
 
 /// The file that an embedded store is in.
-pub(crate) fn file(tx: &mut dyn Tx) -> Result<File> {
+pub(crate) fn file(tx: &mut dyn Tx) -> Result<FileId> {
     let rows = tx.query(Sql::same("SELECT file FROM store WHERE one = 1"), &[])?;
-    first(rows).map_or(Ok(File::default()), |mut row| File::read(&row.text(0)?))
+    first(rows).map_or(Ok(FileId::default()), |mut row| FileId::read(&row.text(0)?))
 }
 
 /// The time of the last op in any project, if there was one.
@@ -453,7 +462,7 @@ pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
 }
 
 /// What the counters should be, counted anew: for `doctor`.
-pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<Counts> {
+pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<ClassCounts> {
     let sql = Sql::same(
         // The conditions of a task, each only as far as its class depends on it.
         "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END, COUNT(*)

@@ -2,7 +2,7 @@
 
 use tenure_core::agent::Process;
 use tenure_core::name::AgentName;
-use tenure_core::session::Seen;
+use tenure_core::session::StoredSession;
 use tenure_core::{Result, Time};
 
 use crate::statement::Statement;
@@ -12,7 +12,7 @@ use crate::tx::{Sql, Tx, Value, list};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The session as the decision about it sees it.
-    pub seen: Seen,
+    pub seen: StoredSession,
     /// The tool.
     pub tool: String,
     /// When it was last told something between two prompts.
@@ -80,7 +80,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         Process { host: row.text(0)?, boot: row.text(1)?, pidns: row.text(2)?, pid: row.int(3)?, started: row.int(4)? };
     Ok(Row {
         tool: row.text(5)?,
-        seen: Seen {
+        seen: StoredSession {
             process,
             session: row.text(6)?,
             agent: row.id(7)?,
@@ -189,7 +189,7 @@ fn key(project: &str, process: &Process) -> Vec<Value> {
 }
 
 /// Records that a session is an agent, from now on; `again` where an earlier event came out of its process.
-pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen, again: bool) -> Result<()> {
+pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &StoredSession, again: bool) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at,
                               shortened_at, again_at)
@@ -242,7 +242,7 @@ macro_rules! set {
 
 /// One session of a process, as an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct One<'a> {
+pub struct ProcessSession<'a> {
     /// The agent: what another is in that process, if anything, is left alone.
     pub agent: &'a AgentName,
     /// The process.
@@ -253,7 +253,7 @@ pub struct One<'a> {
     pub session: &'a str,
 }
 
-impl One<'_> {
+impl ProcessSession<'_> {
     fn set(&self, tx: &mut dyn Tx, project: &str, sql: Sql, at: Time) -> Result<()> {
         let mut args = key(project, self.process);
         args.extend([self.tool.into(), self.session.into(), at.into(), self.agent.into()]);

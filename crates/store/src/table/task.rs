@@ -5,12 +5,12 @@ use tenure_core::choice::Rank;
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
-use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, Status};
+use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Rows, Sql, Tx, Value, Within, first, ids, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
 /// A task's row.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Row {
     /// The agent it is for; none for any agent.
     pub assignee: Option<AgentName>,
     /// What is stored.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Whether it is open with nothing unmet.
     pub ready: bool,
     /// Why it is blocked or was cancelled.
@@ -79,7 +79,7 @@ impl Row {
             priority: PRIORITY_DEFAULT,
             labels: Vec::new(),
             assignee: None,
-            status: Status::Open,
+            status: TaskStatus::Open,
             ready: true,
             reason: String::new(),
             blocked_on: None,
@@ -115,7 +115,7 @@ impl Row {
     }
 
     /// Sets what follows from its dependencies, given by their statuses.
-    pub fn set_deps(&mut self, deps: &[Status]) {
+    pub fn set_deps(&mut self, deps: &[TaskStatus]) {
         let conditions = Conditions::of(self.status, deps);
         self.deps = i64::try_from(deps.len()).unwrap_or(i64::MAX);
         (self.unmet, self.cancelled_deps) = (conditions.unmet, conditions.cancelled_deps);
@@ -123,15 +123,15 @@ impl Row {
     }
 
     /// Sets the status and what follows from it.
-    pub fn set_status(&mut self, status: Status) {
+    pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
         self.ready = self.conditions().is_ready();
     }
 }
 
 /// Reads a stored status.
-pub(super) fn status(word: &str) -> Result<Status> {
-    Status::from_stored(word).ok_or_else(|| corrupt(format!("unknown status {word}")))
+pub(super) fn status(word: &str) -> Result<TaskStatus> {
+    TaskStatus::from_stored(word).ok_or_else(|| corrupt(format!("unknown status {word}")))
 }
 
 /// Whether a stored task is ready: [`Conditions::is_ready`] as SQL, over its status and its unmet dependencies.
@@ -152,7 +152,7 @@ macro_rules! among_ready {
 
 /// The hold on a task, lapsed or not, and the last sign of its holder.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct TaskHold {
     /// The hold's id.
     pub id: HoldId,
     /// The agent that has it.
@@ -179,7 +179,7 @@ pub struct Full {
     /// The task.
     pub task: Row,
     /// The hold that has not been ended, if any.
-    pub held: Option<Held>,
+    pub held: Option<TaskHold>,
 }
 
 /// Every column of a task but its project, in the order of [`decode`], [`values`] and [`fixed`]: the id and those that
@@ -292,7 +292,7 @@ fn decode(mut row: crate::Row) -> Result<Full> {
 }
 
 /// Reads the hold out of a row that has its columns from a position on; they are null for none.
-fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<Held>> {
+fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<TaskHold>> {
     if row.is_null(from) {
         return Ok(None);
     }
@@ -303,7 +303,7 @@ fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<Held>> {
         proven_dead: false,
         ttl,
     };
-    Ok(Some(Held {
+    Ok(Some(TaskHold {
         id: row.id(from)?,
         holder: row.id(from + 1)?,
         fence: row.fence(from + 2)?,
@@ -378,7 +378,7 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<Fu
 }
 
 /// The same, as far as their bytes fit.
-pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: usize) -> Result<Within<Full>> {
+pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: usize) -> Result<RowsWithin<Full>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
@@ -392,10 +392,10 @@ pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: us
          CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = j.value OFFSET 0) f"
         ),
     );
-    let Within { rows, cut } = tx.query_within(sql, &[project.into(), list(ids)], bytes)?;
+    let RowsWithin { rows, cut } = tx.query_within(sql, &[project.into(), list(ids)], bytes)?;
     let mut rows = many(rows)?;
     rows.sort_by_cached_key(|full| full.task.rank());
-    Ok(Within { rows, cut })
+    Ok(RowsWithin { rows, cut })
 }
 
 /// Lets no agent whose hold lapsed act late any more: a newer fence has come.
@@ -407,11 +407,11 @@ pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: Fence) -> Result<
 
 /// A stream of tasks in the order of choice, each a range of one index.
 #[derive(Clone, Debug)]
-pub enum Stream {
+pub enum TaskStream {
     /// All with a status; for open ones either the ready or the others.
-    Status(Status, bool),
+    Status(TaskStatus, bool),
     /// The same with a label.
-    Label(String, Status, bool),
+    Label(String, TaskStatus, bool),
     /// Not finished and assigned to an agent.
     Assigned(AgentName),
     /// Open with a cancelled dependency.
@@ -419,16 +419,16 @@ pub enum Stream {
     /// Ready and assigned to an agent, or to none.
     ReadyFor(Option<AgentName>),
     /// Last held by an agent, with a status that is not closed.
-    Last(AgentName, Status),
+    Last(AgentName, TaskStatus),
 }
 
-impl Stream {
+impl TaskStream {
     /// The tasks that come after a place in the order.
     pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
         let mut args: Vec<Value> =
             vec![project.into(), after.priority.into(), after.number.into(), (&after.id).into(), limit.into()];
         let sql = match self {
-            Stream::Status(status, ready) => {
+            TaskStream::Status(status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into()]);
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND t.status = $6 AND ",
@@ -438,7 +438,7 @@ impl Stream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::Label(label, status, ready) => {
+            TaskStream::Label(label, status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into(), label.into()]);
                 // The inner select stays as it is on PostgreSQL: dissolved into the join, all tasks would be read first.
                 Sql::pair(
@@ -470,7 +470,7 @@ impl Stream {
                     ),
                 )
             }
-            Stream::Assigned(agent) => {
+            TaskStream::Assigned(agent) => {
                 args.push(agent.into());
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND t.assignee = $6 AND t.assignee <> ''
@@ -478,12 +478,12 @@ impl Stream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::Stuck => Sql::same(select_full!(
+            TaskStream::Stuck => Sql::same(select_full!(
                 "WHERE t.project = $1 AND t.cancelled_deps > 0 AND t.status = 'open'
                    AND (t.priority, t.number, t.id) > ($2, $3, $4)
                  ORDER BY t.priority, t.number, t.id LIMIT $5"
             )),
-            Stream::Last(agent, status) => {
+            TaskStream::Last(agent, status) => {
                 args.extend([agent.into(), status.as_str().into()]);
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND t.last_holder = $6 AND t.last_holder <> '' AND t.status = $7
@@ -491,7 +491,7 @@ impl Stream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::ReadyFor(agent) => {
+            TaskStream::ReadyFor(agent) => {
                 args.push(Value::optional_text(agent));
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND ",
@@ -507,7 +507,7 @@ impl Stream {
 }
 
 /// Which of some ids exist, with their status, the oldest task first: the order in which dependencies are shown.
-pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, Status)>> {
+pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskStatus)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -574,7 +574,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     );
     let names: Vec<&str> = columns!(names "").split(", ").collect();
     let json = || Ok(serde_json::Value::Array(rows.iter().map(|row| record(&names, all(row))).collect()).to_string());
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut rows.iter().map(all), json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(all), json: &json })
 }
 
 /// A row as a JSON object with a field for each column.

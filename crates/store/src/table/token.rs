@@ -1,6 +1,6 @@
 //! Tokens, by the hash of their secret. A row of the store. No row, and so no backup, has a secret.
 
-use tenure_core::access::Scope;
+use tenure_core::access::TokenScope;
 use tenure_core::id::TokenId;
 use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
@@ -28,7 +28,7 @@ pub struct Row {
     /// What it is for.
     pub label: String,
     /// What it narrows its principal to.
-    pub scope: Scope,
+    pub scope: TokenScope,
     /// When it was made.
     pub created_at: Time,
     /// By whom.
@@ -95,7 +95,7 @@ pub fn exists(id: &str) -> Statement<bool> {
 fn decode(mut row: crate::Row) -> Result<Row> {
     let (most, projects) = (row.text(3)?, row.text(4)?);
     let unreadable = |_| crate::error::corrupt("the projects of a token cannot be read");
-    let scope = Scope {
+    let scope = TokenScope {
         role: if most.is_empty() { None } else { Some(role(&most)?) },
         // An unreadable list is an error, never all projects.
         projects: if projects.is_empty() { None } else { Some(serde_json::from_str(&projects).map_err(unreadable)?) },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tenure_client::phrasing::Commands;
-use tenure_core::access::{self, Grants, Role, Scope, unknown_project};
+use tenure_core::access::{self, Grants, Role, TokenScope, unknown_project};
 use tenure_core::name::ProjectKey;
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{Secret, hash};
@@ -79,7 +79,7 @@ pub(super) fn worker(principal: &str) -> Grants {
     Grants {
         principal: principal.into(),
         members: BTreeMap::from([("name:p".into(), Role::Worker)]),
-        scope: Scope::default(),
+        scope: TokenScope::default(),
     }
 }
 
@@ -111,7 +111,7 @@ fn expires(world: &World) {
         ..Default::default()
     };
     world.in_store(ANN, Op::new(request)).unwrap();
-    let scope = Scope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
+    let scope = TokenScope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
     let grants = Grants { principal: "service:ci".into(), members: BTreeMap::new(), scope };
     assert_eq!(who(world, "s"), Some(grants.clone()));
     assert_eq!(who(world, "t"), None, "nobody's");
@@ -180,7 +180,8 @@ fn no_role(world: &World) {
     let bob = who(world, "s").unwrap();
     let before = dump(&world.kernel);
     let there = call(world, "person:bob", &bob);
-    let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
+    let nowhere =
+        Call { project: project::NamedProject { key: "name:none".into(), label: "none".into() }, ..there.clone() };
     for op in [adding(), Op::new(claim::Claim { task: Some(task.clone().into()), ..Default::default() })] {
         assert_eq!(
             refusal(run(world, &there, op.clone())).to_json(&Commands),
@@ -267,7 +268,7 @@ fn who_gives(world: &World) {
         let call = Call { project: project::whole_store(), ..call(world, "person:bob", &bob) };
         run(world, &call, op).unwrap();
     }
-    let narrowed = Grants { scope: Scope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
+    let narrowed = Grants { scope: TokenScope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
     assert_eq!(
         code_of(world.kernel.ask(
             &call(world, "person:bob", &narrowed).about_store(),
@@ -306,7 +307,7 @@ fn audit(world: &World) {
 
 fn others_projects(world: &World) {
     let at = |key: &str| Call {
-        project: project::Name { key: format!("name:{key}").into(), label: key.into() },
+        project: project::NamedProject { key: format!("name:{key}").into(), label: key.into() },
         ..world.call(ANN)
     };
     for key in ["a", "b", "c", "d", "e"] {
@@ -315,7 +316,7 @@ fn others_projects(world: &World) {
     let grants = |members: &[(&str, Role)], projects: Option<&[&str]>| Grants {
         principal: ANN.into(),
         members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
-        scope: Scope { role: None, projects: projects.map(words) },
+        scope: TokenScope { role: None, projects: projects.map(words) },
     };
     let seen = |grants: &Grants, rows| {
         let (mut keys, mut cursor) = (Vec::new(), None);

@@ -46,7 +46,7 @@ fn ownership(world: &World) {
     );
     // In another project the name is another agent.
     let everywhere = Grants { members: BTreeMap::from([("*".into(), Role::Worker)]), ..bob.clone() };
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     run(world, &Call { project: elsewhere, ..call(world, "claude-1", &everywhere) }, adding()).unwrap();
     // Local programs are as before, whoever acted as the agent through a server.
     world.note("claude-1", &world.add("local"), "here").unwrap();
@@ -159,8 +159,11 @@ fn behind_force(world: &World) {
     run(world, &call(world, "claude-1", &ann), Op::new(note)).unwrap();
     assert_eq!(last("task.noted").data["principal"], ANN);
     // What everybody is always shown is for operators.
-    let item =
-        remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+    let item = remember::NewMemory {
+        text: "mind the gap".into(),
+        scope: Some(remember::MemoryReach::Project),
+        ..Default::default()
+    };
     let said = world.run(ANN, Op::new(remember::Remember { items: vec![item] })).unwrap();
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
     let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true });

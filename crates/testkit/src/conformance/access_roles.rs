@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tenure_core::access::{Grants, Role, Scope, WHOLE_STORE};
+use tenure_core::access::{Grants, Role, TokenScope, WHOLE_STORE};
 use tenure_kernel::op::Domain;
 use tenure_kernel::op::OPS;
 use tenure_kernel::query::{AnyQuery, QUERIES, find};
@@ -115,9 +115,9 @@ fn ops(_: &World) {
                 world.add("first");
                 let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
                 let members = members.into_iter().collect::<BTreeMap<_, _>>();
-                let grants = Grants { principal: "person:ann".into(), members, scope: Scope::default() };
+                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
-                let place = project::Name { key: key.into(), label: "p".into() };
+                let place = project::NamedProject { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
                 let code = world.kernel.run(&call, &op).err().map(|error| error.code().as_str());
                 let expected = match (role, needed) {
@@ -204,9 +204,9 @@ fn asked(world: &World) {
             for role in [None].into_iter().chain(Role::ALL.map(Some)) {
                 let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
                 let members = members.into_iter().collect::<BTreeMap<_, _>>();
-                let grants = Grants { principal: "person:ann".into(), members, scope: Scope::default() };
+                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
-                let place = project::Name { key: key.into(), label: "p".into() };
+                let place = project::NamedProject { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
                 let expected = match (role, needed) {
                     // It shows by itself what its principal may see.

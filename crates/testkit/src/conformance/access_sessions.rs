@@ -4,7 +4,7 @@ use serde_json::Value;
 use tenure_core::Result;
 use tenure_core::access::{Grants, Role};
 use tenure_core::agent::Process;
-use tenure_core::session::{Context, Start, Whose};
+use tenure_core::session::{CommandOwner, Context, Start};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query;
 use tenure_kernel::query::standing::{Depth, HookContext, Mine, Standing};
@@ -56,7 +56,7 @@ fn start(world: &World, grants: &Grants, session: &str) -> String {
     agent.into()
 }
 
-fn whose(world: &World, grants: &Grants, session: &str) -> Whose {
+fn whose(world: &World, grants: &Grants, session: &str) -> CommandOwner {
     let (call, here) = (hook(world, &grants.principal, grants), Process::default());
     world
         .kernel
@@ -91,7 +91,7 @@ fn others(world: &World) {
             assert!(found.known.is_empty() && found.mine.is_none(), "{session}");
             assert_eq!(found.agent, Some(format!("claude-{session}")).map(Into::into));
         }
-        assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}").into()));
+        assert_eq!(whose(world, &bob, session), CommandOwner::Agent(format!("claude-{session}").into()));
         let wrong = refusal(run(world, &hook(world, "bob-bot", &bob), starting(session, false)));
         assert_eq!(
             (wrong.code().as_str(), wrong.about()),
@@ -102,7 +102,7 @@ fn others(world: &World) {
     let found = look(world, &bob, "s", Depth::Who);
     assert!(found.known.is_empty() && found.mine.is_none());
     assert_eq!(found.agent.as_deref(), Some("claude-s.2"));
-    assert_eq!(whose(world, &bob, "s"), Whose::Agent("claude-s.2".into()));
+    assert_eq!(whose(world, &bob, "s"), CommandOwner::Agent("claude-s.2".into()));
     // What the processes of others are called opens nothing either.
     let claimed = Process { host: "h".into(), boot: "b".into(), pidns: ANN.into(), pid: 0, started: 0 };
     let call = hook(world, BOB, &bob);
@@ -118,10 +118,10 @@ fn others(world: &World) {
                 },
             )
             .unwrap();
-        assert_eq!(found, Whose::Agent("claude-t".into()));
+        assert_eq!(found, CommandOwner::Agent("claude-t".into()));
     }
     // She finds her own.
-    assert_eq!(whose(world, &ann, "t"), Whose::Agent("ann-bot".into()));
+    assert_eq!(whose(world, &ann, "t"), CommandOwner::Agent("ann-bot".into()));
     assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
 }
 
@@ -244,7 +244,7 @@ fn names(world: &World) {
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "again as {name}");
     }
     // Where the principal is at home it is itself; here the name is her agent's until it comes.
-    let there = project::Name { key: "name:q".into(), label: "q".into() };
+    let there = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let home = Grants { members: [("name:q".into(), Role::Admin)].into(), ..worker("elsewhere") };
     run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();
     member(world, "elsewhere", "name:p", Some(Role::Worker));

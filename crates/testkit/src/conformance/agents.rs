@@ -2,7 +2,7 @@
 
 use tenure_core::Span;
 use tenure_core::agent::{Liveness, Process};
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::op::{add, claim, note, resume};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
@@ -139,18 +139,18 @@ fn proof_in_views(world: &World) {
     let before = world.events().len();
     let (blind, knowing) = (world.call("b"), world.call_knowing_dead("b", &["a"]));
     let kernel = &world.kernel;
-    let states = |call: &Call, states: &[State]| -> Vec<String> {
+    let states = |call: &Call, states: &[TaskState]| -> Vec<String> {
         let filter = list::List { states: states.to_vec(), ..list::List::default() };
         kernel.ask(call, &filter).unwrap().items.into_iter().map(|task| task.id).map(String::from).collect()
     };
-    assert_eq!(states(&blind, &[State::Held]), [dead.clone(), alive.clone()]);
-    assert_eq!(states(&knowing, &[State::Held]), std::slice::from_ref(&alive));
-    assert_eq!(states(&knowing, &[State::Ready]), std::slice::from_ref(&dead));
+    assert_eq!(states(&blind, &[TaskState::Held]), [dead.clone(), alive.clone()]);
+    assert_eq!(states(&knowing, &[TaskState::Held]), std::slice::from_ref(&alive));
+    assert_eq!(states(&knowing, &[TaskState::Ready]), std::slice::from_ref(&dead));
     let of = |holder: &str| list::List { holder: Some(holder.into()), ..list::List::default() };
     assert_eq!(kernel.ask(&knowing, &of("a")).unwrap().items.len(), 0);
     assert_eq!(kernel.ask(&knowing, &of("c")).unwrap().items.len(), 1);
     let seen = kernel.ask(&knowing, &query::show::Show { id: dead.clone() }).unwrap().task;
-    assert_eq!((seen.state, seen.holder.is_none(), seen.lapsed_from.as_deref()), (State::Ready, true, Some("a")));
+    assert_eq!((seen.state, seen.holder.is_none(), seen.lapsed_from.as_deref()), (TaskState::Ready, true, Some("a")));
     let hold = kernel.ask(&blind, &query::show::Show { id: dead.clone() }).unwrap().task.holder.unwrap().hold;
     let seen = kernel.ask(&knowing, &query::show_hold::ShowHold { id: hold.as_str().into() }).unwrap();
     assert_eq!((seen.state.as_str(), seen.liveness, seen.expires_in_s), ("lapsed", Liveness::Gone, 0));
@@ -158,7 +158,7 @@ fn proof_in_views(world: &World) {
     let overview = kernel.ask(&knowing, &query::status::Status {}).unwrap();
     assert_eq!((overview.ready, overview.started, overview.held, overview.waiting), (1, 1, 1, 1));
     assert_eq!(overview.holds.iter().map(|hold| hold.holder.as_str()).collect::<Vec<_>>(), ["c"]);
-    let liveness = |agents: &[tenure_kernel::shape::Agent], name: &str| {
+    let liveness = |agents: &[tenure_kernel::answer::Agent], name: &str| {
         agents.iter().find(|agent| agent.name == name).map(|agent| agent.liveness)
     };
     let agents =
@@ -171,7 +171,7 @@ fn proof_in_views(world: &World) {
     assert_eq!(kernel.ask(&knowing, &query::holds::Holds::of(Some("a"), 10)).unwrap().total, Some(0));
     // What is shown is what a choice takes.
     let next = kernel.ask(&knowing, &query::next::Next { labels: Vec::new() }).unwrap();
-    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.as_str().into(), State::Ready)));
+    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.as_str().into(), TaskState::Ready)));
     let peeked = kernel.ask(&knowing, &query::peek::Peek(resume::Resume::default())).unwrap().task.unwrap();
     assert_eq!((peeked.id.as_str(), peeked.lapsed_from.as_deref()), (dead.as_str(), Some("a")));
     assert_eq!(world.events().len(), before, "a look ends nothing");

@@ -10,7 +10,7 @@ use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim, done, edit, note};
 use tenure_kernel::query;
 use tenure_store::table::project;
-use tenure_store::{Options, Sql, Store, Verdict};
+use tenure_store::{CommitDecision, Options, Sql, Store};
 
 use super::Case;
 use super::shorthand::{claiming, id};
@@ -132,7 +132,7 @@ fn no_lost_update(world: &World) {
     const TIMES: usize = 20;
     world.add("so that the project exists");
     let before = number(&world.kernel, "SELECT holds_issued FROM project", &[]);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world.race(THREADS, |_, kernel| {
         for _ in 0..TIMES {
             kernel
@@ -141,7 +141,7 @@ fn no_lost_update(world: &World) {
                     let read = entered.project.unwrap().holds_issued;
                     std::thread::yield_now();
                     tx.execute(Sql::same("UPDATE project SET holds_issued = $1"), &[(read + 1).into()])?;
-                    Ok(Verdict::Commit(()))
+                    Ok(CommitDecision::Commit(()))
                 })
                 .unwrap();
         }
@@ -154,7 +154,7 @@ fn no_lost_update(world: &World) {
 /// out as well: this is the engine's own lock.
 fn locked_before_reading(world: &World) {
     let world = World::with(world.engine, |options| options.turnstile = false);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world.add("first");
     let options = Options { patience: Duration::from_millis(20), ..world.options.clone() };
     let hasty = Store::new(world.location.clone(), options).unwrap();
@@ -162,13 +162,13 @@ fn locked_before_reading(world: &World) {
     let first = world.kernel.store().write(&name, |_, _| {
         let second = hasty.write(&name, |_, _| {
             begun.set(begun.get() + 1);
-            Ok(Verdict::Undo(()))
+            Ok(CommitDecision::Undo(()))
         });
-        Ok(Verdict::Undo(second))
+        Ok(CommitDecision::Undo(second))
     });
     assert_eq!(kind_of(first.unwrap()), "busy");
     assert_eq!(begun.get(), 0, "the second writer read while the first had the lock");
-    hasty.write(&name, |_, _| Ok(Verdict::Undo(()))).unwrap();
+    hasty.write(&name, |_, _| Ok(CommitDecision::Undo(()))).unwrap();
 }
 
 fn refused_settles(world: &World) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tenure_client::phrasing::Commands;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
-use tenure_kernel::op::add_many::{self, AddMany, Item};
+use tenure_kernel::op::add_many::{self, AddMany, NewTask};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_store::Location;
@@ -29,8 +29,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("ids_grow_with_what_was_issued_and_old_ones_stay", ids_grow),
 ];
 
-fn item(title: &str) -> Item {
-    Item {
+fn item(title: &str) -> NewTask {
+    NewTask {
         title: title.into(),
         description: String::new(),
         priority: 2,
@@ -43,8 +43,8 @@ fn item(title: &str) -> Item {
 }
 
 /// A batch whose items know their lines.
-fn batch(items: Vec<Item>) -> Op {
-    let items = items.into_iter().enumerate().map(|(n, item)| Item { line: n + 1, ..item }).collect();
+fn batch(items: Vec<NewTask>) -> Op {
+    let items = items.into_iter().enumerate().map(|(n, item)| NewTask { line: n + 1, ..item }).collect();
     Op::new(AddMany { items })
 }
 
@@ -52,7 +52,7 @@ fn one_unit(world: &World) {
     world.add("before");
     let before = world.last_event();
     let items = (0..1_200)
-        .map(|n| Item {
+        .map(|n| NewTask {
             priority: n % 5,
             labels: if n % 3 == 0 { words(&["third"]) } else { Vec::new() },
             ..item(&format!("item {n}"))
@@ -77,7 +77,7 @@ fn one_unit(world: &World) {
 
 fn one_bad_item(world: &World) {
     let exists = world.add("exists");
-    let bad: [(&str, fn(&mut Item)); 10] = [
+    let bad: [(&str, fn(&mut NewTask)); 10] = [
         ("title_empty", |item| item.title = String::new()),
         ("control_character", |item| item.title = "a\u{7}".into()),
         ("bad_priority", |item| item.priority = 9),
@@ -91,8 +91,9 @@ fn one_bad_item(world: &World) {
     ];
     for at in [0, 25, 49] {
         for (code, spoil) in bad {
-            let mut items: Vec<Item> =
-                (0..50).map(|n| Item { key: (n == 10).then(|| "k0".into()), ..item(&format!("item {n}")) }).collect();
+            let mut items: Vec<NewTask> = (0..50)
+                .map(|n| NewTask { key: (n == 10).then(|| "k0".into()), ..item(&format!("item {n}")) })
+                .collect();
             spoil(&mut items[at]);
             let error = refusal(world.unchanged(&exists, || world.run("person:ann", batch(items))));
             assert_eq!(error.code(), code, "item {at}");
@@ -103,7 +104,7 @@ fn one_bad_item(world: &World) {
             assert!(error.advice().unwrap().say(&Commands).contains("Nothing was added"));
         }
     }
-    assert_eq!(world.in_state(State::Ready), [exists.as_str()]);
+    assert_eq!(world.in_state(TaskState::Ready), [exists.as_str()]);
     assert_eq!(code_of(world.run("person:ann", batch(Vec::new()))), "nothing_to_add");
     // Numbers drawn for what was refused are given back.
     let next = world.run("person:ann", batch(vec![item("second")])).unwrap()["ids"][0].clone();
@@ -144,7 +145,7 @@ fn too_many(world: &World) {
 fn work_of_a_batch(world: &World) {
     let work = |count: usize| {
         let items = (0..count)
-            .map(|n| Item {
+            .map(|n| NewTask {
                 key: Some(format!("k{n}")),
                 labels: words(&["x"]),
                 after: n.checked_sub(1).map(|before| format!("k{before}")).into_iter().collect(),
@@ -171,12 +172,12 @@ fn dependencies(world: &World) {
     world.cancel("p", &cancelled).unwrap();
     let items = vec![
         // A key may be used before the line it stands on.
-        Item { after: words(&["base", "base"]), ..item("after base") },
-        Item { key: Some("base".into()), after: vec![done.clone()], labels: words(&["x"]), ..item("base") },
-        Item { after: vec![cancelled, "base".into()], ..item("stuck") },
-        Item { after: vec![open.clone(), done], ..item("waits") },
+        NewTask { after: words(&["base", "base"]), ..item("after base") },
+        NewTask { key: Some("base".into()), after: vec![done.clone()], labels: words(&["x"]), ..item("base") },
+        NewTask { after: vec![cancelled, "base".into()], ..item("stuck") },
+        NewTask { after: vec![open.clone(), done], ..item("waits") },
         // A key that looks like an id names the line of the batch.
-        Item { key: Some(open.clone()), ..item("named like a task") },
+        NewTask { key: Some(open.clone()), ..item("named like a task") },
     ];
     let added = world.run("p", batch(items)).unwrap();
     let ids: Vec<String> = added["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
@@ -192,7 +193,7 @@ fn dependencies(world: &World) {
 
 fn cycles(world: &World) {
     let exists = world.add("exists");
-    let keyed = |key: &str, after: &[&str]| Item { key: Some(key.into()), after: words(after), ..item(key) };
+    let keyed = |key: &str, after: &[&str]| NewTask { key: Some(key.into()), after: words(after), ..item(key) };
     for (items, cycle) in [
         (vec![keyed("a", &["a"])], json!(["a", "a"])),
         (vec![keyed("a", &["b"]), keyed("b", &["a"])], json!(["a", "b", "a"])),
@@ -205,7 +206,7 @@ fn cycles(world: &World) {
         assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&cycle));
     }
-    let ring: Vec<Item> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();
+    let ring: Vec<NewTask> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();
     assert_eq!(kind_of(world.unchanged(&exists, || world.run("p", batch(ring)))), "conflict");
 }
 
@@ -217,7 +218,7 @@ fn replayed(world: &World) {
     let again = world.kernel.run(&call, &op).unwrap();
     assert!(again.replayed && again.body == first.body);
     assert_eq!(world.last_event(), before);
-    assert_eq!(world.in_state(State::Ready).len(), 2);
+    assert_eq!(world.in_state(TaskState::Ready).len(), 2);
     assert_eq!(kind_of(world.kernel.run(&call, &batch(vec![item("one"), item("three")]))), "mismatch");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
 use tenure_kernel::query::list;
@@ -83,7 +83,7 @@ fn order(world: &World) {
     let third = world.add_ranked("third", 1, &[]);
     let first = world.add_ranked("first", 0, &[]);
     let expected = [first, second, third.clone(), late.clone()];
-    assert_eq!(world.in_state(State::Ready), expected);
+    assert_eq!(world.in_state(TaskState::Ready), expected);
     let moved = world.add_ranked("moved", 3, &[]);
     world.edit("a", &moved, |request| request.priority = Some(0)).unwrap();
     let expected = [expected[0].clone(), moved, expected[1].clone(), third, late];
@@ -123,7 +123,7 @@ fn lapsed_among_ready(world: &World) {
     world.claim_for("a", &tasks[1], 60).unwrap();
     world.claim_for("a", &tasks[3], 60).unwrap();
     world.advance(Span::minutes(2));
-    assert_eq!(world.in_state(State::Ready), tasks);
+    assert_eq!(world.in_state(TaskState::Ready), tasks);
     let rules: Vec<_> = tasks
         .iter()
         .map(|task| {
@@ -149,7 +149,7 @@ fn beyond_the_settled(world: &World) {
     let second = world.add_ranked("second", 1, &["y"]);
     world.claim_for("a", &second, 119).unwrap();
     world.advance(Span::minutes(5));
-    assert_eq!(world.in_state(State::Ready).len(), 72);
+    assert_eq!(world.in_state(TaskState::Ready).len(), 72);
     for labels in [&[][..], &["x"], &["y"]] {
         let wanted = if labels == ["y"] { &second } else { &first };
         assert_eq!(world.next("b", labels).task.unwrap().id, *wanted);

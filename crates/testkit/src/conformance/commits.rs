@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::{Span, Time};
 use tenure_kernel::Op;
+use tenure_kernel::answer::{Committing, Pushing};
 use tenure_kernel::op::{committed, inbox, release, tool_used, transfer};
 use tenure_kernel::query;
 use tenure_kernel::query::may_commit::MayCommit;
 use tenure_kernel::query::may_push::Made;
-use tenure_kernel::shape::{Committing, Pushing};
 use tenure_store::Clock;
 
 use super::Case;

@@ -9,8 +9,8 @@ use tenure_core::number::{Fence, GAP, Point};
 use tenure_kernel::op::{add, done};
 use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::query::status::Status;
-use tenure_kernel::{Call, Kernel, Op, Order, Ready};
-use tenure_store::{Continued, FileState, Location, Sql, SystemClock, Verdict};
+use tenure_kernel::{Call, Kernel, Op, PendingOp, ReadyOp};
+use tenure_store::{CommitDecision, Continued, FileState, Location, Sql, SystemClock};
 
 use super::Case;
 use super::restoring::{restore, take};
@@ -107,8 +107,8 @@ fn many_at_once(_: &World) {
             scope.spawn(move || {
                 let kernel = world.another();
                 let calls: [Call; 3] = std::array::from_fn(|_| world.call(&format!("a{at}")));
-                let ready = calls.each_ref().map(|call| Ready::new(call, Op::new(add::Add::titled("new"))).unwrap());
-                let order = |at: usize| Order { call: &calls[at], ready: &ready[at], is_wanted: &|| true };
+                let ready = calls.each_ref().map(|call| ReadyOp::new(call, Op::new(add::Add::titled("new"))).unwrap());
+                let order = |at: usize| PendingOp { call: &calls[at], ready: &ready[at], is_wanted: &|| true };
                 barrier.wait();
                 for answer in kernel.run_many(&[order(0), order(1), order(2)], Duration::from_secs(60)) {
                     answer.unwrap();
@@ -159,7 +159,7 @@ fn older_schema(_: &World) {
         ];
         let run = world.kernel.store().write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         });
         run.unwrap();
     };

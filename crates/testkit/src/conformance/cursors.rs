@@ -1,10 +1,10 @@
 //! Cursors: what cannot be read any more, or not yet, is said and never silently empty.
 
 use tenure_core::{Kind, Result, Span, Time};
+use tenure_kernel::answer::{LoggedEvent, Page};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_kernel::query::log::{Log, Since};
-use tenure_kernel::shape::{Event, Page};
 
 use super::Case;
 use crate::fixture::{Engine, TestClock, World, code_of, refusal};
@@ -19,7 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t13_pages_of_tasks_and_holds_meet_each_once_while_others_come", pages_are_stable),
 ];
 
-fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<Event>> {
+fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<LoggedEvent>> {
     world.kernel.ask(&world.call("b"), &Log { since, limit, ..Log::default() })
 }
 

@@ -84,11 +84,11 @@ fn no_news(world: &World) {
     world.add("other work");
     resume(world, "a");
     world.run("b", Op::new(resume::Resume::default())).unwrap();
-    let item = |scope, text: &str| remember::Item { scope: Some(scope), text: text.into(), ..Default::default() };
+    let item = |scope, text: &str| remember::NewMemory { scope: Some(scope), text: text.into(), ..Default::default() };
     let items = vec![
-        item(remember::Reach::Agent, "between me and myself"),
-        item(remember::Reach::Task, "for whoever does this"),
-        item(remember::Reach::Project, "for all to know"),
+        item(remember::MemoryReach::Agent, "between me and myself"),
+        item(remember::MemoryReach::Task, "for whoever does this"),
+        item(remember::MemoryReach::Project, "for all to know"),
     ];
     let kept = world.run("b", Op::new(remember::Remember { items })).unwrap();
     for n in [0, 1] {

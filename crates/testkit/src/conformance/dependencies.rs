@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_core::id::TaskId;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
 use tenure_kernel::query;
@@ -119,7 +119,7 @@ fn waits_again(world: &World) {
     let waiting = world.events().pop().unwrap();
     assert_eq!((waiting.subject.as_str(), waiting.cause), (open.as_str(), Some(before + 1)));
     assert_eq!(state(world, &open), "waiting");
-    assert_eq!(world.in_state(State::Waiting), [open.as_str()]);
+    assert_eq!(world.in_state(TaskState::Waiting), [open.as_str()]);
     assert_eq!(world.show(&started)["holder"]["agent"], "a", "what has started goes on");
     assert_eq!(state(world, &blocked), "blocked");
     assert_eq!(state(world, &finished), "done");
@@ -142,7 +142,7 @@ fn cancelled_dependency(world: &World) {
     assert_eq!(world.show(&second)["unmet"], json!([first, other]));
     assert_eq!(world.done("p", &other).unwrap()["unlocked"], json!([]));
     assert_eq!(state(world, &second), "stuck");
-    assert_eq!(world.in_state(State::Stuck), [second.as_str()]);
+    assert_eq!(world.in_state(TaskState::Stuck), [second.as_str()]);
     let status = world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap();
     assert_eq!((status.stuck, status.waiting, status.ready), (1, 1, 0));
     assert_eq!(status.stuck_by[0].by, format!("{first} cancelled"));
@@ -244,7 +244,7 @@ fn cycle_by_edit(world: &World) {
 }
 
 fn long_chain(world: &World) {
-    let item = |n: usize| add_many::Item {
+    let item = |n: usize| add_many::NewTask {
         title: format!("link {n}"),
         description: String::new(),
         priority: 2,

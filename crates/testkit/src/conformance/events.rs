@@ -88,7 +88,8 @@ fn events_say_all(world: &World) {
 }
 
 fn projects_count_apart(world: &World) {
-    let elsewhere = |call: Call| Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..call };
+    let elsewhere =
+        |call: Call| Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..call };
     for n in 1..=3 {
         world.add(&format!("p {n}"));
         let call = elsewhere(world.call("a"));

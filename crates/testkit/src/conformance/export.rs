@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::import::Import;
 use tenure_kernel::op::{add, block, note};
 use tenure_kernel::query;
-use tenure_kernel::query::export::Sink;
+use tenure_kernel::query::export::ExportSink;
 use tenure_kernel::query::list;
 
 use super::Case;
@@ -177,7 +177,7 @@ fn round_trip(world: &World) {
         let planned = other.kernel.ask(&other.call("z"), &query::import_plan::ImportPlan(request.clone())).unwrap();
         let imported = other.run("z", Op::new(request.clone())).unwrap();
         assert_eq!(imported["tasks"], request.tasks.len());
-        assert_eq!(json!(tenure_kernel::shape::export::Imported { dry_run: false, ..planned }), imported);
+        assert_eq!(json!(tenure_kernel::answer::export::Imported { dry_run: false, ..planned }), imported);
         assert_eq!(content(&exported(&other, false)), content(&exported(world, false)), "{engine:?}");
         compare_states(world, &other);
         other.sound();
@@ -201,7 +201,7 @@ fn compare_states(world: &World, other: &World) {
     let theirs = other.list(&all);
     for (at, task) in world.list(&all).into_iter().enumerate() {
         assert_eq!((&theirs[at].id, theirs[at].number), (&task.id, task.number), "the same order of choice");
-        let expected = if task.state == State::Held { State::Ready } else { task.state };
+        let expected = if task.state == TaskState::Held { TaskState::Ready } else { task.state };
         assert_eq!(theirs[at].state, expected, "{}", task.id);
         assert_eq!((&theirs[at].unmet, &theirs[at].after), (&task.unmet, &task.after));
         let lapsed = task.holder.map(|holder| holder.agent).or(task.lapsed_from);
@@ -234,7 +234,7 @@ struct Meddling<'a> {
     lines: Vec<u8>,
 }
 
-impl Sink for Meddling<'_> {
+impl ExportSink for Meddling<'_> {
     fn begin(&mut self) -> tenure_core::Result<()> {
         self.lines.begin()
     }

@@ -1,6 +1,6 @@
 //! Growth: what a call costs does not depend on how much there is. Counted, not timed.
 
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_core::session::Start;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, remember, resume};
@@ -28,7 +28,7 @@ fn fill(world: &World, tasks: usize) -> Vec<String> {
     let half = tasks / 2;
     let item = |n: usize| {
         let after = |k: usize| format!("k{}", (n - half + k) % half);
-        add_many::Item {
+        add_many::NewTask {
             title: format!("task {n}"),
             description: String::new(),
             priority: 2,
@@ -101,12 +101,12 @@ fn cost_stays(_: &World) {
 /// Memories of the project that all have the words of the task at hand.
 fn remember(world: &World, memories: usize) {
     for from in (0..memories).step_by(50) {
-        let item = |n: usize| remember::Item {
+        let item = |n: usize| remember::NewMemory {
             text: format!("the parser of the import is slow, number {n}"),
             key: Some(format!("k/{n}")),
-            kind: if n.is_multiple_of(10) { Kind::Directive } else { Kind::Fact },
-            scope: Some(remember::Reach::Project),
-            ..remember::Item::default()
+            kind: if n.is_multiple_of(10) { MemoryKind::Directive } else { MemoryKind::Fact },
+            scope: Some(remember::MemoryReach::Project),
+            ..remember::NewMemory::default()
         };
         let items = (from..from + 50).map(item).collect();
         world.run("b", Op::new(remember::Remember { items })).unwrap();

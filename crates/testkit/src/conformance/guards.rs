@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
+use tenure_kernel::answer::Hold;
 use tenure_kernel::op::{done, guard, inbox, off};
 use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::query::outlook::EditOutlook;
 use tenure_kernel::query::standing::{Depth, Standing};
-use tenure_kernel::shape::Hold;
 use tenure_kernel::{Actor, Call, Op};
 
 use super::Case;

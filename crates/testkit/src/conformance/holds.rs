@@ -2,12 +2,12 @@
 
 use tenure_core::Span;
 use tenure_core::hold::HoldKind;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
 use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
-use tenure_store::Verdict;
+use tenure_store::CommitDecision;
 use tenure_store::table::{hold, project};
 
 use super::Case;
@@ -57,12 +57,12 @@ fn no_endless_row(world: &World) {
         ..hold::Row::new("h-00000".into(), (HoldKind::Task, &task), &"a".into(), 1.into())
     };
     let store = |row: &hold::Row| {
-        let name = project::Name { key: "name:p".into(), label: "p".into() };
+        let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
         world.kernel.store().write(&name, |tx, entered| {
             let project = entered.project.unwrap().id;
             hold::insert(tx, &project, row)?;
             // Reads the row back, so that a statement kept for later has been run.
-            Ok(Verdict::Undo(hold::get(tx, &project, &row.id)?.is_some()))
+            Ok(CommitDecision::Undo(hold::get(tx, &project, &row.id)?.is_some()))
         })
     };
     assert!(store(&good).unwrap());
@@ -91,8 +91,8 @@ fn expiry_frees(world: &World) {
     assert_eq!((&shown["state"], &shown["status"]), (&"ready".into(), &"open".into()));
     assert_eq!(shown["lapsed_from"], "a");
     assert!(shown["holder"].is_null());
-    assert_eq!(world.in_state(State::Ready), [task.as_str()]);
-    assert_eq!(world.in_state(State::Held), [""; 0]);
+    assert_eq!(world.in_state(TaskState::Ready), [task.as_str()]);
+    assert_eq!(world.in_state(TaskState::Held), [""; 0]);
     let status = world.kernel.ask(&world.call("b"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.started, status.held), (1, 0, 0));
     assert!(world.kernel.ask(&world.call("b"), &query::holds::Holds::of(None, 10)).unwrap().items.is_empty());
@@ -291,7 +291,7 @@ fn many_lapsed(world: &World) {
     for (round, settled) in [64, 70, 70].into_iter().enumerate() {
         world.run("person:ann", Op::new(add::Add::titled(&format!("extra {round}")))).unwrap();
         assert_eq!(world.count("hold.expired"), settled);
-        assert_eq!(world.in_state(State::Ready).len(), 71 + round);
+        assert_eq!(world.in_state(TaskState::Ready).len(), 71 + round);
         world.sound();
     }
     let mut ended: Vec<String> =

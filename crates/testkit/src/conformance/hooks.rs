@@ -6,7 +6,7 @@ use tenure_core::{Span, tool};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::query;
 use tenure_kernel::query::standing::{Depth, Mine, Standing};
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 
 use super::Case;
 use super::sessions::{hook, presence, start};
@@ -30,7 +30,7 @@ fn used(change: impl Fn(&mut tool_used::ToolUsed)) -> tool_used::ToolUsed {
     let mut request = tool_used::ToolUsed {
         event: "PostToolUse".into(),
         tool_name: "Bash".into(),
-        kind: tool::Kind::Shell,
+        kind: tool::ToolKind::Shell,
         program: Some("cargo test".into()),
         ..presence("a")
     };
@@ -47,7 +47,7 @@ fn call(world: &World) -> Call {
 }
 
 fn checkout() -> Checkout {
-    Checkout { host: "h".into(), path: "/repo".into(), common: None, trust: Trust::Any, tree: Tree::default() }
+    Checkout { host: "h".into(), path: "/repo".into(), common: None, trust: Trust::Any, tree: WorkingTree::default() }
 }
 
 fn mine(world: &World, says: &tool_used::ToolUsed) -> Mine {
@@ -140,7 +140,7 @@ fn touched(world: &World) {
     let task = begin(world);
     let edit = |paths: &[&str]| {
         used(|request| {
-            (request.tool_name, request.kind, request.program) = ("Edit".into(), tool::Kind::Edit, None);
+            (request.tool_name, request.kind, request.program) = ("Edit".into(), tool::ToolKind::Edit, None);
             request.paths = words(paths);
         })
     };

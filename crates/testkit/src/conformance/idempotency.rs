@@ -101,7 +101,7 @@ fn ids_are_per_actor_and_op(world: &World) {
     assert_eq!(send("a", &noting(&task, "mine")).unwrap(), Reply { replayed: true, ..first });
     // Nor does another project.
     let call = given(world.call("a"), "call-1");
-    let elsewhere = tenure_store::table::project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = tenure_store::table::project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: elsewhere, ..call };
     assert_eq!(kind_of(world.kernel.run(&call, &noting(&task, "mine"))), "not_found");
 }

@@ -8,7 +8,7 @@ use tenure_kernel::op::{
 };
 use tenure_kernel::query;
 use tenure_kernel::query::log::{Log, Since};
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::Case;
@@ -230,7 +230,7 @@ fn jumping_clock(world: &World) {
 }
 
 fn elsewhere(world: &World, agent: &str) -> Call {
-    Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call(agent) }
+    Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..world.call(agent) }
 }
 
 fn forgotten(world: &World) {
@@ -243,12 +243,13 @@ fn forgotten(world: &World) {
         body["id"].as_str().unwrap_or_default().to_owned()
     };
     // Something of it in every table.
-    let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let here =
+        Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: WorkingTree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
     let first = run("a", &add);
     run("a", &Op::new(add::Add { after: vec![first.clone().into()], ..add::Add::titled("later") }));
     run("a", &Op::new(claim::Claim { task: Some(first.clone().into()), ..claim::Claim::default() }));
-    let memories = vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }];
+    let memories = vec![remember::NewMemory { text: "a fact".into(), ..remember::NewMemory::default() }];
     let artifacts = vec![note::Artifact { path: "out".into(), kind: None, sha256: "ab".repeat(32), size: 3 }];
     run("a", &Op::new(note::Note { text: "half".into(), memories, artifacts, ..note::Note::default() }));
     let text = String::from("hello");
@@ -327,7 +328,7 @@ fn listed(world: &World) {
     assert_eq!(world.kernel.ask(&call, &query::projects::Projects { limit: 10, cursor: None }).unwrap().items.len(), 0);
     world.add("first");
     world.kernel.run(&elsewhere(world, "a"), &Op::new(add::Add::titled("other"))).unwrap();
-    let twin = project::Name { key: "name:r".into(), label: "q".into() };
+    let twin = project::NamedProject { key: "name:r".into(), label: "q".into() };
     world.kernel.run(&Call { project: twin, ..world.call("a") }, &Op::new(add::Add::titled("twin"))).unwrap();
     let page = world.kernel.ask(&call, &query::projects::Projects { limit: 2, cursor: None }).unwrap();
     assert_eq!((page.items.len(), page.total, page.next.as_deref()), (2, None, Some("name:q")));

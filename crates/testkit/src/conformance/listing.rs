@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
 use tenure_kernel::query;
@@ -61,8 +61,8 @@ fn pages(world: &World) {
     assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "a total order");
     assert_eq!(all.len(), 67);
     let mut filters = vec![List::default(), List { all: true, ..List::default() }];
-    filters.extend(State::ALL.map(|state| List { states: vec![state], ..List::default() }));
-    filters.push(List { states: vec![State::Ready, State::Done, State::Stuck], ..List::default() });
+    filters.extend(TaskState::ALL.map(|state| List { states: vec![state], ..List::default() }));
+    filters.push(List { states: vec![TaskState::Ready, TaskState::Done, TaskState::Stuck], ..List::default() });
     let narrowed: Vec<List> = filters
         .iter()
         .flat_map(|filter| {
@@ -143,13 +143,13 @@ fn totals(world: &World) {
     assert_eq!(total(List { limit: 100, ..labelled }), Some(20), "but known when it fits a page");
     let status = world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap();
     for (state, counted) in [
-        (State::Ready, status.ready),
-        (State::Waiting, status.waiting),
-        (State::Stuck, status.stuck),
-        (State::Held, status.started),
-        (State::Blocked, status.blocked),
-        (State::Done, status.done),
-        (State::Cancelled, status.cancelled),
+        (TaskState::Ready, status.ready),
+        (TaskState::Waiting, status.waiting),
+        (TaskState::Stuck, status.stuck),
+        (TaskState::Held, status.started),
+        (TaskState::Blocked, status.blocked),
+        (TaskState::Done, status.done),
+        (TaskState::Cancelled, status.cancelled),
     ] {
         assert_eq!(i64::try_from(world.in_state(state).len()).unwrap(), counted, "{state}");
     }

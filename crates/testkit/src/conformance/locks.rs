@@ -5,7 +5,7 @@ use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
-use tenure_kernel::op::lock::{self, Renewal};
+use tenure_kernel::op::lock::{self, LockRenewal};
 use tenure_kernel::op::{release, reserve, send};
 use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
@@ -82,7 +82,7 @@ fn begin(world: &World, session: &str) -> Call {
 }
 
 fn runner(request: &mut lock::Lock) {
-    request.renewal = Renewal::Runner;
+    request.renewal = LockRenewal::Runner;
 }
 
 fn reentrant(world: &World) {
@@ -126,7 +126,7 @@ fn reentrant(world: &World) {
 
 fn two_runs(world: &World) {
     let won = world.race(8, |_, kernel| {
-        let request = lock::Lock { name: "build".into(), renewal: Renewal::Runner, ..lock::Lock::default() };
+        let request = lock::Lock { name: "build".into(), renewal: LockRenewal::Runner, ..lock::Lock::default() };
         kernel.run(&world.call("a"), &Op::new(request)).is_ok()
     });
     assert_eq!(won.iter().filter(|won| **won).count(), 1);
@@ -257,7 +257,7 @@ fn session_and_death(world: &World) {
 }
 
 fn runners_outlive(world: &World) {
-    let taking = |name: &str| lock::Lock { name: name.into(), renewal: Renewal::Runner, ..lock::Lock::default() };
+    let taking = |name: &str| lock::Lock { name: name.into(), renewal: LockRenewal::Runner, ..lock::Lock::default() };
     let here = begin(world, "S");
     let hold = world.run_call(&here, &Op::new(taking("build"))).unwrap();
     world.run_call(&here, &ending("S", "other")).unwrap();
@@ -378,7 +378,7 @@ fn random(world: &World) {
                 request.ttl_s = Some(dice.within(1, 60));
                 request.fence = shown.map(Into::into);
                 request.force = dice.once_in(8);
-                request.renewal = if dice.once_in(2) { Renewal::Runner } else { Renewal::Session };
+                request.renewal = if dice.once_in(2) { LockRenewal::Runner } else { LockRenewal::Session };
             })
         };
         if let Some(fence) = answer.ok().and_then(|answer| answer["fence"].as_i64()) {

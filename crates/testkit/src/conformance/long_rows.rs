@@ -6,7 +6,7 @@ use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, reserve};
 use tenure_kernel::query;
 use tenure_kernel::query::{holds, list, log};
-use tenure_store::{Sql, Verdict};
+use tenure_store::{CommitDecision, Sql};
 
 use super::Case;
 use super::shorthand::words;
@@ -42,7 +42,7 @@ fn fits_in<T: Serialize>(most: usize, answer: T) -> T {
 
 fn tasks(world: &World) {
     // Short ones among long ones, in every state and priority: a page is put together from several lists.
-    let item = |n: i64| add_many::Item {
+    let item = |n: i64| add_many::NewTask {
         title: format!("t{n}"),
         description: if n % 7 == 0 { String::new() } else { long() },
         acceptance: if n % 3 == 0 { long() } else { String::new() },
@@ -169,14 +169,14 @@ fn read(world: &World) {
     for n in 0..5 {
         world.run("person:ann", Op::new(add::Add { description: long(), ..add::Add::titled(&n.to_string()) })).unwrap();
     }
-    let name = tenure_store::table::project::Name { key: "name:p".into(), label: "p".into() };
+    let name = tenure_store::table::project::NamedProject { key: "name:p".into(), label: "p".into() };
     let sizes = |bytes: usize| {
         world.kernel.store().write(&name, |tx, _| {
             let sql = Sql::same("SELECT description FROM task ORDER BY number, id");
             let found = tx.query_within(sql, &[], bytes)?;
             // What was not read does not stand in the way of what is asked next.
             let count = tx.query(Sql::same("SELECT CAST(COUNT(*) AS BIGINT) FROM task"), &[])?.remove(0).int(0)?;
-            Ok(Verdict::Undo((found.rows.len(), found.cut, count)))
+            Ok(CommitDecision::Undo((found.rows.len(), found.cut, count)))
         })
     };
     for (bytes, expected) in [

@@ -11,7 +11,7 @@ use tenure_kernel::op::note;
 use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql};
 
 use super::Case;
 use super::shorthand::claiming;
@@ -201,7 +201,7 @@ fn waits_too_long(world: &World) {
     let hasty =
         Kernel::new(world.location.clone(), Options { patience, ..world.options.clone() }, tenure_client::phrasing::of)
             .unwrap();
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let before = dump(&world.kernel);
     let call = world.call("b");
     world
@@ -210,7 +210,7 @@ fn waits_too_long(world: &World) {
         .write(&name, |_, _| {
             let error = refusal(hasty.run(&call, &claiming(&task)));
             assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "store_busy", true));
-            Ok(Verdict::Undo(()))
+            Ok(CommitDecision::Undo(()))
         })
         .unwrap();
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -222,7 +222,7 @@ fn waits_too_long(world: &World) {
 /// The server's own limit is shortened here so that nobody has to wait for it.
 fn stopped_writer(world: &World) {
     let task = world.add("first");
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let first = AtomicBool::new(true);
     let answer = world.kernel.store().write(&name, |tx, _| {
         tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
@@ -232,7 +232,7 @@ fn stopped_writer(world: &World) {
             world.another().run(&world.call("b"), &claiming(&task)).unwrap();
         }
         tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     });
     answer.unwrap();
     assert_eq!(

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::message::{PAGE, PAGE_BYTES, TEXT_MAX};
+use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, resume, send};
 use tenure_kernel::query;
-use tenure_kernel::shape::Inbox;
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_store::table::project;
 
@@ -35,12 +35,12 @@ pub(super) fn to(names: &[&str], text: &str) -> send::Send {
     send::Send { to: words(names), text: text.into(), ..send::Send::default() }
 }
 
-pub(super) fn read(kernel: &Kernel, call: &Call, limit: Option<usize>) -> Inbox {
+pub(super) fn read(kernel: &Kernel, call: &Call, limit: Option<usize>) -> InboxPage {
     let reply = kernel.run(call, &Op::new(inbox::Inbox { limit, ack: Vec::new() })).unwrap();
     serde_json::from_str(&reply.body).unwrap()
 }
 
-pub(super) fn inbox(world: &World, agent: &str) -> Inbox {
+pub(super) fn inbox(world: &World, agent: &str) -> InboxPage {
     read(&world.kernel, &world.call(agent), None)
 }
 
@@ -49,14 +49,14 @@ pub(super) fn confirming(mail: Option<i64>) -> Op {
 }
 
 /// Reads the mail as a door does that shows all of it.
-pub(super) fn read_all(world: &World, agent: &str) -> Inbox {
+pub(super) fn read_all(world: &World, agent: &str) -> InboxPage {
     let found = inbox(world, agent);
     world.run(agent, confirming(found.offered)).unwrap();
     found
 }
 
 /// What a response says, each message with whether it was offered before.
-fn said(found: &Inbox) -> Vec<(&str, bool)> {
+fn said(found: &InboxPage) -> Vec<(&str, bool)> {
     found.items.iter().map(|message| (message.text.as_str(), message.again)).collect()
 }
 
@@ -204,7 +204,7 @@ fn replayed(world: &World) {
     let second = world.kernel.run(&call, &op).unwrap();
     assert!(second.replayed && second.body == first.body, "the same bytes, without what came since");
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    let offered = serde_json::from_str::<Inbox>(&second.body).unwrap().offered;
+    let offered = serde_json::from_str::<InboxPage>(&second.body).unwrap().offered;
     world.run("a", confirming(offered)).unwrap();
     assert_eq!(world.kernel.run(&call, &op).unwrap().body, first.body, "confirmed or not");
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
@@ -223,7 +223,7 @@ fn resumed(world: &World) {
     let peeked = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     assert_eq!((peeked.mail.items.len(), peeked.mail.offered), (3, None));
     let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
-    let mail: Inbox = serde_json::from_value(answer["mail"].clone()).unwrap();
+    let mail: InboxPage = serde_json::from_value(answer["mail"].clone()).unwrap();
     assert_eq!(said(&mail).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [false; 3]);
     assert_eq!(mail.offered, Some(mail.items[2].number));
     let text = answer["brief"]["text"].as_str().unwrap();
@@ -277,7 +277,7 @@ fn recipients_alone(world: &World) {
     let log = json!(world.events()).to_string();
     assert!(!log.contains("between us") && log.contains(&id(&sent)), "the log names it and does not tell it");
     // Another project of the store, the same agent.
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: elsewhere, ..world.call("a") };
     assert_eq!(said(&read(&world.kernel, &call, None)), []);
     assert_eq!(said(&inbox(world, "a")), [("between us", false)]);

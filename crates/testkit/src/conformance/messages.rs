@@ -5,9 +5,9 @@ use tenure_client::phrasing::Commands;
 use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
+use tenure_kernel::answer::Message;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
 use tenure_kernel::query;
-use tenure_kernel::shape::Message;
 
 use super::Case;
 use super::mail::{inbox as look, meet, read_all, send as post, to};

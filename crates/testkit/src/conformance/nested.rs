@@ -10,7 +10,7 @@ use tenure_kernel::op::{claim, guard, reserve, transfer};
 use tenure_kernel::query;
 use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Kernel, Op, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::Case;
@@ -39,9 +39,9 @@ pub(super) fn at(world: &World, (project, top): (&str, &str), agent: &str) -> Ca
         path: top.to_owned(),
         common: None,
         trust: Trust::Any,
-        tree: Tree::default(),
+        tree: WorkingTree::default(),
     };
-    let project = project::Name { key: format!("name:{project}").into(), label: project.to_owned() };
+    let project = project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() };
     Call { project, checkout: Some(checkout), ..world.call(agent) }
 }
 

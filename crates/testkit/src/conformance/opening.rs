@@ -10,7 +10,7 @@ use tenure_kernel::query::log;
 use tenure_kernel::{Call, Kernel};
 use tenure_store::migrate::{STEPS, VERSION};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Store, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql, Store};
 
 use super::Case;
 use crate::fixture::{Engine, World, refusal};
@@ -119,7 +119,7 @@ fn newer_schema(world: &World) {
     )
     .unwrap();
     let before = dump(&world.kernel);
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let refused = |kernel: &Kernel| {
         let add = Op::new(add::Add::titled("second"));
         // In the project that is there, and in one that would be made.
@@ -150,7 +150,7 @@ fn newer_schema(world: &World) {
 fn older_store(world: &World) {
     let task = world.add("first");
     let before = dump(&world.kernel);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let age = || {
         let mut statements = vec![Sql::pair("PRAGMA user_version = 1", "SELECT 1")];
         statements.extend(BACK_TO_THE_FIRST.iter().map(|sql| Sql::same(sql)));
@@ -158,7 +158,7 @@ fn older_store(world: &World) {
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })
     };
     let pinned = || {

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::answer::Checked;
 use tenure_kernel::op::{release, reserve};
 use tenure_kernel::query;
 use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::shape::Checked;
-use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Kernel, Op, Trust, WorkingTree};
 use tenure_store::Location;
 
 use super::Case;
@@ -48,7 +48,7 @@ impl World {
     /// A call from a checkout.
     pub(crate) fn from(&self, checkout: &str, agent: &str) -> Call {
         let (host, path) = ("host".to_owned(), format!("/repos/{checkout}"));
-        let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+        let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
         Call { checkout: Some(checkout), ..self.call(agent) }
     }
 

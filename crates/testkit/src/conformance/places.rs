@@ -4,7 +4,7 @@ use serde_json::json;
 use tenure_core::Stage;
 use tenure_kernel::op::{add, reserve};
 use tenure_kernel::query;
-use tenure_kernel::{Call, Checkout, Condition, Op, Reply, Repository, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Condition, Op, Reply, Repository, Trust, WorkingTree};
 
 use tenure_store::table::project;
 
@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn at(host: &str, path: &str, common: (&str, i64, i64), trust: Trust) -> Checkout {
     let common = Some((common.0.to_owned(), common.1, common.2));
-    Checkout { host: host.into(), path: path.into(), common, trust, tree: Tree::default() }
+    Checkout { host: host.into(), path: path.into(), common, trust, tree: WorkingTree::default() }
 }
 
 const HERE: (&str, i64, i64) = ("/repo/.git", 1, 100);
@@ -147,8 +147,13 @@ fn anywhere(world: &World) {
     for (path, common) in [("/repo", HERE), ("/copy", COPY)] {
         write(world, at("h", path, common, Trust::Any)).unwrap();
     }
-    let bare =
-        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let bare = Checkout {
+        host: "h".into(),
+        path: "/plain".into(),
+        common: None,
+        trust: Trust::Any,
+        tree: WorkingTree::default(),
+    };
     write(world, bare).unwrap();
     assert_eq!(checkouts(world), 3);
 }
@@ -158,7 +163,7 @@ fn apart(world: &World) {
     // The same path on another host is another directory, with other numbers.
     write(world, at("h2", "/repo", ("/repo/.git", 7, 700), Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
-    let other = project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
     world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
@@ -239,8 +244,13 @@ fn named(world: &World) {
     nothing_for(world, &only_if(world, HERE, condition), "unconfirmed_project");
     // A directory without git is known by its path.
     let plain = Repository { host: "h".into(), path: "/plain".into(), device: 0, inode: 0 };
-    let here =
-        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let here = Checkout {
+        host: "h".into(),
+        path: "/plain".into(),
+        common: None,
+        trust: Trust::Any,
+        tree: WorkingTree::default(),
+    };
     let from_plain = Call { condition: Condition::KnownProject(plain), ..from(world, here) };
     nothing_for(world, &from_plain, "unconfirmed_project");
     write(&Call { condition: Condition::None, ..from_plain.clone() }).unwrap();
@@ -256,22 +266,22 @@ fn brought(world: &World) {
     write(&known(HERE)).unwrap();
     nothing_for(world, &known(COPY), "unconfirmed_store");
     // Whatever project is asked for, and for what belongs to the whole store.
-    let other = project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::NamedProject { key: "name:q".into(), label: "q".into() };
     nothing_for(world, &Call { project: other.clone(), ..known(COPY) }, "unconfirmed_store");
     let whole = Call { project: project::whole_store(), checkout: None, ..known(COPY) };
     assert_eq!(code_of(world.kernel.ask(&whole, &query::status::Status {})), "unconfirmed_store");
     write(&Call { project: other.clone(), ..known(HERE) }).unwrap();
     // Where the repository names the project too, both must be known, or the project new.
-    let both = |common, project: &project::Name| Call {
+    let both = |common, project: &project::NamedProject| Call {
         project: project.clone(),
         ..only_if(world, common, Condition::KnownBoth(repository(common)))
     };
-    let elsewhere = project::Name { key: "name:elsewhere".into(), label: "elsewhere".into() };
+    let elsewhere = project::NamedProject { key: "name:elsewhere".into(), label: "elsewhere".into() };
     write(&Call { project: elsewhere.clone(), ..only_if(world, OTHER, Condition::None) }).unwrap();
     nothing_for(world, &both(HERE, &elsewhere), "unconfirmed_project");
     nothing_for(world, &both(COPY, &elsewhere), "unconfirmed_store");
     write(&both(HERE, &other)).unwrap();
-    let new = project::Name { key: "name:new".into(), label: "new".into() };
+    let new = project::NamedProject { key: "name:new".into(), label: "new".into() };
     write(&both(HERE, &new)).unwrap();
     write(&both(HERE, &new)).unwrap();
     // One that a person said yes to is known from then on.

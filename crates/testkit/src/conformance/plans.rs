@@ -4,17 +4,17 @@ use tenure_core::agent::Process;
 use tenure_core::choice::Rank;
 use tenure_core::hold::{Ending, Mode};
 use tenure_core::id::TaskId;
-use tenure_core::memory::{Kind, Scope};
+use tenure_core::memory::{MemoryKind, MemoryScope};
 use tenure_core::name::AgentName;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
-    project, request, session, shown, task, touched,
+    agent, artifact, checkout, delivery, dep, edited_file, event, hold, label, lock, mail, memory, message, note, path,
+    place, project, request, session, shown_fence, task,
 };
-use tenure_store::{Row, Rows, Sql, Tx, Value, Verdict, Within};
+use tenure_store::{BulkRows, CommitDecision, Row, RowsWithin, Sql, Tx, Value};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -44,7 +44,7 @@ impl Tx for Recorder<'_> {
         self.inner.query(sql, args)
     }
 
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
         self.calls.push((sql, args.to_vec()));
         self.inner.query_within(sql, args, bytes)
     }
@@ -60,7 +60,7 @@ impl Tx for Recorder<'_> {
     }
 
     // Rows that are given have no plan.
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
         self.inner.insert_rows(sql, rows)
     }
 
@@ -75,14 +75,14 @@ impl Tx for Recorder<'_> {
 
 /// The statements of some calls, made in a transaction that is taken back.
 fn record(world: &World, calls: impl Fn(&mut dyn Tx, &str) -> Result<()>) -> Vec<(Sql, Vec<Value>)> {
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world
         .kernel
         .store()
         .write(&name, |tx, entered| {
             let mut recorder = Recorder { inner: tx, calls: Vec::new() };
             calls(&mut recorder, &entered.project.unwrap().id)?;
-            Ok(Verdict::Undo(recorder.calls))
+            Ok(CommitDecision::Undo(recorder.calls))
         })
         .unwrap()
 }
@@ -91,7 +91,7 @@ fn record(world: &World, calls: impl Fn(&mut dyn Tx, &str) -> Result<()>) -> Vec
 fn fill(world: &World) -> Vec<String> {
     // With fewer rows PostgreSQL rightly takes a walk through all of them for cheaper than a hundred lookups.
     let tasks = if world.engine == Engine::Postgres { 10_000 } else { 1_000 };
-    let item = |n: usize| add_many::Item {
+    let item = |n: usize| add_many::NewTask {
         title: format!("task {n}"),
         description: String::new(),
         priority: (n % 5) as i64,
@@ -210,13 +210,13 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
 }
 
 /// Every statement on what is remembered in a scope.
-fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
+fn remembered(tx: &mut dyn Tx, p: &str, scope: &MemoryScope) -> Result<()> {
     let now = Time(5);
     let row = memory::under(tx, p, scope, "k")?.unwrap_or(memory::Row {
         id: "m-7".into(),
         scope: scope.clone(),
         key: "k7".into(),
-        kind: Kind::Fact,
+        kind: MemoryKind::Fact,
         text: "x".into(),
         pinned: false,
         author: "a".into(),
@@ -261,10 +261,10 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     let files = ["src/7", "src/8"].map(str::to_owned);
     let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 7 };
     let (task, checkout, agent) = ("t-7".into(), "c-1".into(), "a7".into());
-    let place = touched::Place { task: Some(&task), checkout: Some(&checkout), agent: &agent };
-    touched::since(tx, p, &place, &files, now)?;
-    touched::by_others(tx, p, ("c-1", "a7"), &files, now)?;
-    touched::put(tx, p, &place, &files, now)?;
+    let place = edited_file::EditedFile { task: Some(&task), checkout: Some(&checkout), agent: &agent };
+    edited_file::since(tx, p, &place, &files, now)?;
+    edited_file::by_others(tx, p, ("c-1", "a7"), &files, now)?;
+    edited_file::put(tx, p, &place, &files, now)?;
     hold::renewal_due(tx, p, "a7", now)?;
     path::set_mode(tx, p, "h-p7", Mode::Shared)?;
     path::count(tx, p, "a7", now)?;
@@ -355,7 +355,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         label::set_ready(tx, p, &some, true)?;
         note::newest(tx, p, id, 100)?;
         event::time_at(tx, p, 100)?;
-        shown::put(tx, p, "agent-1", id, 7.into())?;
+        shown_fence::put(tx, p, "agent-1", id, 7.into())?;
         checkout::forget(tx, p, "h", "/x")?;
         let text = |text: &str| text.to_owned();
         let (host, path, common_path) = (text("h"), text("/y"), text("/z"));
@@ -373,11 +373,11 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         tx.fetch(hold::longest(p, &["a7".into(), "a8".into()], Time(5)))?;
         tx.fetch(delivery::get(p, "a7"))?;
         artifact::newest(tx, p, "t-7", 20)?;
-        remembered(tx, p, &Scope::Project)?;
-        remembered(tx, p, &Scope::Agent("a7".into()))?;
+        remembered(tx, p, &MemoryScope::Project)?;
+        remembered(tx, p, &MemoryScope::Agent("a7".into()))?;
         request::prune(tx, p, now)?;
         let key = request::Key { project: p, actor: "a", op: "add", request_id: "r" };
-        tx.fetch((request::get(&key), shown::get(p, "agent-1", id), hold::due(p, now, 64)))?;
+        tx.fetch((request::get(&key), shown_fence::get(p, "agent-1", id), hold::due(p, now, 64)))?;
         tx.fetch((hold::exists(p, "h-1"), note::exists(p, "n-1"), message::exists(p, "g-1"), task::exists(p, id)))?;
         tx.fetch((delivery::get(p, "a7"), mail::unread(p, "a7", 21), mail::count_unread(p, "a7", 1_001)))?;
         tx.fetch((
@@ -507,20 +507,20 @@ fn read_few_pages(world: &World, statements: &[(Sql, Vec<Value>)]) {
 fn lists_are_ordered(world: &World) {
     fill(world);
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
-    let of = |stream: task::Stream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));
-    let events = |filter: event::Filter, newest_first: bool| {
+    let of = |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));
+    let events = |filter: event::EventFilter, newest_first: bool| {
         record(world, |tx, p| tx.fetch(event::page(p, &filter, (5, 900), newest_first, 20)).map(drop))
     };
     let text = |word: &str| word.to_owned();
-    let all = Scope::Project;
+    let all = MemoryScope::Project;
     let mut pages = vec![
-        ("task_state", of(task::Stream::Status(Status::Open, true))),
-        ("task_state", of(task::Stream::Status(Status::Open, false))),
-        ("task_state", of(task::Stream::Status(Status::Done, false))),
-        ("task_label_pkey", of(task::Stream::Label(text("x"), Status::Open, true))),
-        ("task_assigned", of(task::Stream::Assigned(text("agent-1").into()))),
-        ("task_stuck", of(task::Stream::Stuck)),
-        ("task_ready", of(task::Stream::ReadyFor(None))),
+        ("task_state", of(task::TaskStream::Status(TaskStatus::Open, true))),
+        ("task_state", of(task::TaskStream::Status(TaskStatus::Open, false))),
+        ("task_state", of(task::TaskStream::Status(TaskStatus::Done, false))),
+        ("task_label_pkey", of(task::TaskStream::Label(text("x"), TaskStatus::Open, true))),
+        ("task_assigned", of(task::TaskStream::Assigned(text("agent-1").into()))),
+        ("task_stuck", of(task::TaskStream::Stuck)),
+        ("task_ready", of(task::TaskStream::ReadyFor(None))),
         ("hold_due", record(world, |tx, p| tx.fetch(hold::page(p, None, (Time(5), "h-1"), 20)).map(drop))),
         ("hold_due", record(world, |tx, p| tx.fetch(hold::due(p, Time(5), 64)).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
@@ -532,16 +532,16 @@ fn lists_are_ordered(world: &World) {
         ("hold_past", record(world, |tx, p| path::past_of(tx, p, "agent-1", 20).map(drop))),
         ("hold_story", record(world, |tx, p| tx.fetch(path::past(p, "old/7", 20)).map(drop))),
         ("hold_story", record(world, |tx, p| tx.fetch(path::past_below(p, "old/", "old0", 20)).map(drop))),
-        ("touched_path", record(world, |tx, p| touched::of_path(tx, p, "src/7", 20).map(drop))),
-        ("touched_path", record(world, |tx, p| touched::below(tx, p, "src/7", 20).map(drop))),
+        ("touched_path", record(world, |tx, p| edited_file::of_path(tx, p, "src/7", 20).map(drop))),
+        ("touched_path", record(world, |tx, p| edited_file::below(tx, p, "src/7", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
         ("agent_seen", record(world, |tx, p| tx.fetch(agent::due(p, Time(5), Time(5))).map(drop))),
         ("mail_pkey", record(world, |tx, p| tx.fetch(mail::unread(p, "a7", 20)).map(drop))),
         ("message_open", record(world, |tx, p| message::waiting(tx, p, Time(5), 20).map(drop))),
         ("message_hold", record(world, |tx, p| message::about_hold(tx, p, "h-7").map(drop))),
         ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
-        ("task_last_holder", of(task::Stream::Last(text("agent-1").into(), Status::Open))),
-        ("task_last_holder", of(task::Stream::Last(text("agent-1").into(), Status::Blocked))),
+        ("task_last_holder", of(task::TaskStream::Last(text("agent-1").into(), TaskStatus::Open))),
+        ("task_last_holder", of(task::TaskStream::Last(text("agent-1").into(), TaskStatus::Blocked))),
         (
             "memory_newest",
             record(world, |tx, p| memory::newest(tx, p, &all, Time(5), (Time(900), "m-1"), 20).map(drop)),
@@ -553,13 +553,13 @@ fn lists_are_ordered(world: &World) {
         ("artifact_task", record(world, |tx, p| artifact::newest(tx, p, "t-1", 20).map(drop))),
     ];
     for newest_first in [false, true] {
-        let some = event::Filter::default;
+        let some = event::EventFilter::default;
         pages.extend([
             ("event_pkey", events(some(), newest_first)),
-            ("event_subject", events(event::Filter { subject: Some(text("t-1")), ..some() }, newest_first)),
-            ("event_actor", events(event::Filter { actor: Some("agent-1".into()), ..some() }, newest_first)),
-            ("event_kind", events(event::Filter { kind: Some(text("task.done")), ..some() }, newest_first)),
-            ("event_hold", events(event::Filter { hold: Some("h-1".into()), ..some() }, newest_first)),
+            ("event_subject", events(event::EventFilter { subject: Some(text("t-1")), ..some() }, newest_first)),
+            ("event_actor", events(event::EventFilter { actor: Some("agent-1".into()), ..some() }, newest_first)),
+            ("event_kind", events(event::EventFilter { kind: Some(text("task.done")), ..some() }, newest_first)),
+            ("event_hold", events(event::EventFilter { hold: Some("h-1".into()), ..some() }, newest_first)),
         ]);
     }
     let (indexes, statements): (Vec<_>, Vec<_>) = pages.into_iter().unzip();

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::{Span, Stage};
 use tenure_kernel::query;
 use tenure_kernel::query::{check, holds, list, log, memories};
 use tenure_kernel::{Actor, Call, Kernel};
 use tenure_store::table::project;
-use tenure_store::{Location, Sql, Verdict};
+use tenure_store::{CommitDecision, Location, Sql};
 
 use super::Case;
 use super::walk::every_op;
@@ -76,7 +76,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         kernel.ask(call, &query::health::Health {}).map(drop),
         kernel.ask(call, &query::switched_on::SwitchedOn {}).map(drop),
         list(list::List { limit: 3, ..list::List::default() }),
-        list(list::List { states: vec![State::Ready, State::Stuck], ..list::List::default() }),
+        list(list::List { states: vec![TaskState::Ready, TaskState::Stuck], ..list::List::default() }),
         list(list::List { labels: vec!["x".into()], all: true, ..list::List::default() }),
         log(log::Log { limit: 5, ..log::Log::default() }),
         log(log::Log { since: Some(log::Since::Number(3)), limit: 5, ..log::Log::default() }),
@@ -211,7 +211,7 @@ fn makes_none(world: &World) {
 
 fn beside_a_writer(world: &World) {
     let task = world.add("first");
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let reader = world.another();
     let call = world.call("b");
     world
@@ -222,7 +222,7 @@ fn beside_a_writer(world: &World) {
             // The write lock is held right here, by this thread: a query that waited for it would never return.
             assert_eq!(reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
             assert_eq!(reader.ask(&call, &list::List::default()).unwrap().items[0].title, "first");
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })
         .unwrap();
     assert_eq!(reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "half");

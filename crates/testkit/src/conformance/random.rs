@@ -5,11 +5,11 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_core::event::kind;
 use tenure_core::id::TaskId;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
+use tenure_kernel::answer::Task;
 use tenure_kernel::op::{add, block, claim, edit, reopen, transfer, unblock};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
-use tenure_kernel::shape::Task;
 use tenure_kernel::{Call, Op};
 
 use super::Case;
@@ -122,7 +122,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let claimed = world.run_call(call, &Op::new(claim::Claim { task: Some(named.into()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
-    let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
+    let expected = shown.state == TaskState::Ready || mine || (holder_dead && shown.unmet.is_empty());
     assert_eq!(claimed.is_ok(), expected, "{} was shown as {}: {claimed:?}", shown.id, shown.state);
     if let (Ok(claimed), true) = (&claimed, mine) {
         assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence.0);
@@ -133,8 +133,8 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
     let task = shown.id.clone();
     if dice.once_in(2) {
         match shown.state {
-            State::Done | State::Cancelled => return Op::new(reopen::Reopen { task, reason: String::new() }),
-            State::Blocked => return Op::new(unblock::Unblock { task }),
+            TaskState::Done | TaskState::Cancelled => return Op::new(reopen::Reopen { task, reason: String::new() }),
+            TaskState::Blocked => return Op::new(unblock::Unblock { task }),
             _ => {}
         }
     }
@@ -202,24 +202,24 @@ fn compare_views(world: &World) {
     let call = world.call("person:ann");
     let all = world.list(&list::List { all: true, ..list::List::default() });
     let status = world.kernel.ask(&call, &query::status::Status {}).unwrap();
-    let count = |state: State| i64::try_from(all.iter().filter(|task| task.state == state).count()).unwrap();
+    let count = |state: TaskState| i64::try_from(all.iter().filter(|task| task.state == state).count()).unwrap();
     for (state, counted) in [
-        (State::Ready, status.ready),
-        (State::Waiting, status.waiting),
-        (State::Stuck, status.stuck),
-        (State::Held, status.started),
-        (State::Blocked, status.blocked),
-        (State::Done, status.done),
-        (State::Cancelled, status.cancelled),
+        (TaskState::Ready, status.ready),
+        (TaskState::Waiting, status.waiting),
+        (TaskState::Stuck, status.stuck),
+        (TaskState::Held, status.started),
+        (TaskState::Blocked, status.blocked),
+        (TaskState::Done, status.done),
+        (TaskState::Cancelled, status.cancelled),
     ] {
         assert_eq!(count(state), counted, "{state}");
     }
-    assert_eq!(count(State::Held), status.held);
+    assert_eq!(count(TaskState::Held), status.held);
     let health = world.kernel.ask(&call, &query::health::Health {}).unwrap();
     assert_eq!(health.wrong_counters, [], "counters differ from what they count");
-    let ready: Vec<&Task> = all.iter().filter(|task| task.state == State::Ready).collect();
-    assert_eq!(world.in_state(State::Ready), ready.iter().map(|task| task.id.clone()).collect::<Vec<_>>());
-    let labelled = list::List { states: vec![State::Ready], labels: words(&["x"]), ..list::List::default() };
+    let ready: Vec<&Task> = all.iter().filter(|task| task.state == TaskState::Ready).collect();
+    assert_eq!(world.in_state(TaskState::Ready), ready.iter().map(|task| task.id.clone()).collect::<Vec<_>>());
+    let labelled = list::List { states: vec![TaskState::Ready], labels: words(&["x"]), ..list::List::default() };
     let expected: Vec<&str> =
         ready.iter().filter(|task| task.labels.contains(&"x".to_owned())).map(|task| task.id.as_str()).collect();
     let found = world.list(&labelled);
@@ -228,10 +228,10 @@ fn compare_views(world: &World) {
         let unmet: Vec<&TaskId> = task
             .after
             .iter()
-            .filter(|after| all.iter().any(|other| other.id == **after && other.state != State::Done))
+            .filter(|after| all.iter().any(|other| other.id == **after && other.state != TaskState::Done))
             .collect();
         assert_eq!(task.unmet.iter().collect::<Vec<_>>(), unmet, "{}", task.id);
-        if task.state == State::Ready {
+        if task.state == TaskState::Ready {
             assert!(unmet.is_empty(), "{} is ready and has unmet dependencies", task.id);
         }
     }

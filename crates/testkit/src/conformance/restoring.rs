@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tenure_core::number::{GAP, Point};
 use tenure_core::{Error, Kind, Result, Span};
-use tenure_kernel::backup::Taken;
+use tenure_kernel::backup::BackupTaken;
 use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
 use tenure_kernel::query;
 use tenure_kernel::query::log::{Log, Since};
@@ -40,7 +40,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("a_restored_project_that_began_after_the_backup_is_forgotten", newer_projects),
 ];
 
-pub(super) fn take(world: &World, name: &str) -> (PathBuf, Taken) {
+pub(super) fn take(world: &World, name: &str) -> (PathBuf, BackupTaken) {
     let path = world.dir.path().join(name);
     let taken = world.kernel.backup(&world.call("b"), &path, Existing::Keep, &|_| {}).unwrap();
     (path, taken)
@@ -340,7 +340,7 @@ fn recorded_before_the_commit(world: &World) {
 /// A project that began after the backup, or had no event yet when it was taken, in a store that is lost.
 fn lost_projects(world: &World) {
     let at = |world: &World, key: &str| Call {
-        project: project::Name { key: key.into(), label: key.into() },
+        project: project::NamedProject { key: key.into(), label: key.into() },
         ..world.call("a")
     };
     let claimed = |world: &World, key: &str| {
@@ -472,7 +472,7 @@ fn newer_projects(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     let call = |request: &Call| Call {
-        project: project::Name { key: "name:later".into(), label: "later".into() },
+        project: project::NamedProject { key: "name:later".into(), label: "later".into() },
         ..request.clone()
     };
     let add = || Op::new(add::Add::titled("later"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenure_core::Span;
 use tenure_kernel::op::{add, block, edit, note, remember, resume};
 use tenure_kernel::query;
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 
 use super::Case;
 use super::shorthand::{fence, id, taken, words};
@@ -149,7 +149,7 @@ fn agree(world: &World) {
         let agent = ["a", "b", "c"][(dice >> 33) as usize % 3];
         let answer = resume(world, agent);
         let Some(task) = answer["focus"].as_str().map(str::to_owned) else {
-            world.reopen("person:ann", &world.in_state(tenure_core::task::State::Done)[0]).unwrap();
+            world.reopen("person:ann", &world.in_state(tenure_core::task::TaskState::Done)[0]).unwrap();
             continue;
         };
         match (dice >> 40) % 6 {
@@ -160,7 +160,7 @@ fn agree(world: &World) {
             4 => drop(world.note(agent, &task, &format!("step {step}")).unwrap()),
             _ => {}
         }
-        for blocked in world.in_state(tenure_core::task::State::Blocked) {
+        for blocked in world.in_state(tenure_core::task::TaskState::Blocked) {
             world.unblock("person:ann", &blocked).unwrap();
         }
     }
@@ -169,7 +169,7 @@ fn agree(world: &World) {
 
 fn race(world: &World) {
     let items = (0..200)
-        .map(|n| tenure_kernel::op::add_many::Item {
+        .map(|n| tenure_kernel::op::add_many::NewTask {
             title: format!("task {n}"),
             description: String::new(),
             priority: 2,
@@ -251,7 +251,7 @@ fn reserved(world: &World) {
     assert_eq!(answer["rule"], "own");
 }
 
-fn at(world: &World, agent: &str, tree: Tree) -> Call {
+fn at(world: &World, agent: &str, tree: WorkingTree) -> Call {
     let here = Checkout { host: "h".into(), path: "/p".into(), common: None, trust: Trust::Any, tree };
     Call { checkout: Some(here), ..world.call(agent) }
 }
@@ -264,11 +264,11 @@ fn take_over(world: &World) {
     });
     let next = world.add_after("ship it", &[&task]);
     let commit = "0123456789abcdef0123456789abcdef01234567";
-    let tree = Tree { head: commit.into(), ..Tree::default() };
+    let tree = WorkingTree { head: commit.into(), ..WorkingTree::default() };
     assert_eq!(taken(&resume(world, "a")), task);
     let whole = note::Note {
         text: "lexer done\n## Do next\nnothing, it is all finished".into(),
-        memories: vec![remember::Item { text: "the lexer wants UTF-8".into(), ..remember::Item::default() }],
+        memories: vec![remember::NewMemory { text: "the lexer wants UTF-8".into(), ..remember::NewMemory::default() }],
         artifacts: vec![note::Artifact {
             path: "out/report.txt".into(),
             kind: Some("report".into()),
@@ -279,7 +279,8 @@ fn take_over(world: &World) {
     };
     world.run_call(&at(world, "a", tree), &Op::new(whole)).unwrap();
     world.advance(Span::hours(2));
-    let dirty = Tree { head: "f".repeat(40), uncommitted: words(&["src/lexer.rs", "src/a b.rs"]), uncommitted_more: 3 };
+    let dirty =
+        WorkingTree { head: "f".repeat(40), uncommitted: words(&["src/lexer.rs", "src/a b.rs"]), uncommitted_more: 3 };
     let call = at(world, "b", dirty);
     let answer = world.run_call(&call, &Op::new(resume::Resume::default())).unwrap();
     agrees(world, "b", &answer);
@@ -346,12 +347,12 @@ fn lessons_once(world: &World) {
     let key = first["items"][1]["key"].as_str().unwrap().to_owned();
     world.advance(Span::seconds(1));
     world.run("person:ann", Op::new(memory_forget::MemoryForget { memory: memory.into() })).unwrap();
-    let item = remember::Item {
+    let item = remember::NewMemory {
         text: "in better words".into(),
         key: Some(key),
-        kind: tenure_core::memory::Kind::Lesson,
-        scope: Some(remember::Reach::Project),
-        ..remember::Item::default()
+        kind: tenure_core::memory::MemoryKind::Lesson,
+        scope: Some(remember::MemoryReach::Project),
+        ..remember::NewMemory::default()
     };
     world.run("person:ann", Op::new(remember::Remember { items: vec![item] })).unwrap();
     assert_eq!(learn()["count"], 0, "what people forgot or said better stays so");
@@ -368,11 +369,11 @@ fn hostile(world: &World) {
     });
     for n in 0..30 {
         world.add_after(&"dependent ".repeat(40), &[&task]);
-        let item = remember::Item {
+        let item = remember::NewMemory {
             text: format!("{n} {}", "directive ".repeat(300)),
-            kind: tenure_core::memory::Kind::Directive,
-            scope: Some(remember::Reach::Project),
-            ..remember::Item::default()
+            kind: tenure_core::memory::MemoryKind::Directive,
+            scope: Some(remember::MemoryReach::Project),
+            ..remember::NewMemory::default()
         };
         world.run("b", Op::new(remember::Remember { items: vec![item] })).unwrap();
         world.note("b", &task, &beginning(5_000 + n)).unwrap();
@@ -399,7 +400,7 @@ fn hostile(world: &World) {
 fn whole_note(world: &World) {
     let task = world.add("work");
     world.claim("a", &task).unwrap();
-    let memory = |text: &str| remember::Item { text: text.into(), ..remember::Item::default() };
+    let memory = |text: &str| remember::NewMemory { text: text.into(), ..remember::NewMemory::default() };
     let file = |path: &str| note::Artifact { path: path.into(), kind: None, sha256: "0".repeat(64), size: 1 };
     let good = note::Note {
         text: "whole".into(),
@@ -430,14 +431,17 @@ fn whole_note(world: &World) {
         (
             "not_found",
             note::Note {
-                memories: vec![memory("one"), remember::Item { task: Some("t-none".into()), ..memory("two") }],
+                memories: vec![memory("one"), remember::NewMemory { task: Some("t-none".into()), ..memory("two") }],
                 ..good.clone()
             },
         ),
         (
             "global_apart",
             note::Note {
-                memories: vec![memory("one"), remember::Item { scope: Some(remember::Reach::Global), ..memory("two") }],
+                memories: vec![
+                    memory("one"),
+                    remember::NewMemory { scope: Some(remember::MemoryReach::Global), ..memory("two") },
+                ],
                 ..good.clone()
             },
         ),

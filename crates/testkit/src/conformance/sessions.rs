@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::agent::Process;
-use tenure_core::session::{Seen, Start, Whose};
+use tenure_core::session::{CommandOwner, Start, StoredSession};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{session_end, session_start, tool_used};
 use tenure_kernel::query;
@@ -71,12 +71,12 @@ pub(super) fn start(world: &World, kernel: &Kernel, pid: i64, session: &str, sou
     let mut call = hook(world, "nobody", pid);
     loop {
         let standing = look(kernel, &call, session).expect("the project is switched on");
-        let is_dead = |seen: &Seen| dead.contains(&seen.process.pid);
+        let is_dead = |seen: &StoredSession| dead.contains(&seen.process.pid);
         let proofs = standing.known.iter().filter(|seen| is_dead(seen));
         call.proven_dead =
             proofs.map(|seen| Evidence { agent: seen.agent.clone(), process: seen.process.clone() }).collect();
         let mine = process(pid);
-        let asking = tenure_core::session::Asking { tool: "claude", session, start: source, process: &mine };
+        let asking = tenure_core::session::UnknownSession { tool: "claude", session, start: source, process: &mine };
         call.actor.name = tenure_core::session::decide(&asking, &standing.known, standing.now, is_dead).agent;
         match kernel.run(&call, &starting(session, source)) {
             Ok(reply) => return serde_json::from_str(&reply.body).unwrap(),
@@ -213,10 +213,10 @@ fn commands(world: &World) {
     let who = |tools: &[(&str, Option<&str>)], pids: &[i64]| {
         session_of(tools, pids.iter().map(|pid| (*pid, 100 + pid)).collect())
     };
-    let is = |name: &str| Whose::Agent(name.into());
+    let is = |name: &str| CommandOwner::Agent(name.into());
     let before = dump(kernel);
     assert_eq!(who(&[("claude", Some("a"))], &[7, 1]), is("claude-a"), "the id alone");
-    assert_eq!(who(&[("gemini", None)], &[7, 1]), Whose::Unknown);
+    assert_eq!(who(&[("gemini", None)], &[7, 1]), CommandOwner::Unknown);
     assert_eq!(differing(&before, &dump(kernel)), Vec::<&str>::new());
     start(world, kernel, 1, "a", Start::Startup, &[]);
     start(world, kernel, 2, "a", Start::Resume, &[]);
@@ -230,16 +230,16 @@ fn commands(world: &World) {
     }
     // A pid that is another process by now proves nothing, nor does a process of another tool.
     let reused = session_of(&[("claude", None)], vec![(2, 999)]);
-    assert_eq!(reused, Whose::Unknown);
-    assert_eq!(who(&[("gemini", None)], &[7, 2]), Whose::Unknown);
+    assert_eq!(reused, CommandOwner::Unknown);
+    assert_eq!(who(&[("gemini", None)], &[7, 2]), CommandOwner::Unknown);
     // Two tools, one inside the other: the nearest process tells which is the inner one.
     let both = [("claude", Some("a")), ("codex", Some("t"))];
     assert_eq!(who(&both, &[7, 1]), is("claude-a"));
-    assert_eq!(who(&both, &[7]), Whose::Unknown);
+    assert_eq!(who(&both, &[7]), CommandOwner::Unknown);
     // No process that is registered: one id that is two agents is nobody, also once one of them said good-bye.
-    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
     world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
-    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
     assert_eq!(who(&[("claude", Some("a"))], &[7, 2]), is("claude-a.2"));
 }
 

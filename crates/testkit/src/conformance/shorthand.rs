@@ -5,11 +5,11 @@ use std::sync::Barrier;
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::agent::Process;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
+use tenure_kernel::answer::{Agent, NextChoice, Task};
 use tenure_kernel::op::{add, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
-use tenure_kernel::shape::{Agent, Next, Task};
 use tenure_kernel::{Call, Evidence, Kernel, Op};
 use tenure_store::table::project;
 
@@ -56,7 +56,7 @@ impl World {
         self.run(agent, Op::new(claim::Claim { labels: words(labels), ..claim::Claim::default() }))
     }
 
-    pub(super) fn next(&self, agent: &str, labels: &[&str]) -> Next {
+    pub(super) fn next(&self, agent: &str, labels: &[&str]) -> NextChoice {
         self.kernel.ask(&self.call(agent), &query::next::Next { labels: words(labels) }).unwrap()
     }
 
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// The ids of the tasks in a state, in the order of choice.
-    pub(super) fn in_state(&self, state: State) -> Vec<String> {
+    pub(super) fn in_state(&self, state: TaskState) -> Vec<String> {
         let filter = list::List { states: vec![state], ..list::List::default() };
         self.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     }

@@ -11,7 +11,7 @@ use tenure_kernel::op::note;
 use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Tx, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql, Tx};
 
 use super::Case;
 use crate::fixture::{Engine, World, code_of, refusal};
@@ -44,8 +44,8 @@ fn hasty(location: &Location, world: &World, patience: Duration) -> Kernel {
     Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap()
 }
 
-fn project() -> project::Name {
-    project::Name { key: "name:p".into(), label: "p".into() }
+fn project() -> project::NamedProject {
+    project::NamedProject { key: "name:p".into(), label: "p".into() }
 }
 
 fn backend(tx: &mut dyn Tx) -> i32 {
@@ -55,7 +55,7 @@ fn backend(tx: &mut dyn Tx) -> i32 {
 
 /// Stops the session that the next call of a kernel would use.
 fn stop_session(kernel: &Kernel) -> Stopped {
-    Stopped::one(kernel.store().write(&project(), |tx, _| Ok(Verdict::Undo(backend(tx)))).unwrap())
+    Stopped::one(kernel.store().write(&project(), |tx, _| Ok(CommitDecision::Undo(backend(tx)))).unwrap())
 }
 
 fn is_silence(error: &Error) {
@@ -95,7 +95,7 @@ fn inside_a_turn(world: &World) {
         tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
         *stopped.lock().unwrap() = Some(Stopped::one(backend(tx)));
         tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     });
     is_silence(&refusal(answer));
     // It has the turn until it wakes and finds that nobody is there, so nobody can run beside it.

@@ -5,7 +5,7 @@ use tenure_core::tool;
 use tenure_kernel::op::{note, reserve, tool_used};
 use tenure_kernel::query;
 use tenure_kernel::query::why_path::WhyPath;
-use tenure_kernel::{Call, Op, Tree};
+use tenure_kernel::{Call, Op, WorkingTree};
 
 use super::Case;
 use super::shorthand::words;
@@ -53,14 +53,14 @@ fn changed(world: &World) {
         tool: "claude".into(),
         session: "S".into(),
         tool_name: "Edit".into(),
-        kind: tool::Kind::Edit,
+        kind: tool::ToolKind::Edit,
         paths: words(&["src/lib.rs", "src/a/b.rs"]),
         ..tool_used::ToolUsed::default()
     };
     world.run_call(&here, &Op::new(used)).unwrap();
     let mut noting = world.from("main", "a");
     let head = "0123456789abcdef0123456789abcdef01234567";
-    noting.checkout.as_mut().unwrap().tree = Tree { head: head.into(), ..Tree::default() };
+    noting.checkout.as_mut().unwrap().tree = WorkingTree { head: head.into(), ..WorkingTree::default() };
     let note = note::Note { text: "half".into(), ..note::Note::default() };
     world.run_call(&noting, &Op::new(note)).unwrap();
     let told = story(world, "src/lib.rs");
@@ -77,7 +77,7 @@ fn apart(world: &World) {
     world.unlock("a", &task, None).unwrap();
     world.release_paths("b", &[&task]).unwrap();
     let call: Call = world.call("z");
-    let of = |story: tenure_kernel::shape::Story| story.story.into_iter().map(|told| told.text).collect::<Vec<_>>();
+    let of = |story: tenure_kernel::answer::Story| story.story.into_iter().map(|told| told.text).collect::<Vec<_>>();
     assert_eq!(
         of(world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap()),
         [format!("person:ann added {task}: “one”")]

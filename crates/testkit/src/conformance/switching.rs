@@ -39,7 +39,7 @@ fn listed(world: &World) {
     let found: Vec<_> = fired.iter().map(|one| (one.tool.as_str(), one.event.as_str())).collect();
     assert_eq!(found, [("claude", "PreToolUse"), ("claude", "SessionStart"), ("codex", "SessionStart")]);
     assert!(fired[0].ago_s > 0);
-    let other = project::Name { key: "name:other".into(), label: "other".into() };
+    let other = project::NamedProject { key: "name:other".into(), label: "other".into() };
     assert_eq!(world.kernel.ask(&Call { project: other, ..call }, &query::fired::Fired {}).unwrap(), []);
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "a query");
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::{Result, Span};
+use tenure_kernel::answer::{Blocker, PlaceTurn};
 use tenure_kernel::op::{release, reserve};
 use tenure_kernel::query;
-use tenure_kernel::shape::{Blocker, Turn};
 use tenure_kernel::{Call, Op};
 
 use super::Case;
@@ -53,7 +53,7 @@ impl World {
         id(&answer)
     }
 
-    fn turn(&self, agent: &str, place: &str) -> Turn {
+    fn turn(&self, agent: &str, place: &str) -> PlaceTurn {
         self.kernel.ask(&self.from("main", agent), &query::turn::Turn { place: place.into(), before: None }).unwrap()
     }
 

@@ -89,8 +89,8 @@ fn names_and_paths(world: &World) {
 }
 
 fn own_lock(world: &World) {
-    let first = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
-    let second = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
+    let first = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
+    let second = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
     assert_eq!((&second["waiting"], &second["place"]), (&json!(true), &json!(1)));
     world.advance(Span::seconds(15));
     world.lock_wait("a", "gate", |request| request.fence = first["fence"].as_i64().map(Into::into)).unwrap();
@@ -100,7 +100,7 @@ fn own_lock(world: &World) {
         ..release::Release::default()
     };
     world.run("a", Op::new(request)).unwrap();
-    let held = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
+    let held = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
     assert_eq!((held["ttl_s"].as_i64(), &held["state"]), (Some(60), &json!("live")));
     assert_ne!(held["fence"], first["fence"]);
     assert_eq!(world.lock_wait("a", "gate", |_| {}).unwrap()["waiting"], true);

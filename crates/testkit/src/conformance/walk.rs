@@ -10,7 +10,7 @@ use tenure_kernel::op::{
     principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on, token_add,
     token_revoke, tool_used, transfer, unblock,
 };
-use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Reply, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::shorthand::{id, words};
@@ -61,7 +61,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let said = go(
         ann,
         Op::new(remember::Remember {
-            items: vec![remember::Item { text: "mind the gap".into(), ..remember::Item::default() }],
+            items: vec![remember::NewMemory { text: "mind the gap".into(), ..remember::NewMemory::default() }],
         }),
     );
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         "b",
         Op::new(note::Note {
             text: "with all that belongs to it".into(),
-            memories: vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }],
+            memories: vec![remember::NewMemory { text: "a fact".into(), ..remember::NewMemory::default() }],
             artifacts: vec![note::Artifact { path: "out/a.txt".into(), kind: None, sha256: "ab".repeat(32), size: 3 }],
             ..note::Note::default()
         }),
@@ -94,7 +94,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         session: session.clone(),
         event,
         tool_name: "Bash".into(),
-        kind: tool::Kind::Shell,
+        kind: tool::ToolKind::Shell,
         program: Some("cargo test".into()),
         paths: words(&["src/lib.rs"]),
         failed: true,
@@ -133,7 +133,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     send(world.call("a"), Op::new(lock::Lock { name: "deploy".into(), reason: "v2".into(), ..lock::Lock::default() }));
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::new(join::Join::default()));
     access(world, &mut send);
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let forget = forget::Forget { key: elsewhere.key.clone(), force: false };
     send(Call { project: elsewhere, ..world.call(ann) }, Op::new(forget));
 
@@ -205,11 +205,11 @@ fn brought() -> import::Import {
 
 fn copy() -> Checkout {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() }
+    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: WorkingTree::default() }
 }
 
-fn item(title: &str) -> add_many::Item {
+fn item(title: &str) -> add_many::NewTask {
     let (description, acceptance) = (String::new(), String::new());
     let (labels, after) = (Vec::new(), Vec::new());
-    add_many::Item { title: title.into(), description, priority: 2, labels, acceptance, after, key: None, line: 1 }
+    add_many::NewTask { title: title.into(), description, priority: 2, labels, acceptance, after, key: None, line: 1 }
 }

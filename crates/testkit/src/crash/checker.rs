@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_core::event::kind;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::{Span, Time};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, claim, note};
 use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::{Clock, Options, Sql, SystemClock};
 
@@ -47,7 +47,7 @@ struct Checker {
     sent: BTreeMap<String, (Sent, Fate)>,
     /// Stored responses by request id.
     kept: BTreeMap<String, String>,
-    events: Vec<Event>,
+    events: Vec<LoggedEvent>,
     by_request: BTreeMap<String, Vec<usize>>,
     findings: Findings,
 }
@@ -181,7 +181,7 @@ impl Checker {
         let tomorrow: Time = SystemClock.now() + Span::hours(25);
         let clock = Arc::new(TestClock::at(tomorrow));
         let options = Options { clock, own_clock: true, ..Options::default() };
-        let held = list::List { states: vec![State::Held], ..list::List::default() };
+        let held = list::List { states: vec![TaskState::Held], ..list::List::default() };
         let held = self.kernel.ask(&call("person:ann", "held", false), &held).unwrap();
         let later = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
@@ -319,7 +319,7 @@ fn remembered(items: &Value) -> Vec<(&str, &str)> {
     items.filter_map(|item| Some((told(item)?, item["id"].as_str()?))).collect()
 }
 
-fn all_events(kernel: &Kernel) -> Vec<Event> {
+fn all_events(kernel: &Kernel) -> Vec<LoggedEvent> {
     let mut since = log::Since::Number(0);
     let mut all = Vec::new();
     loop {

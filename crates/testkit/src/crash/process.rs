@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_kernel::op::{claim, join, resume};
 use tenure_kernel::query::list;
-use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -65,9 +65,10 @@ impl Sent {
 /// A call in the project that all of them share.
 pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    let copy = Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() };
+    let copy =
+        Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: WorkingTree::default() };
     Call {
-        project: project::Name { key: "name:p".into(), label: "p".into() },
+        project: project::NamedProject { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),
         request_id: RequestId::given(id).unwrap(),
         checkout: joins.then_some(copy),

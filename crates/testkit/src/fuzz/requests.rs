@@ -33,8 +33,11 @@ impl Scene {
         world.claim("a", &held).unwrap();
         world.done("person:ann", &done).unwrap();
         world.block("b", &blocked, "waits").unwrap();
-        let item =
-            remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+        let item = remember::NewMemory {
+            text: "mind the gap".into(),
+            scope: Some(remember::MemoryReach::Project),
+            ..Default::default()
+        };
         let said = world.run("a", Op::new(remember::Remember { items: vec![item] })).unwrap();
         let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
         let message = send::Send { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };

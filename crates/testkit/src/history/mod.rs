@@ -17,10 +17,10 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, note};
 use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::Options;
 
@@ -191,8 +191,8 @@ fn last_look(kernel: &Kernel, project: usize, place: usize, task: &str) -> Recor
     Record { process: PROCESSES, project, agent: 0, request: "look".into(), invoked, returned: monotonic(), ask, got }
 }
 
-fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<Event>> {
-    let mut all: Vec<Event> = Vec::new();
+fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<LoggedEvent>> {
+    let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
         let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
@@ -204,7 +204,7 @@ fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<Event>> {
     }
 }
 
-fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[Event], found: &mut Found) {
+fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[LoggedEvent], found: &mut Found) {
     let records: Vec<&Record> = lines
         .iter()
         .filter_map(|line| match line {
@@ -235,7 +235,7 @@ fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[Event], fou
     }
 }
 
-fn count(records: &[&Record], events: &[Event], found: &mut Found) {
+fn count(records: &[&Record], events: &[LoggedEvent], found: &mut Found) {
     for record in records {
         match &record.got {
             Got::Answer(Answer::Refused { code, .. }) => {

@@ -51,7 +51,7 @@ pub(super) fn location(store: &str) -> Location {
 /// A call by an agent in one of the projects.
 pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:p{project}").into(), label: format!("p{project}") },
+        project: project::NamedProject { key: format!("name:p{project}").into(), label: format!("p{project}") },
         actor: Actor::named(actor),
         request_id: RequestId::given(request).unwrap(),
         checkout: None,
@@ -252,8 +252,9 @@ impl Process {
         let (upto, before) = self.read[project];
         let filter = log::Log { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Log::default() };
         let Ok(page) = self.kernel.ask(&call(project, "a0", "read"), &filter) else { return };
-        let fold =
-            |hash, event: &tenure_kernel::shape::Event| digest(hash, event.number, &event.kind, &event.request_id);
+        let fold = |hash, event: &tenure_kernel::answer::LoggedEvent| {
+            digest(hash, event.number, &event.kind, &event.request_id)
+        };
         let digest = page.items.iter().fold(before, fold);
         let upto = page.items.last().map_or(upto, |event| event.number);
         self.read[project] = (upto, digest);
@@ -306,11 +307,11 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
             text: "seen".into(),
             fence: fence.map(Into::into),
             // All of them about the same thing, and no two of them alike: each changes what the one before said.
-            memories: vec![remember::Item {
+            memories: vec![remember::NewMemory {
                 text: request.to_owned(),
                 key: Some("seen".into()),
-                scope: Some(remember::Reach::Project),
-                ..remember::Item::default()
+                scope: Some(remember::MemoryReach::Project),
+                ..remember::NewMemory::default()
             }],
             ..note::Note::default()
         }),

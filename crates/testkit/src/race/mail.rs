@@ -9,8 +9,8 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, note, send};
-use tenure_kernel::shape::Inbox;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::{Durability, Options};
 
@@ -97,7 +97,7 @@ pub(super) fn read(input: &mut impl BufRead, store: &str, reader: usize, rounds:
 fn one(kernel: &Kernel, agent: &str, confirms: bool) -> Response {
     let request = inbox::Inbox { limit: Some(PAGE), ..inbox::Inbox::default() };
     let reply = kernel.run(&call("p", agent), &Op::new(request)).unwrap();
-    let found: Inbox = serde_json::from_str(&reply.body).unwrap();
+    let found: InboxPage = serde_json::from_str(&reply.body).unwrap();
     if confirms && found.offered.is_some() {
         let request = confirm::Confirm { events: None, mail: found.offered };
         kernel.run(&call("p", agent), &Op::new(request)).unwrap();

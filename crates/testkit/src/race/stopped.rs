@@ -105,7 +105,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 fn grants(kernel: &Kernel, project: &str) -> Vec<(String, String)> {
-    let claimed = |event: &tenure_kernel::shape::Event| event.kind == tenure_core::event::kind::TASK_CLAIMED;
+    let claimed = |event: &tenure_kernel::answer::LoggedEvent| event.kind == tenure_core::event::kind::TASK_CLAIMED;
     let events = events(kernel, project).unwrap();
     events.into_iter().filter(claimed).map(|event| (event.actor.into(), event.request_id)).collect()
 }

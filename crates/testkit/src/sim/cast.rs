@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tenure_core::message::Urgency;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, inbox, lock, memory_forget, memory_pin, note, release,
     remember, reopen, reserve, resume, send, session_end, transfer, unblock,
@@ -128,7 +128,7 @@ impl Cast {
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
                 fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)).map(Into::into),
-                renewal: if wanted.runner { lock::Renewal::Runner } else { lock::Renewal::Session },
+                renewal: if wanted.runner { lock::LockRenewal::Runner } else { lock::LockRenewal::Session },
                 wait: wanted.wait,
                 ..lock::Lock::default()
             }),
@@ -276,14 +276,14 @@ impl Cast {
     }
 
     /// The items of a batch: each has a key, by which those of the same batch refer to it.
-    fn items(&self, items: &[Draft]) -> Vec<add_many::Item> {
+    fn items(&self, items: &[Draft]) -> Vec<add_many::NewTask> {
         let within = |task: &u32| items.iter().any(|item| item.task == *task);
         let key = |task: u32| format!("item {task}");
         let after = |task: &u32| if within(task) { key(*task) } else { self.id(*task) };
         items
             .iter()
             .enumerate()
-            .map(|(index, item)| add_many::Item {
+            .map(|(index, item)| add_many::NewTask {
                 title: format!("task {}", item.task),
                 description: String::new(),
                 priority: item.priority,
@@ -309,17 +309,17 @@ impl Cast {
     }
 
     /// A memory as it is sent. Its text says for whom it is, so that it can be told where it must not be seen.
-    fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::Item {
+    fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::NewMemory {
         let task = item.task.map(|task| self.id(task));
         let words = TEXTS[item.text as usize % TEXTS.len()];
         let about = about.filter(|about| !about.is_empty());
         let text = match (item.scope, task.as_deref().or(about)) {
-            (Some(Reach::Agent), _) => format!("{words} only {agent}"),
-            (Some(Reach::Task) | None, Some(task)) => format!("{words} within {task}"),
+            (Some(MemoryReach::Agent), _) => format!("{words} only {agent}"),
+            (Some(MemoryReach::Task) | None, Some(task)) => format!("{words} within {task}"),
             _ => words.to_owned(),
         };
         let (key, kind, scope, ttl_s) = (item.key.clone(), item.kind, item.scope, item.ttl_s);
-        remember::Item { text, key, kind, scope, task: task.map(Into::into), ttl_s }
+        remember::NewMemory { text, key, kind, scope, task: task.map(Into::into), ttl_s }
     }
 
     fn kept(&self, of: &Kept, model: &Model) -> String {

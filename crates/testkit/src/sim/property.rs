@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
 use tenure_kernel::Op;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 use tenure_store::Moment;
 
 use super::continuity::{Batches, NothingSkipped, OneTask, promised};
@@ -258,7 +258,7 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
 /// T3, T9, L8, R8: the log is the model's, event by event, without a gap.
 struct Log;
 
-fn same(expected: &Told, found: &Event, happened: &Happened<'_>) -> bool {
+fn same(expected: &Told, found: &LoggedEvent, happened: &Happened<'_>) -> bool {
     let data = expected.data.as_object().unwrap().iter().all(|(key, value)| found.data.get(key) == Some(value));
     let subject = expected.kind == kind::PROJECT_CREATED || expected.subject == found.subject;
     data && subject

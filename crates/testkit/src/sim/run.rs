@@ -8,9 +8,9 @@ use tenure_client::phrasing::Commands;
 use tenure_core::agent::Process;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Trust, WorkingTree};
 use tenure_store::table::checkout;
 use tenure_store::{Clock, Moment, Sql};
 
@@ -30,7 +30,7 @@ fn proof(agent: String) -> Evidence {
 /// The working tree with a name.
 pub(super) fn place(name: &str) -> Option<Checkout> {
     let (host, path) = ("host".to_owned(), format!("/repos/{name}"));
-    let here = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+    let here = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
     Some(here).filter(|_| !name.is_empty())
 }
 
@@ -60,7 +60,7 @@ pub struct Happened<'a> {
     /// What the model says; nothing where a fault took everything back.
     pub expected: Option<&'a Outcome>,
     /// The events that were appended.
-    pub events: &'a [Event],
+    pub events: &'a [LoggedEvent],
     /// Every row before.
     pub before: &'a Dump,
     /// Every row after.
@@ -288,13 +288,13 @@ impl Run {
     }
 
     /// The events after a number.
-    fn events(&self, after: i64) -> Vec<Event> {
+    fn events(&self, after: i64) -> Vec<LoggedEvent> {
         events(&self.world, after)
     }
 }
 
 /// The events of a world after a number, oldest first.
-pub(super) fn events(world: &World, after: i64) -> Vec<Event> {
+pub(super) fn events(world: &World, after: i64) -> Vec<LoggedEvent> {
     let mut since = log::Since::Number(after);
     let mut all = Vec::new();
     loop {

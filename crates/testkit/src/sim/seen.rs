@@ -1,7 +1,7 @@
 //! What queries show after every step is what the model says, settled or not.
 
 use serde_json::{Value, json};
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Call;
 use tenure_kernel::op::resume;
 use tenure_kernel::query;
@@ -115,7 +115,7 @@ fn counters(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 
 /// One state and label after the other.
 fn filtered(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let state = State::ALL[scene.step % State::ALL.len()];
+    let state = TaskState::ALL[scene.step % TaskState::ALL.len()];
     let label = ["", "x", "y"][scene.step % 3].to_owned();
     let label = Some(label).filter(|label| !label.is_empty());
     let filter = list::List {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::place::git::locate;
+use crate::workspace::git::locate;
 
 /// Lines that change files of the repository around, wherever that is decided.
 const REFUSED: &[&str] = &[
@@ -598,9 +598,9 @@ fn inv_r11_a_line_that_leads_through_thousands_of_directories_is_followed_so_far
         let found = risks(&line, &tree.top(), &tree.env);
         assert!(found.len() <= PLACES && found.iter().any(|risk| risk.dir == tree.top()), "{}", found.len());
     }
-    let mut places = Places::new(&tree.root, &tree.env);
+    let mut places = ShellDirectories::new(&tree.root, &tree.env);
     for n in 0..2_000 {
-        let steps: Vec<_> = (0..60).map(|at| tenure_core::shell::Step::Maybe(format!("d{n}-{at}"))).collect();
+        let steps: Vec<_> = (0..60).map(|at| tenure_core::shell::DirectoryStep::Maybe(format!("d{n}-{at}"))).collect();
         assert!(places.of(&steps).contains(&tree.root));
     }
     assert!(places.moves() < 32_768, "{}", places.moves());

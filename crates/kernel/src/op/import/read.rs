@@ -7,8 +7,8 @@ use tenure_core::action::{Action, Advice};
 use tenure_core::{Code, Error, Result, text};
 
 use super::{Import, NOTES_MAX, TASKS_MAX};
+use crate::answer::export::{ExportEnd, ExportedNote, ExportedTask, FORMAT, Header};
 use crate::json_lines;
-use crate::shape::export::{End, FORMAT, Header, Note, Task};
 
 /// Most bytes of an export that is read.
 pub const BYTES_MAX: usize = 512 * 1024 * 1024;
@@ -16,9 +16,10 @@ pub const BYTES_MAX: usize = 512 * 1024 * 1024;
 /// One line after the first: exactly one of its sorts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    task: Option<Box<Task>>,
-    note: Option<Box<Note>>,
+#[serde(expecting = "struct Line")]
+struct ImportLine {
+    task: Option<Box<ExportedTask>>,
+    note: Option<Box<ExportedNote>>,
     event: Option<IgnoredAny>,
     end: Option<bool>,
     tasks: Option<usize>,
@@ -58,7 +59,7 @@ impl Import {
         let mut request = Import::default();
         for (number, bytes) in lines.by_ref() {
             let words = json_lines::text(bytes).map_err(|message| bad(number, &message))?;
-            let line: Line = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
+            let line: ImportLine = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
             if let Some(end) = request.take(number, line)? {
                 request.compare(end)?;
                 return match lines.next() {
@@ -71,27 +72,51 @@ impl Import {
     }
 
     /// Takes what a line has; the last one is handed back.
-    fn take(&mut self, number: usize, line: Line) -> Result<Option<End>> {
+    fn take(&mut self, number: usize, line: ImportLine) -> Result<Option<ExportEnd>> {
         match line {
-            Line { task: Some(task), note: None, event: None, end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: Some(task),
+                note: None,
+                event: None,
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 if self.tasks.len() == TASKS_MAX {
                     return Err(too_many("tasks", TASKS_MAX));
                 }
-                self.tasks.push(Task { line: number, ..*task });
+                self.tasks.push(ExportedTask { line: number, ..*task });
                 Ok(None)
             }
-            Line { task: None, note: Some(note), event: None, end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: None,
+                note: Some(note),
+                event: None,
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 if self.notes.len() == NOTES_MAX {
                     return Err(too_many("notes", NOTES_MAX));
                 }
-                self.notes.push(Note { line: number, ..*note });
+                self.notes.push(ExportedNote { line: number, ..*note });
                 Ok(None)
             }
-            Line { task: None, note: None, event: Some(_), end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: None,
+                note: None,
+                event: Some(_),
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 self.events += 1;
                 Ok(None)
             }
-            Line {
+            ImportLine {
                 task: None,
                 note: None,
                 event: None,
@@ -99,18 +124,18 @@ impl Import {
                 tasks: Some(tasks),
                 notes: Some(notes),
                 events: Some(events),
-            } => Ok(Some(End { end: true, tasks, notes, events })),
+            } => Ok(Some(ExportEnd { end: true, tasks, notes, events })),
             _ => Err(bad(number, "a line is one task, one note, one event, or the end")),
         }
     }
 
     /// Holds the file to what its last line says.
-    fn compare(&self, said: End) -> Result<()> {
-        let found = End { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
+    fn compare(&self, said: ExportEnd) -> Result<()> {
+        let found = ExportEnd { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
         if found == said {
             return Ok(());
         }
-        let told = |end: &End| format!("{} tasks, {} notes and {} events", end.tasks, end.notes, end.events);
+        let told = |end: &ExportEnd| format!("{} tasks, {} notes and {} events", end.tasks, end.notes, end.events);
         Err(truncated(format!("the last line says {}, but there are {}", told(&said), told(&found))))
     }
 }

@@ -12,25 +12,26 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{event, mail, message, note, place};
 
+use crate::answer::{Message, NoteView, Place, Sentence, Story};
 use crate::fact;
-use crate::line;
-use crate::query::Scene;
+use crate::query::Snapshot;
 use crate::query::why::{LONGEST, newest, sentence};
-use crate::shape::{Message, Note, Place, Sentence, Story};
+use crate::waiting;
 
 /// A note with the task it is on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskNote {
     /// The note.
     #[serde(flatten)]
-    pub note: Note,
+    pub note: NoteView,
     /// The task.
     pub task: TaskId,
 }
 
 /// A checkout of the project.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Checkout {
+#[schemars(rename = "Checkout")]
+pub struct ProjectCheckout {
     /// Its id.
     pub id: CheckoutId,
     /// What it is called.
@@ -44,18 +45,18 @@ pub struct Checkout {
 /// Ids of such things that begin with a text.
 pub(in crate::query) fn beginning(
     tx: &mut dyn Tx,
-    scene: &Scene<'_>,
+    snapshot: &Snapshot<'_>,
     prefix: &str,
     sort: id::Sort,
 ) -> Result<Vec<AnyId>> {
-    let project = scene.project_id();
+    let project = snapshot.project_id();
     match sort {
         id::Sort::Place => place::beginning(tx, project, prefix, 11).map(any),
         id::Sort::Note => note::beginning(tx, project, prefix, 11).map(any),
         // Only messages that the caller wrote or received are found.
-        id::Sort::Message => message::beginning(tx, project, prefix, &scene.call.actor.name, 11).map(any),
+        id::Sort::Message => message::beginning(tx, project, prefix, &snapshot.call.actor.name, 11).map(any),
         id::Sort::Checkout => {
-            let all = scene.checkouts(tx)?;
+            let all = snapshot.checkouts(tx)?;
             Ok(any(all.ids().filter(|id| id.starts_with(prefix)).take(11).cloned().collect()))
         }
         _ => Ok(Vec::new()),
@@ -67,34 +68,34 @@ pub(in crate::query) fn any<K: IdKind>(ids: Vec<Id<K>>) -> Vec<AnyId> {
     ids.into_iter().map(|id| String::from(id).into()).collect()
 }
 
-pub(in crate::query) fn show_place(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Place> {
-    if let Some(live) = line::shown(tx, scene)?.into_iter().find(|place| place.id == named) {
+pub(in crate::query) fn show_place(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<Place> {
+    if let Some(live) = waiting::shown(tx, snapshot)?.into_iter().find(|place| place.id == named) {
         return Ok(live);
     }
-    let row = place::get(tx, scene.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
-    let mut shown = Place::of(&row, None, scene.now);
+    let row = place::get(tx, snapshot.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
+    let mut shown = Place::of(&row, None, snapshot.now);
     // It is not in the line as a write would find it, whatever its row says.
-    shown.state = place::State::Ended.as_str().to_owned();
-    scene.checkouts(tx)?.show_place(&mut shown);
+    shown.state = place::PlaceState::Ended.as_str().to_owned();
+    snapshot.checkouts(tx)?.show_place(&mut shown);
     Ok(shown)
 }
 
-pub(in crate::query) fn show_note(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<TaskNote> {
-    let row = get_note(tx, scene, named)?;
-    Ok(TaskNote { task: row.task.clone(), note: Note::of(row)? })
+pub(in crate::query) fn show_note(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<TaskNote> {
+    let row = get_note(tx, snapshot, named)?;
+    Ok(TaskNote { task: row.task.clone(), note: NoteView::of(row)? })
 }
 
-fn get_note(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<note::Row> {
-    let found = note::get_many(tx, scene.project_id(), &[named.into()])?.pop();
+fn get_note(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<note::Row> {
+    let found = note::get_many(tx, snapshot.project_id(), &[named.into()])?.pop();
     found.ok_or_else(|| id::unknown(named, id::Sort::Note))
 }
 
 /// A message as its author or a recipient sees it.
-pub(in crate::query) fn show_message(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Message> {
-    let me = &scene.call.actor.name;
+pub(in crate::query) fn show_message(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<Message> {
+    let me = &snapshot.call.actor.name;
     let unknown = || id::unknown(named, id::Sort::Message);
-    let row = message::get(tx, scene.project_id(), named)?.ok_or_else(unknown)?;
-    if let Some(got) = mail::of_message(tx, scene.project_id(), me, named)?.into_iter().next() {
+    let row = message::get(tx, snapshot.project_id(), named)?.ok_or_else(unknown)?;
+    if let Some(got) = mail::of_message(tx, snapshot.project_id(), me, named)?.into_iter().next() {
         return Ok(Message::of(&got, i64::MIN));
     }
     if row.author != *me {
@@ -104,25 +105,34 @@ pub(in crate::query) fn show_message(tx: &mut dyn Tx, scene: &Scene<'_>, named: 
     Ok(Message::of(&own, i64::MIN))
 }
 
-pub(in crate::query) fn show_checkout(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Checkout> {
-    let all = scene.checkouts(tx)?;
+pub(in crate::query) fn show_checkout(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    named: &str,
+) -> Result<ProjectCheckout> {
+    let all = snapshot.checkouts(tx)?;
     let known = all.get(named).ok_or_else(|| id::unknown(named, id::Sort::Checkout))?;
-    Ok(Checkout { id: known.id.clone(), name: all.name(named), host: known.host.clone(), path: known.path.clone() })
+    Ok(ProjectCheckout {
+        id: known.id.clone(),
+        name: all.name(named),
+        host: known.host.clone(),
+        path: known.path.clone(),
+    })
 }
 
 /// The story of such a thing.
-pub(in crate::query) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Story> {
-    let project = scene.project_id();
-    let told = |row: event::Row| sentence(scene, row);
+pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<Story> {
+    let project = snapshot.project_id();
+    let told = |row: event::Row| sentence(snapshot, row);
     let (story, more) = match named.split_once('-').map_or("", |(letter, _)| letter) {
         "w" => {
             let row = place::get(tx, project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
             let (mut events, more) = newest(tx, project, named, Topic::Other, LONGEST)?;
             events.reverse();
             let mut story = events.into_iter().map(told).collect::<Result<Vec<_>>>()?;
-            story.extend(offered(tx, scene, &row)?);
+            story.extend(offered(tx, snapshot, &row)?);
             story.sort_by_key(|sentence| sentence.number);
-            let is_over = row.state != place::State::Ended && lapsed(scene.now, row.expires_at);
+            let is_over = row.state != place::PlaceState::Ended && lapsed(snapshot.now, row.expires_at);
             story.extend(is_over.then(|| Sentence {
                 number: 0,
                 at: row.expires_at.to_string(),
@@ -131,34 +141,34 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> 
             (story, more)
         }
         "n" => {
-            let row = get_note(tx, scene, named)?;
+            let row = get_note(tx, snapshot, named)?;
             let events =
-                tx.fetch(event::page(project, &event::Filter::default(), (row.number - 1, i64::MAX), false, 1))?;
+                tx.fetch(event::page(project, &event::EventFilter::default(), (row.number - 1, i64::MAX), false, 1))?;
             let its = events.into_iter().filter(|event| event.number == row.number);
             (its.map(told).collect::<Result<Vec<_>>>()?, false)
         }
         "g" => {
-            show_message(tx, scene, named)?;
+            show_message(tx, snapshot, named)?;
             let (mut events, more) = newest(tx, project, named, Topic::Other, LONGEST)?;
             events.reverse();
             (events.into_iter().map(told).collect::<Result<Vec<_>>>()?, more)
         }
         _ => {
-            let known = show_checkout(tx, scene, named)?;
+            let known = show_checkout(tx, snapshot, named)?;
             let text = format!("the checkout {} is {} on {}", cut(&known.name, 120), cut(&known.path, 300), known.host);
-            (vec![Sentence { number: 0, at: scene.now.to_string(), text }], false)
+            (vec![Sentence { number: 0, at: snapshot.now.to_string(), text }], false)
         }
     };
-    let forgotten = story.is_empty() && scene.project.is_some_and(|row| row.first_event > 1);
+    let forgotten = story.is_empty() && snapshot.project.is_some_and(|row| row.first_event > 1);
     Ok(Story { subject: named.to_owned(), story, more, forgotten })
 }
 
 /// What was offered to a place, and what became of that.
-fn offered(tx: &mut dyn Tx, scene: &Scene<'_>, row: &place::Row) -> Result<Vec<Sentence>> {
+fn offered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, row: &place::Row) -> Result<Vec<Sentence>> {
     let mut told = Vec::new();
     for wanted in row.wanted.iter().take(LONGEST) {
-        let filter = event::Filter { subject: Some(wanted.clone()), ..event::Filter::default() };
-        for event in tx.fetch(event::page(scene.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
+        let filter = event::EventFilter { subject: Some(wanted.clone()), ..event::EventFilter::default() };
+        for event in tx.fetch(event::page(snapshot.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
             let place = match fact::seen(&event.kind, &event.data) {
                 Event::PathOffered(PathOffered { place, .. })
                 | Event::LockOffered(LockOffered { place, .. })
@@ -167,7 +177,7 @@ fn offered(tx: &mut dyn Tx, scene: &Scene<'_>, row: &place::Row) -> Result<Vec<S
                 _ => None,
             };
             if place.as_deref() == Some(row.id.as_str()) {
-                told.push(sentence(scene, event)?);
+                told.push(sentence(snapshot, event)?);
             }
         }
     }

@@ -24,8 +24,8 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::query::{any_id, task_id};
 use tenure_kernel::{Op, Query};
 
-use super::answer::Answer;
-use super::desk::{Defaults, Desk, OnPaths, Who};
+use super::answer::ToolAnswer;
+use super::host::{Host, HostDefaults, OnPaths, ToolCaller};
 use super::schema;
 
 /// All tools, in the order of a working day.
@@ -57,7 +57,7 @@ pub(crate) struct Tool {
     /// The ops it runs.
     pub(crate) ops: &'static [&'static str],
     /// Does it.
-    pub(crate) call: fn(&Visit<'_>, Value) -> Result<Answer>,
+    pub(crate) call: fn(&ToolCall<'_>, Value) -> Result<ToolAnswer>,
 }
 
 /// What a tool does to the world.
@@ -88,10 +88,10 @@ impl Tool {
     }
 
     /// Checks the arguments and does it.
-    pub(crate) fn run(&self, visit: &Visit<'_>, arguments: Map<String, Value>) -> Result<Answer> {
+    pub(crate) fn run(&self, tool_call: &ToolCall<'_>, arguments: Map<String, Value>) -> Result<ToolAnswer> {
         let arguments = Value::Object(schema::without_nulls(arguments));
         schema::check(&(self.input)(), &arguments)?;
-        (self.call)(visit, arguments)
+        (self.call)(tool_call, arguments)
     }
 }
 
@@ -101,17 +101,17 @@ pub(crate) fn named(name: &str) -> Option<&'static Tool> {
 }
 
 /// One call by one agent.
-pub(crate) struct Visit<'a> {
-    desk: &'a dyn Desk,
-    who: &'a Who,
+pub(crate) struct ToolCall<'a> {
+    host: &'a dyn Host,
+    who: &'a ToolCaller,
     /// The id under which the client would repeat this very call.
     request_id: Option<&'a str>,
     acted: Cell<bool>,
 }
 
-impl<'a> Visit<'a> {
-    pub(crate) fn new(desk: &'a dyn Desk, who: &'a Who, request_id: Option<&'a str>) -> Visit<'a> {
-        Visit { desk, who, request_id, acted: Cell::new(false) }
+impl<'a> ToolCall<'a> {
+    pub(crate) fn new(host: &'a dyn Host, who: &'a ToolCaller, request_id: Option<&'a str>) -> ToolCall<'a> {
+        ToolCall { host, who, request_id, acted: Cell::new(false) }
     }
 
     /// Whether an op was carried out.
@@ -120,35 +120,35 @@ impl<'a> Visit<'a> {
     }
 
     /// Runs an op.
-    pub(crate) fn run(&self, op: &Op) -> Result<Answer> {
-        let body = self.desk.run(self.who, self.request_id, op)?;
+    pub(crate) fn run(&self, op: &Op) -> Result<ToolAnswer> {
+        let body = self.host.run(self.who, self.request_id, op)?;
         self.acted.set(true);
-        Answer::read(&body)
+        ToolAnswer::read(&body)
     }
 
     /// Runs an op on paths, as they were typed.
-    fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<Answer> {
-        let body = self.desk.run_on_paths(self.who, self.request_id, typed, op)?;
+    fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<ToolAnswer> {
+        let body = self.host.run_on_paths(self.who, self.request_id, typed, op)?;
         self.acted.set(true);
-        Answer::read(&body)
+        ToolAnswer::read(&body)
     }
 
     /// Runs an op on what belongs to the whole store.
-    fn run_in_store(&self, op: &Op) -> Result<Answer> {
-        let body = self.desk.run_in_store(self.who, self.request_id, op)?;
-        Answer::read(&body)
+    fn run_in_store(&self, op: &Op) -> Result<ToolAnswer> {
+        let body = self.host.run_in_store(self.who, self.request_id, op)?;
+        ToolAnswer::read(&body)
     }
 
     /// Asks a query.
     fn ask<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
         let answer = Cell::new(None);
-        self.desk.ask(self.who, &|client, call| client.ask(call, query).map(|found| answer.set(Some(found))))?;
+        self.host.ask(self.who, &|client, call| client.ask(call, query).map(|found| answer.set(Some(found))))?;
         answer.into_inner().ok_or_else(|| Error::bug("a query was not asked"))
     }
 
     /// Asks a query whose answer is the answer of the tool.
-    fn tell<Q: Query>(&self, query: &Q) -> Result<Answer> {
-        value(&self.ask(query)?).map(Answer::of)
+    fn tell<Q: Query>(&self, query: &Q) -> Result<ToolAnswer> {
+        value(&self.ask(query)?).map(ToolAnswer::of)
     }
 
     /// The full id of a task from a beginning of it.
@@ -168,11 +168,11 @@ impl<'a> Visit<'a> {
 
     /// A file as it is now.
     fn artifact(&self, path: &str) -> Result<Artifact> {
-        self.desk.artifact(path)
+        self.host.artifact(path)
     }
 
-    fn defaults(&self) -> Result<Defaults> {
-        self.desk.defaults()
+    fn defaults(&self) -> Result<HostDefaults> {
+        self.host.defaults()
     }
 }
 

@@ -3,8 +3,8 @@ use tenure_core::action::Plain;
 
 use super::*;
 
-fn parse(url: &str) -> Result<Target> {
-    Target::parse(url, &Defaults::default())
+fn parse(url: &str) -> Result<PostgresTarget> {
+    PostgresTarget::parse(url, &UrlDefaults::default())
 }
 
 fn refused(url: &str) -> Error {
@@ -82,14 +82,14 @@ fn modes_of_tls() {
 
 #[test]
 fn users_and_passwords_come_from_the_url_first() {
-    let defaults = Defaults { user: Some("env".into()), password: Some("envpw".into()) };
-    let target = Target::parse("postgres://h/d", &defaults).unwrap();
+    let defaults = UrlDefaults { user: Some("env".into()), password: Some("envpw".into()) };
+    let target = PostgresTarget::parse("postgres://h/d", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("env"));
     assert_eq!(target.config.get_password(), Some(b"envpw".as_slice()));
-    let target = Target::parse("postgres://u:pw@h/d", &defaults).unwrap();
+    let target = PostgresTarget::parse("postgres://u:pw@h/d", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("u"));
     assert_eq!(target.config.get_password(), Some(b"pw".as_slice()));
-    let target = Target::parse("postgres:///d?host=h&user=q&password=qp", &defaults).unwrap();
+    let target = PostgresTarget::parse("postgres:///d?host=h&user=q&password=qp", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("q"));
     assert_eq!(target.config.get_password(), Some(b"qp".as_slice()));
     for nobody in ["postgres://h/d", "postgres://@h/d", "postgres://:pw@h/d"] {

@@ -11,7 +11,7 @@ use tenure_store::{Location, Options, OsEntropy};
 /// One agent in one project. A kernel that is used by one thread has one connection.
 pub(crate) struct Caller {
     pub(crate) kernel: Arc<Kernel>,
-    project: project::Name,
+    project: project::NamedProject,
     agent: String,
 }
 
@@ -50,13 +50,13 @@ impl Caller {
         answer["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn add_many(&self, items: Vec<add_many::Item>) {
+    pub(crate) fn add_many(&self, items: Vec<add_many::NewTask>) {
         self.run(&Op::new(add_many::AddMany { items }));
     }
 }
 
-fn name(project: &str) -> project::Name {
-    project::Name { key: format!("name:{project}").into(), label: project.to_owned() }
+fn name(project: &str) -> project::NamedProject {
+    project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() }
 }
 
 pub(crate) fn adding() -> Op {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tenure_kernel::op::{release, reserve};
 use tenure_kernel::query::check::Check;
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 use tenure_store::Location;
 use tenure_testkit::pg;
 
@@ -32,7 +32,7 @@ const ASKED: [(&str, &str); 4] = [
 
 fn from_checkout(caller: &Caller) -> Call {
     let (host, path) = ("host".to_owned(), "/repo".to_owned());
-    let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+    let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
     Call { checkout: Some(checkout), ..caller.call() }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_kernel::op::lock::Renewal;
+use tenure_kernel::op::lock::LockRenewal;
 use tenure_kernel::op::{lock, release};
 
 use super::line::{OFFER, Place, Thing};
@@ -53,7 +53,7 @@ impl Lock {
 
 /// How a request wants its lock renewed, and how long it lives without that.
 fn how(request: &lock::Lock) -> (bool, i64) {
-    let runner = request.renewal == Renewal::Runner;
+    let runner = request.renewal == LockRenewal::Runner;
     let usual = if runner { 60 } else { 600 };
     (runner, request.ttl_s.unwrap_or(usual) * SECOND)
 }

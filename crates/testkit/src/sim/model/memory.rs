@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_kernel::op::note;
-use tenure_kernel::op::remember::{Item, Reach};
+use tenure_kernel::op::remember::{MemoryReach, NewMemory};
 
 use super::rights::{NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{Model, Note, Refusal, SECOND, Turn};
@@ -39,7 +39,7 @@ pub struct Memory {
     pub id: String,
     pub place: Place,
     pub key: String,
-    pub kind: Kind,
+    pub kind: MemoryKind,
     pub text: String,
     pub pinned: bool,
     pub author: String,
@@ -78,7 +78,7 @@ fn spelt(key: &str) -> String {
 }
 
 /// What is refused before the store is touched.
-pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
+pub(super) fn check(items: &[NewMemory]) -> Result<(), Refusal> {
     for item in items {
         let allowed = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_-./:#@+".contains(c);
         if item.key.as_ref().is_some_and(|key| spelt(key).is_empty() || !key.chars().all(allowed)) {
@@ -88,7 +88,7 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
         if item.ttl_s.is_some_and(|seconds| !(60..=3_650 * 86_400).contains(&seconds)) {
             return Err(("usage", "bad_memory_ttl"));
         }
-        if item.task.is_some() && item.scope.is_some_and(|scope| scope != Reach::Task) {
+        if item.task.is_some() && item.scope.is_some_and(|scope| scope != MemoryReach::Task) {
             return Err(("usage", "task_and_scope"));
         }
     }
@@ -118,13 +118,13 @@ impl Model {
     pub(super) fn remember(
         &mut self,
         turn: &mut Turn<'_>,
-        items: &[Item],
+        items: &[NewMemory],
         about: Option<&str>,
     ) -> Result<Vec<Value>, Refusal> {
         items.iter().map(|item| self.remember_one(turn, item, about)).collect()
     }
 
-    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &Item, about: Option<&str>) -> Result<Value, Refusal> {
+    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &NewMemory, about: Option<&str>) -> Result<Value, Refusal> {
         let place = self.place(turn, item, about)?;
         let first_words = || item.text.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>().join(" ");
         let key = spelt(&item.key.clone().unwrap_or_else(first_words));
@@ -179,18 +179,18 @@ impl Model {
     }
 
     /// For whom an item is: as it says, else for the task at hand, else for the project.
-    fn place(&self, turn: &Turn<'_>, item: &Item, about: Option<&str>) -> Result<Place, Refusal> {
+    fn place(&self, turn: &Turn<'_>, item: &NewMemory, about: Option<&str>) -> Result<Place, Refusal> {
         let at_hand = about.is_some() || !self.agents[turn.actor].focus.is_empty();
         let reach = match item.scope {
             Some(reach) => reach,
-            None if item.task.is_some() || at_hand => Reach::Task,
-            None => Reach::Project,
+            None if item.task.is_some() || at_hand => MemoryReach::Task,
+            None => MemoryReach::Project,
         };
         match reach {
-            Reach::Global => Err(("usage", "global_apart")),
-            Reach::Project => Ok(Place::Project),
-            Reach::Agent => Ok(Place::Agent(turn.actor.to_owned())),
-            Reach::Task => {
+            MemoryReach::Global => Err(("usage", "global_apart")),
+            MemoryReach::Project => Ok(Place::Project),
+            MemoryReach::Agent => Ok(Place::Agent(turn.actor.to_owned())),
+            MemoryReach::Task => {
                 let task = self.meant(turn, item.task.as_deref().or(about))?;
                 if self.tasks.contains_key(&task) { Ok(Place::Task(task)) } else { Err(NOT_FOUND) }
             }

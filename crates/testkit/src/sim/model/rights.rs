@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 
 use super::{Ended, Hold, Model, Over, Refusal, Task, Turn};
 
@@ -84,11 +84,11 @@ impl Model {
         }
     }
 
-    pub(super) fn allow(&self, id: &str, from: &[Status]) -> Result<(), Refusal> {
+    pub(super) fn allow(&self, id: &str, from: &[TaskStatus]) -> Result<(), Refusal> {
         if from.contains(&self.tasks[id].status) { Ok(()) } else { Err(ILLEGAL) }
     }
 
-    pub(super) fn change(&mut self, turn: &Turn<'_>, id: &str, to: Status) -> &mut Task {
+    pub(super) fn change(&mut self, turn: &Turn<'_>, id: &str, to: TaskStatus) -> &mut Task {
         let task = self.task(id);
         task.status = to;
         task.version += 1;
@@ -97,7 +97,7 @@ impl Model {
     }
 
     /// Tells what happened and ends the hold. Returns the event's number.
-    pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: Status) -> i64 {
+    pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: TaskStatus) -> i64 {
         let hold = self.tasks[&granted.id].hold.as_ref().map_or(String::new(), |hold| hold.id.clone());
         let mut data = json!({ "overrode": granted.overrode });
         if kind != kind::TASK_RELEASED {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
@@ -72,7 +72,7 @@ impl Model {
             Known::Transfer(request) => self.transfer(turn, request),
             Known::Unblock(request) => {
                 self.load(turn, &request.task)?;
-                self.allow(&request.task, &[Status::Blocked])?;
+                self.allow(&request.task, &[TaskStatus::Blocked])?;
                 self.unblock(turn, &request.task);
                 Ok(self.shape(&request.task, turn.now))
             }
@@ -112,7 +112,7 @@ impl Model {
 
     pub(super) fn unblock(&mut self, turn: &Turn<'_>, id: &str) {
         self.tell(turn, kind::TASK_UNBLOCKED, id, "", json!({}));
-        let task = self.change(turn, id, Status::Open);
+        let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
         task.blocked_on.clear();
     }
@@ -168,7 +168,7 @@ impl Model {
             priority,
             labels: labels.iter().cloned().collect(),
             after: after.into_iter().collect(),
-            status: Status::Open,
+            status: TaskStatus::Open,
             assignee: String::new(),
             reason: String::new(),
             blocked_on: String::new(),
@@ -235,7 +235,7 @@ impl Model {
             self.task(id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
             self.agents.get_mut(turn.actor).expect("registered").focus = id.to_owned();
         } else {
-            self.allow(id, &[Status::Open])?;
+            self.allow(id, &[TaskStatus::Open])?;
             if !self.unmet(&self.tasks[id]).is_empty() {
                 return Err(("conflict", "not_ready"));
             }
@@ -250,7 +250,7 @@ impl Model {
             let (before, began, from) =
                 (last.fences.last().copied().unwrap_or(0), last.last_began, last.last_holder.clone());
             self.grant(turn, id, turn.actor, ttl, turn.now + ttl, told);
-            self.change(turn, id, Status::Started);
+            self.change(turn, id, TaskStatus::Started);
             if lapsed_from.is_some() {
                 (paths, lost) = self.take_over_paths(turn, id, (before, began, &from));
             }
@@ -272,9 +272,9 @@ impl Model {
     }
 
     fn done(&mut self, turn: &Turn<'_>, granted: &Granted) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
-        let waited = self.in_order(|task| task.status == Status::Open && !self.unmet(task).is_empty());
-        let number = self.leave(turn, granted, kind::TASK_DONE, Status::Done);
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        let waited = self.in_order(|task| task.status == TaskStatus::Open && !self.unmet(task).is_empty());
+        let number = self.leave(turn, granted, kind::TASK_DONE, TaskStatus::Done);
         self.finish(turn, &granted.id, "");
         let unlocked: Vec<String> =
             waited.into_iter().filter(|id| *id != granted.id && self.unmet(&self.tasks[id]).is_empty()).collect();
@@ -297,8 +297,8 @@ impl Model {
     }
 
     fn cancel(&mut self, turn: &Turn<'_>, granted: &Granted, reason: &str) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
-        self.leave(turn, granted, kind::TASK_CANCELLED, Status::Cancelled);
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        self.leave(turn, granted, kind::TASK_CANCELLED, TaskStatus::Cancelled);
         self.finish(turn, &granted.id, reason);
         Ok(self.shape(&granted.id, turn.now))
     }
@@ -307,16 +307,16 @@ impl Model {
         if granted.right == Right::Late {
             return Err(LAPSED);
         }
-        if self.tasks[&granted.id].hold.is_none() && self.tasks[&granted.id].status == Status::Open {
+        if self.tasks[&granted.id].hold.is_none() && self.tasks[&granted.id].status == TaskStatus::Open {
             return Err(("conflict", "not_held"));
         }
-        self.allow(&granted.id, &[Status::Started])?;
-        self.leave(turn, granted, kind::TASK_RELEASED, Status::Open);
+        self.allow(&granted.id, &[TaskStatus::Started])?;
+        self.leave(turn, granted, kind::TASK_RELEASED, TaskStatus::Open);
         Ok(self.shape(&granted.id, turn.now))
     }
 
     fn block(&mut self, turn: &Turn<'_>, granted: &Granted, request: &block::Block) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started])?;
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started])?;
         if let Some(on) = &request.on {
             if *on == granted.id {
                 return Err(CYCLE);
@@ -328,7 +328,7 @@ impl Model {
                 return Err(CYCLE);
             }
         }
-        self.leave(turn, granted, kind::TASK_BLOCKED, Status::Blocked);
+        self.leave(turn, granted, kind::TASK_BLOCKED, TaskStatus::Blocked);
         let task = self.task(&granted.id);
         task.reason = request.reason.clone();
         task.blocked_on = request.on.clone().unwrap_or_default().into();
@@ -354,10 +354,10 @@ impl Model {
 
     fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
         self.load(turn, id)?;
-        self.allow(id, &[Status::Done, Status::Cancelled])?;
-        let ready = self.in_order(|task| task.status == Status::Open && self.unmet(task).is_empty());
+        self.allow(id, &[TaskStatus::Done, TaskStatus::Cancelled])?;
+        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.unmet(task).is_empty());
         let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
-        let task = self.change(turn, id, Status::Open);
+        let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
         task.finished_by.clear();
         task.finished_at = 0;
@@ -394,7 +394,7 @@ impl Model {
             // The override and the grant are one event.
             self.task(id).fences.dedup();
         }
-        self.change(turn, id, Status::Started);
+        self.change(turn, id, TaskStatus::Started);
         let mut holds = vec![self.hold_shape(id, "alive", turn.now)];
         holds.extend(self.hand_over(turn, &granted, &request.to));
         Ok(json!({ "holds": holds }))
@@ -406,8 +406,8 @@ impl Model {
         for event in &lessons {
             let text = |key: &str| event.data[key].as_str().unwrap_or_default().to_owned();
             let (text, key) = (text("text"), Some(text("key")));
-            let (kind, scope) = (tenure_core::memory::Kind::Lesson, Some(Reach::Project));
-            let item = remember::Item { text, key, kind, scope, task: None, ttl_s: None };
+            let (kind, scope) = (tenure_core::memory::MemoryKind::Lesson, Some(MemoryReach::Project));
+            let item = remember::NewMemory { text, key, kind, scope, task: None, ttl_s: None };
             let _ = self.remember(turn, &[item], None);
             self.log.last_mut().expect("something was told").cause = event.cause;
         }
