@@ -209,6 +209,7 @@ fn is_false(given: &bool) -> bool {
     !given
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "texts and ids are passed alike, by value or by reference")]
 impl Action {
     /// Claim this task.
     pub fn claim(task: impl ToString) -> Action {

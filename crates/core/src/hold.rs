@@ -210,7 +210,7 @@ pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
     let stale = |text: String| {
         Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
-            .attempt(Action::show(&claim.task))
+            .attempt(Action::show(claim.task))
             .attempt(Action::NextTask)
             .detail("fence", claim.shown)
             .detail("current_fence", claim.last_fence.map_or(0, |fence| fence.0)))
@@ -219,10 +219,10 @@ pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),
             Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
-                error.hint(Advice::from(Action::claim(&claim.task)).text(" shows the fence of the one you have now."))
+                error.hint(Advice::from(Action::claim(claim.task)).text(" shows the fence of the one you have now."))
             }),
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
-                .map_err(|error| error.hint(Advice::from(Action::claim(&claim.task)).text(" shows it."))),
+                .map_err(|error| error.hint(Advice::from(Action::claim(claim.task)).text(" shows it."))),
         },
         (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {

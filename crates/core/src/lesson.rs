@@ -238,6 +238,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a case writes the data where it calls")]
     fn fact(number: i64, kind: &str, actor: &str, subject: &str, data: Value) -> Fact {
         let event = Event::read(kind, &data);
         Fact { number, at: Time(number), actor: actor.into(), subject: subject.into(), event }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tenure_core::number::{self, Point};
 use tenure_core::{Code, Error, Result, id};
-use tenure_store::table::{login, project, web_session};
+use tenure_store::table::{checkout, login, project, web_session};
 use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
 
 use crate::call::{Actor, Call};
@@ -38,7 +38,8 @@ impl Kernel {
             // Nothing was written for any of them: they share the file.
             Some(Err(error)) if error.code() == Code::CopiedFile => match self.continue_in_copy(call) {
                 Ok(()) => self.store().write_many(parts, longest),
-                Err(error) => answers.into_iter().map(|_| Err(error.repeated())).collect(),
+                // The refusal concerns this call alone. The others are told to call again, and one of them continues the copy.
+                Err(error) => std::iter::once(Err(error)).chain(answers.into_iter().skip(1)).collect(),
             },
             _ => answers,
         }
@@ -50,6 +51,7 @@ impl Kernel {
             // A call that is not for this store does not change it.
             let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };
             check_store(call, &entered)?;
+            check_condition(tx, call, &present)?;
             if !present.is_copied {
                 // Another process was faster.
                 return Ok(CommitDecision::Undo(()));
@@ -84,4 +86,14 @@ impl Kernel {
         }
         Ok(start)
     }
+}
+
+/// A call that is refused because only a repository names the store must not change the store either.
+fn check_condition(tx: &mut dyn Tx, call: &Call, present: &Present) -> Result<()> {
+    let project = present.projects.iter().find(|row| row.key == call.project.key);
+    let places = match (project, &call.checkout) {
+        (Some(project), Some(here)) => tx.fetch(checkout::of_host(&project.id, &here.host))?,
+        _ => Vec::new(),
+    };
+    call.condition.check(tx, call, (project, present.clock), &places)
 }

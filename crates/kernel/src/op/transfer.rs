@@ -77,11 +77,7 @@ impl Operation for Transfer {
         let before = full.task.class();
         let next_number = work.project.last_event + 1;
         work.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
-        let grant = Grant::Transfer {
-            from: held.holder.into(),
-            ended_hold: held.id.into(),
-            overrode: overrode.clone().map(Into::into),
-        };
+        let grant = Grant::Transfer { from: held.holder, ended_hold: held.id, overrode: overrode.clone() };
         // A new row for the new grant: the old one keeps its own story.
         let hold = work.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;

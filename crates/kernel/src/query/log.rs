@@ -76,7 +76,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     let stored = event::EventFilter {
         hold: subject.filter(|_| is_hold).map(HoldId::from),
         subject: subject.filter(|_| !is_hold).map(str::to_owned),
-        actor: filter.agent.clone().filter(|agent| *agent != ""),
+        actor: filter.agent.clone().filter(|agent| !agent.is_empty()),
         kind: filter.kind.clone().filter(|kind| !kind.is_empty()),
     };
     let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();

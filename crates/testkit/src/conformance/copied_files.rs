@@ -202,7 +202,7 @@ fn queries(_: &World) {
     let aside = keep(&mut world);
     put(&mut world, &aside);
     let before = closed(&mut world, raw::bytes);
-    assert_eq!(world.show(&task)["hold"]["holder"], "a", "as the file has it");
+    assert_eq!(world.show(&task)["holder"]["agent"], "a", "as the file has it");
     world.kernel.ask(&world.call("b"), &Status {}).unwrap();
     world.kernel.store().create().unwrap();
     assert_eq!(world.events().len(), 4);
@@ -240,7 +240,7 @@ fn another_store(_: &World) {
     let aside = keep(&mut world);
     put(&mut world, &aside);
     let before = closed(&mut world, raw::bytes);
-    let call = Call { pinned_store: Some("s-another".into()), ..world.call("a") };
+    let call = Call { pinned_store: Some("s-other".into()), ..world.call("a") };
     assert_eq!(code_of(world.kernel.run(&call, &Op::new(add::Add::titled("two")))), "other_store");
     assert!(closed(&mut world, raw::bytes) == before, "it was written");
 }

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 use tenure_client::phrasing::{Commands, Tools};
-use tenure_core::Error;
+use tenure_core::{Code, Error};
+use tenure_store::migrate::VERSION;
 
 use super::Golden;
 use super::stable::{stable, walk};
@@ -17,7 +18,7 @@ pub(super) const FILE: Golden = Golden {
 
 /// An error as its line has it: what commands and HTTP show, and what differs where tools are called.
 pub(super) fn line(error: &Error) -> Value {
-    let [refusal, tools] = [error.to_json(&Commands), error.to_json(&Tools)].map(without_actions);
+    let [refusal, tools] = [error.to_json(&Commands), error.to_json(&Tools)].map(comparable);
     let mut line = json!({ "refusal": refusal });
     if tools != refusal {
         line["tools"] = json!({ "hint": tools["hint"], "try": tools["details"]["try"] });
@@ -25,10 +26,19 @@ pub(super) fn line(error: &Error) -> Value {
     line
 }
 
-/// The words of a refusal are made from its actions, so the words stand for both.
-fn without_actions(mut refusal: Value) -> Value {
+/// A refusal without its actions, which its words are made from, and without the numbers of schemas, which grow.
+fn comparable(mut refusal: Value) -> Value {
     if let Some(parts) = refusal.as_object_mut() {
         parts.remove("actions");
+    }
+    let numbers = [VERSION, VERSION + 1].map(|version| version.to_string());
+    if refusal["code"] == Code::NewerSchema.as_str() {
+        for (number, name) in numbers.iter().zip(["N", "N+1"]) {
+            let message = refusal["message"].as_str().unwrap_or_default();
+            refusal["message"] = message.replace(&format!(" {number}"), &format!(" {name}")).into();
+        }
+        refusal["details"]["found"] = "N+1".into();
+        refusal["details"]["known"] = "N".into();
     }
     refusal
 }
