@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |session, matches| {
         let Verbs { verb: AgentVerb::List(page) } = read(matches)?;
         let limit = page.limit()?;
-        let page = session.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor.clone() })?;
+        let page = session.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor })?;
         print_page(session.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
             vec![
                 agent.name.to_string(),

@@ -21,13 +21,8 @@ pub(super) const SPEC: Spec = Spec {
         session.will_write();
         let task = session.task_id_or_focus(args.acting.task.as_deref())?;
         let on = args.on.as_deref().map(|typed| session.task_id(typed)).transpose()?;
-        let request = Block {
-            task,
-            reason: args.reason,
-            on: on.map(Into::into),
-            fence: args.acting.fence.map(Into::into),
-            force: args.acting.force,
-        };
+        let request =
+            Block { task, reason: args.reason, on, fence: args.acting.fence.map(Into::into), force: args.acting.force };
         let (task, reply) = session.answer(request)?;
         print_task(session, "Blocked", &task, &reply.body);
         Ok(0)

@@ -31,13 +31,11 @@ pub(super) const SPEC: Spec = Spec {
             paths => path_args::read(session, paths)?,
         };
         let holder = args.holder.or_self(session)?;
-        let filter =
-            Filter { holder: holder.map(Into::into), kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
+        let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
         if args.tree {
             return picture(session, &filter);
         }
-        let page =
-            session.ask_who_holds(&Holds { filter: filter.clone(), limit, cursor: cursor.map(str::to_owned) })?;
+        let page = session.ask_who_holds(&Holds { filter, limit, cursor: cursor.map(str::to_owned) })?;
         if session.out.is_json() {
             session.out.data(&page);
         } else {

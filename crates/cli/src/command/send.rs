@@ -70,7 +70,7 @@ fn what(session: &Session<'_>, typed: &OsString) -> Result<String> {
     let blockers = match subject::find(session, typed)? {
         Subject::Id(id) | Subject::Memory(id) => return Ok(id),
         Subject::Lock(name) => {
-            let found = session.ask(&LockOf { name: name.clone() })?;
+            let found = session.ask(&LockOf { name })?;
             found.map(|hold| hold.id.as_str().into()).into_iter().collect()
         }
         Subject::Path(typed, _) => {

@@ -69,7 +69,7 @@ pub(super) const SPEC: Spec = Spec {
 fn show(session: &Session<'_>, what: &OsString) -> Result<u8> {
     let out = session.out;
     match find(session, what)? {
-        Subject::Id(id) => match session.ask_who_holds(&LookUp { typed: id.clone() })? {
+        Subject::Id(id) => match session.ask_who_holds(&LookUp { typed: id })? {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
             Found::Task(task) => out.text(&shown(out, &task)),
@@ -93,7 +93,7 @@ fn show(session: &Session<'_>, what: &OsString) -> Result<u8> {
             )),
         },
         Subject::Memory(id) => {
-            let memory = session.ask(&Memory { id: id.clone() })?;
+            let memory = session.ask(&Memory { id })?;
             if out.is_json() {
                 out.data(&memory);
             } else {

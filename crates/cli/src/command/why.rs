@@ -25,8 +25,8 @@ pub(super) const SPEC: Spec = Spec {
     run: |session, matches| {
         let args: Args = read(matches)?;
         let story = match find(session, &args.what)? {
-            Subject::Id(id) | Subject::Memory(id) => session.ask_who_holds(&Why { id: id.clone() })?,
-            Subject::Lock(name) => session.ask(&WhyLock { name: name.clone() })?,
+            Subject::Id(id) | Subject::Memory(id) => session.ask_who_holds(&Why { id })?,
+            Subject::Lock(name) => session.ask(&WhyLock { name })?,
             Subject::Path(typed, unknown) => {
                 let question = WhyPath { paths: typed.paths, fold_case: typed.fold_case, ..WhyPath::default() };
                 let story = session.ask_who_holds(&question)?;

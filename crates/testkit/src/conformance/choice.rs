@@ -290,7 +290,7 @@ fn assigned_to_the_gone(world: &World) {
     world.edit("person:ann", &edited, |request| request.assignee = Some("a".into())).unwrap();
     world.reopen("person:ann", &finished).unwrap();
     for task in [late, finished, edited] {
-        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(task.clone()).map(Into::into));
+        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(Into::into(task.clone())));
         assert_eq!(taken(&world.claim_any("b").unwrap()), task);
         assert!(world.show(&task)["assignee"].is_null());
     }

@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
 /// Changes the file while no kernel of this process has it open.
 fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
     world.kernel = Kernel::new(Location::Memory, world.options.clone(), tenure_client::phrasing::of).unwrap();
-    let answer = change(&raw::file(world).to_owned());
+    let answer = change(raw::file(world));
     world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
     answer
 }

@@ -73,7 +73,7 @@ fn cost_stays(_: &World) {
         measure("list by label", &mut |_| drop(kernel.ask(&call, &labelled).unwrap()));
         measure("next", &mut |_| drop(kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap()));
         measure("next by label", &mut |_| {
-            drop(kernel.ask(&call, &query::next::Next { labels: vec!["x".into()] }).unwrap())
+            drop(kernel.ask(&call, &query::next::Next { labels: vec!["x".into()] }).unwrap());
         });
         measure("show", &mut |n| drop(kernel.ask(&call, &query::show::Show { id: ids[30 + n].clone() }).unwrap()));
         measure("why", &mut |n| drop(kernel.ask(&call, &query::why::Why { id: ids[30 + n].clone() }).unwrap()));
@@ -129,14 +129,14 @@ fn beginning_stays(_: &World) {
             measured.push((name, kernel.store().steps() - before));
         };
         measure("a session begins with a brief", &|| {
-            drop(kernel.ask(&call, &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap())
+            drop(kernel.ask(&call, &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
         });
         measure("a session begins", &|| {
             drop(
                 kernel
                     .ask(&world.call("c"), &query::beginning::Beginning { request: request.clone(), ready: 3 })
                     .unwrap(),
-            )
+            );
         });
         measure("resume --peek", &|| drop(kernel.ask(&call, &query::peek::Peek(request.clone())).unwrap()));
         measure("resume", &|| drop(world.run("a", Op::new(request.clone())).unwrap()));
@@ -176,7 +176,7 @@ fn hook_trips(world: &World) {
                         .kernel
                         .ask(&call, &query::beginning::Beginning { request: request.clone(), ready: 3 })
                         .unwrap(),
-                )
+                );
             }),
         ),
         (
@@ -188,7 +188,7 @@ fn hook_trips(world: &World) {
                         .kernel
                         .ask(&world.call("c"), &query::beginning::Beginning { request: request.clone(), ready: 3 })
                         .unwrap(),
-                )
+                );
             }),
         ),
     ];

@@ -427,29 +427,6 @@ fn pages(sql: Sql, run: &str) -> (u64, u64) {
     (number(all, "hit=") + number(all, "read="), most)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The plan for a MIN without statistics.
-    const WALK: &str = "Limit (actual rows=1 loops=1)
-  Buffers: shared hit=40190 read=2
-  CTE found
-    ->  Recursive Union (actual rows=2 loops=1)
-          ->  Aggregate (actual rows=1 loops=1)
-                ->  Index Only Scan using hold_holder on hold (actual rows=20000 loops=1)
-                      Index Cond: (project = 'p'::text)
-          ->  WorkTable Scan on found (actual rows=1 loops=3)
-Planning:
-  Buffers: shared hit=431";
-
-    #[test]
-    fn rows_below_an_aggregate_are_not_found() {
-        assert_eq!(pages(Sql::same("SELECT MIN(holder) FROM hold"), WALK), (40_192, 3));
-        assert_eq!(pages(Sql::same("SELECT COUNT(*) FROM hold"), WALK), (40_192, 20_000));
-    }
-}
-
 /// Most pages that a statement reads beyond those of the rows it finds. A descent of an index is three or four pages, and
 /// a statement makes several; the explanation of a lost hold looks through a thousand rows, which are about forty pages.
 const MOST: u64 = 60;
@@ -579,5 +556,28 @@ fn lists_are_ordered(world: &World) {
             _ => plan.contains("TEMP B-TREE"),
         };
         assert!(!sorts, "{index} gives no order:\n{plan}\n{}", sql.sqlite);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The plan for a MIN without statistics.
+    const WALK: &str = "Limit (actual rows=1 loops=1)
+  Buffers: shared hit=40190 read=2
+  CTE found
+    ->  Recursive Union (actual rows=2 loops=1)
+          ->  Aggregate (actual rows=1 loops=1)
+                ->  Index Only Scan using hold_holder on hold (actual rows=20000 loops=1)
+                      Index Cond: (project = 'p'::text)
+          ->  WorkTable Scan on found (actual rows=1 loops=3)
+Planning:
+  Buffers: shared hit=431";
+
+    #[test]
+    fn rows_below_an_aggregate_are_not_found() {
+        assert_eq!(pages(Sql::same("SELECT MIN(holder) FROM hold"), WALK), (40_192, 3));
+        assert_eq!(pages(Sql::same("SELECT COUNT(*) FROM hold"), WALK), (40_192, 20_000));
     }
 }

@@ -72,10 +72,10 @@ fn hooks(caller: &Caller, table: &mut Table) {
     count("`SessionStart`: who it is", "", &|| drop(kernel.ask(&call(), &look(Depth::Who)).unwrap()));
     count("`SessionStart`: the op", "8", &|| drop(kernel.run(&call(), &start(Start::Compact)).unwrap()));
     count("`SessionStart`: its brief", "", &|| {
-        drop(kernel.ask(&call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap())
+        drop(kernel.ask(&call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
     });
     count("`SessionStart`: what is ready", "", &|| {
-        drop(kernel.ask(&caller.call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap())
+        drop(kernel.ask(&caller.call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
     });
     count("`PostToolUse` with nothing new", "", &|| drop(kernel.ask(&call(), &look(Depth::News)).unwrap()));
     count("`resume --peek`", "", &|| drop(kernel.ask(&call(), &query::peek::Peek(request.clone())).unwrap()));
