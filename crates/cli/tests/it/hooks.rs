@@ -432,8 +432,8 @@ fn no_process_is_started_on_the_way_of_a_hook() {
             for word in ["Command", "fork(", "spawn("] {
                 assert!(!own.contains(word), "{word} in {}", path.display());
             }
-            // Git looks at the working tree, in `uncommitted`.
-            assert!(!(dir == "hook" && own.contains("uncommitted::")), "{}", path.display());
+            // Git looks at the working tree, in `git_status`.
+            assert!(!(dir == "hook" && own.contains("git_status::")), "{}", path.display());
             looked_at += 1;
         }
     }
