@@ -8,13 +8,14 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use tenure_core::{Error, Result};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result};
 
 use crate::command::{self, Group, Spec};
-use crate::context::Context;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::output::Printer;
+use crate::session::Session;
 
 /// Flags of every command that take a value.
 pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
@@ -67,8 +68,8 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
         return Ok(0);
     };
     let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
-    let context = Context::new(globals(&matches), env, out);
-    (spec.run)(&context, own)
+    let session = Session::new(globals(&matches), env, out);
+    (spec.run)(&session, own)
 }
 
 /// Prints help, or turns a refusal of clap's into an error of ours.
@@ -77,8 +78,8 @@ fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> 
         // Help is the answer to a person who left the rest away; a program gets the error.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if out.is_json() => {
             let name = spec.map_or("tenure", |spec| spec.name);
-            return Err(Error::usage("bad_arguments", format!("`{name}` needs to be told what to do"))
-                .attempt(format!("tenure {name} --help")));
+            return Err(Error::usage(Code::BadArguments, format!("`{name}` needs to be told what to do"))
+                .attempt(Action::Help { command: Some(name.to_string()) }));
         }
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             out.text(&error.render().to_string());
@@ -97,8 +98,8 @@ fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> 
         Some(ContextValue::String(flag)) => Some(flag.clone()),
         _ => None,
     };
-    let help = spec.map_or("tenure --help".to_owned(), |spec| format!("tenure {} --help", spec.name));
-    let refusal = Error::usage("bad_arguments", message).attempt(help);
+    let command = spec.map(|spec| spec.name.to_owned());
+    let refusal = Error::usage(Code::BadArguments, message).attempt(Action::Help { command });
     Err(match suggested {
         Some(flag) => refusal.hint(format!("Did you mean {flag}?")),
         None => refusal,
@@ -203,17 +204,23 @@ fn find(name: &OsStr) -> Result<&'static Spec> {
         .map(|(typed, meant)| (strsim::jaro_winkler(typed, &name), meant))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let error =
-        Error::usage("unknown_command", format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)));
+    let error = Error::usage(
+        Code::UnknownCommand,
+        format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)),
+    );
     Err(match nearest {
-        Some((_, meant)) => error.hint(format!("Did you mean `{meant}`?")).attempt(format!("tenure {meant} --help")),
+        Some((_, meant)) => {
+            error.hint(format!("Did you mean `{meant}`?")).attempt(Action::Help { command: Some(meant.to_string()) })
+        }
         None => error,
     }
-    .attempt("tenure --help"))
+    .attempt(Action::Help { command: None }))
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_client::phrasing::Commands;
+
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
@@ -232,7 +239,7 @@ mod tests {
     fn an_unknown_command_names_the_nearest() {
         let error = find(OsStr::new("clam")).unwrap_err();
         assert_eq!(error.code(), "unknown_command");
-        assert_eq!(error.advice(), Some("Did you mean `claim`?"));
+        assert_eq!(error.advice().unwrap().say(&Commands), "Did you mean `claim`?");
         assert_eq!(find(OsStr::new("close")).unwrap().name, "done");
     }
 

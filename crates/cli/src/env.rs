@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 /// A snapshot of the process's surroundings.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Env {
     pub(crate) fn var(&self, name: &'static str) -> Result<Option<&str>> {
         let Some(value) = self.os(name) else { return Ok(None) };
         value.to_str().map(Some).ok_or_else(|| {
-            Error::usage("bad_variable", format!("the variable {name} is not valid UTF-8"))
+            Error::usage(Code::BadVariable, format!("the variable {name} is not valid UTF-8"))
                 .entity(name)
                 .hint(format!("Set {name} to plain text, or unset it."))
         })
@@ -57,13 +57,9 @@ impl Env {
     /// The working directory.
     pub(crate) fn cwd(&self) -> Result<&Path> {
         self.cwd.as_deref().ok_or_else(|| {
-            Error::new(
-                Kind::Usage,
-                "no_working_directory",
-                Stage::Resolve,
-                "the working directory is gone or unreadable",
-            )
-            .hint("Change to a directory that exists and call again.")
+            Error::new(Code::NoWorkingDirectory, "the working directory is gone or unreadable")
+                .at(Stage::Resolve)
+                .hint("Change to a directory that exists and call again.")
         })
     }
 
@@ -194,6 +190,7 @@ pub(crate) fn program() -> std::io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
+    use tenure_core::Kind;
 
     use super::*;
 
@@ -204,7 +201,7 @@ mod tests {
         assert_eq!(env.var("TENURE_STORE").unwrap(), None);
         assert_eq!(env.var("TENURE_AGENT").unwrap(), Some("a"));
         let error = env.var("TENURE_PROJECT").unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_variable"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_variable"));
         assert!(error.message().contains("TENURE_PROJECT"));
     }
 

@@ -1,6 +1,8 @@
 //! How an error looks to a person, and as JSON.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
+use tenure_core::error::detail::SentAs;
 use tenure_core::{Error, Kind};
 
 use crate::output::Printer;
@@ -8,7 +10,7 @@ use crate::output::Printer;
 /// Reports an error and returns the exit code of its kind.
 pub(crate) fn report(out: &Printer, error: &Error) -> u8 {
     if out.is_json() {
-        out.document(&json!({ "ok": false, "error": error.to_json() }).to_string());
+        out.document(&json!({ "ok": false, "error": error.to_json(&Commands) }).to_string());
     } else {
         out.complain(&text(error));
     }
@@ -22,7 +24,7 @@ pub(crate) fn text(error: &Error) -> String {
         lines.push(format!("  {who}"));
     }
     if let Some(hint) = error.advice() {
-        lines.push(format!("  {hint}"));
+        lines.push(format!("  {}", hint.say(&Commands)));
     }
     if matches!(error.kind(), Kind::Storage | Kind::Internal | Kind::Busy)
         && let Some(source) = std::error::Error::source(error)
@@ -30,28 +32,32 @@ pub(crate) fn text(error: &Error) -> String {
         lines.push(format!("  because: {source}"));
     }
     // What finds out whether a call whose answer was lost was carried out.
-    if let Some(id) = error.get("request_id").and_then(serde_json::Value::as_str) {
+    if let Some(SentAs(id)) = error.read::<SentAs>() {
         lines.push(format!("  the id of this request: --request-id {id}"));
     }
-    if !error.attempts().is_empty() {
+    let attempts = error.attempts(&Commands);
+    if !attempts.is_empty() {
         lines.push("Try:".to_owned());
-        lines.extend(error.attempts().iter().map(|command| format!("  {command}")));
+        lines.extend(attempts.iter().map(|command| format!("  {command}")));
     }
     if let Some(how) = error.override_by_person() {
-        lines.push(how.to_owned());
+        lines.push(how.say(&Commands));
     }
     lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Code;
+    use tenure_core::action::Action;
+
     use super::*;
 
     #[test]
     fn a_refusal_has_its_four_parts_in_order() {
-        let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held by b")
+        let error = Error::new(Code::TaskHeld, "t-1 is held by b")
             .who("b: alive, until noon")
-            .attempt("tenure claim")
+            .attempt(Action::ClaimTask { task: None })
             .person("A person can end the hold.");
         assert_eq!(
             text(&error),

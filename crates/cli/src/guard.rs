@@ -3,12 +3,13 @@
 
 use tenure_core::Result;
 use tenure_core::guard::{Treatment, treatment};
-use tenure_kernel::shape::Guards;
+use tenure_kernel::answer::GuardState;
+use tenure_kernel::query::guards;
 
-use crate::context::Context;
 use crate::env::Env;
 use crate::output::time::{short, span};
-use crate::place::config::{Config, People};
+use crate::session::Session;
+use crate::workspace::config::{Config, People};
 
 /// The variable that silences every guard of a process.
 const VARIABLE: &str = "TENURE_OFF";
@@ -19,23 +20,23 @@ pub(crate) fn off_by_variable(env: &Env) -> bool {
 }
 
 /// What the store says about the guards, as it counts for this process.
-pub(crate) fn here(env: &Env, stored: Guards) -> Guards {
+pub(crate) fn here(env: &Env, stored: GuardState) -> GuardState {
     if off_by_variable(env) {
-        return Guards { off: true, until: None, until_s: None, by: Some(VARIABLE.to_owned()) };
+        return GuardState { off: true, until: None, until_s: None, by: Some(VARIABLE.into()) };
     }
     stored
 }
 
 /// Whether the guards are off here and now.
-pub(crate) fn state(context: &Context<'_>) -> Result<Guards> {
-    if off_by_variable(context.env) {
-        return Ok(here(context.env, Guards::default()));
+pub(crate) fn state(session: &Session<'_>) -> Result<GuardState> {
+    if off_by_variable(session.env) {
+        return Ok(here(session.env, GuardState::default()));
     }
-    context.ask(|reach, call| reach.guards(call))
+    session.ask(&guards::Guards {})
 }
 
 /// That they are off, in one sentence; nothing where they are on.
-pub(crate) fn sentence(guards: &Guards) -> Option<String> {
+pub(crate) fn sentence(guards: &GuardState) -> Option<String> {
     if !guards.off {
         return None;
     }

@@ -6,8 +6,9 @@
 //! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
 //! its ops refused, because two sessions under one name would not be fenced from each other.
 
-use tenure_core::session::{Whose, agent_name};
-use tenure_core::{Error, Kind, Result, Stage, name};
+use tenure_core::action::Action;
+use tenure_core::session::{CommandOwner, agent_name};
+use tenure_core::{Code, Error, Result, Stage, name};
 use tenure_server::mcp::Thread;
 
 use crate::agent_tool;
@@ -16,14 +17,14 @@ use crate::globals::Globals;
 
 /// Agent or person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum ActorKind {
     Agent,
     Person,
 }
 
 /// Where a name came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum NameSource {
     /// `--agent`.
     Flag,
     /// `TENURE_AGENT`.
@@ -36,15 +37,15 @@ pub(crate) enum Source {
     User,
 }
 
-impl Source {
+impl NameSource {
     /// The word shown by `whoami`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Source::Flag => "--agent",
-            Source::Variable => "TENURE_AGENT",
-            Source::Session(variable) => variable,
-            Source::Hook => "hook",
-            Source::User => "user",
+            NameSource::Flag => "--agent",
+            NameSource::Variable => "TENURE_AGENT",
+            NameSource::Session(variable) => variable,
+            NameSource::Hook => "hook",
+            NameSource::User => "user",
         }
     }
 }
@@ -53,15 +54,15 @@ impl Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) name: String,
-    pub(crate) kind: Who,
-    pub(crate) source: Source,
+    pub(crate) kind: ActorKind,
+    pub(crate) source: NameSource,
     /// The tool it runs in, if exactly one is recognised.
     pub(crate) tool: Option<&'static str>,
 }
 
 /// What the resolver found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Caller {
+pub(crate) enum ResolvedCaller {
     Known(Identity),
     /// A person's name, given inside an agent tool.
     Pretender(Identity),
@@ -71,14 +72,14 @@ pub(crate) enum Caller {
     Several(&'static str),
 }
 
-impl Caller {
+impl ResolvedCaller {
     /// Who acts, for an op: without a name it is refused.
     pub(crate) fn for_op(self) -> Result<Identity> {
         let (tools, several) = match self {
-            Caller::Known(identity) => return Ok(identity),
-            Caller::Pretender(identity) => return Err(pretender(identity.name)),
-            Caller::Unnamed(tools) => (tools, false),
-            Caller::Several(tool) => (vec![tool], true),
+            ResolvedCaller::Known(identity) => return Ok(identity),
+            ResolvedCaller::Pretender(identity) => return Err(pretender(identity.name)),
+            ResolvedCaller::Unnamed(tools) => (tools, false),
+            ResolvedCaller::Several(tool) => (vec![tool], true),
         };
         let message = match tools.as_slice() {
             [tool] if several => {
@@ -89,33 +90,37 @@ impl Caller {
                 several.join(" and ")
             }),
         };
-        Err(Error::new(Kind::Denied, "identity_missing", Stage::Resolve, message)
+        Err(Error::new(Code::IdentityMissing, message)
+            .at(Stage::Resolve)
             .hint("Pass `--agent NAME` or set TENURE_AGENT, with a name that no other session uses.")
-            .attempt("tenure whoami")
+            .attempt(Action::Whoami)
             .detail("tools", tools))
     }
 
     /// Whether this is a session of a tool, about which a hook may know more.
     pub(crate) fn is_of_a_session(&self) -> bool {
         match self {
-            Caller::Known(identity) => matches!(identity.source, Source::Session(_)),
-            Caller::Unnamed(_) | Caller::Several(_) => true,
-            Caller::Pretender(_) => false,
+            ResolvedCaller::Known(identity) => matches!(identity.source, NameSource::Session(_)),
+            ResolvedCaller::Unnamed(_) | ResolvedCaller::Several(_) => true,
+            ResolvedCaller::Pretender(_) => false,
         }
     }
 
     /// The same session under the name that a hook registered for it, if one did.
-    pub(crate) fn registered_as(self, whose: &Whose) -> Caller {
+    pub(crate) fn registered_as(self, whose: &CommandOwner) -> ResolvedCaller {
         let (known, tool) = match &self {
-            Caller::Known(identity) => (identity.name.as_str(), identity.tool),
-            Caller::Unnamed(tools) => ("", if let [tool] = tools[..] { Some(tool) } else { None }),
-            Caller::Pretender(_) | Caller::Several(_) => return self,
+            ResolvedCaller::Known(identity) => (identity.name.as_str(), identity.tool),
+            ResolvedCaller::Unnamed(tools) => ("", if let [tool] = tools[..] { Some(tool) } else { None }),
+            ResolvedCaller::Pretender(_) | ResolvedCaller::Several(_) => return self,
         };
         match (whose, tool) {
-            (Whose::Agent(name), _) if name != known => {
-                Caller::Known(Identity { name: name.clone(), kind: Who::Agent, source: Source::Hook, tool })
-            }
-            (Whose::Several, Some(tool)) => Caller::Several(tool),
+            (CommandOwner::Agent(name), _) if name != known => ResolvedCaller::Known(Identity {
+                name: name.to_string(),
+                kind: ActorKind::Agent,
+                source: NameSource::Hook,
+                tool,
+            }),
+            (CommandOwner::Several, Some(tool)) => ResolvedCaller::Several(tool),
             _ => self,
         }
     }
@@ -123,8 +128,8 @@ impl Caller {
     /// Who asks, for a query: everyone is answered.
     pub(crate) fn for_query(self) -> Option<Identity> {
         match self {
-            Caller::Known(identity) | Caller::Pretender(identity) => Some(identity),
-            Caller::Unnamed(_) | Caller::Several(_) => None,
+            ResolvedCaller::Known(identity) | ResolvedCaller::Pretender(identity) => Some(identity),
+            ResolvedCaller::Unnamed(_) | ResolvedCaller::Several(_) => None,
         }
     }
 }
@@ -160,13 +165,14 @@ pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>>
 
 fn pretender(name: String) -> Error {
     let message = format!("an agent tool cannot act as {name}");
-    Error::new(Kind::Denied, "people_only", Stage::Resolve, message)
+    Error::new(Code::PeopleOnly, message)
+        .at(Stage::Resolve)
         .entity(name)
         .hint("A person runs this from a terminal of their own; an agent gives a name without `person:`.")
 }
 
 /// Finds out who acts, as far as the environment tells.
-pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
+pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<ResolvedCaller> {
     let found = tools(env)?;
     let tools: Vec<&'static str> = found.iter().map(|(tool, _)| *tool).collect();
     let session = match found.as_slice() {
@@ -179,19 +185,27 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     let tool = if let [tool] = tools[..] { Some(tool) } else { None };
 
     if let Some(typed) = &globals.agent {
-        return given(typed, Source::Flag, tool, !tools.is_empty());
+        return given(typed, NameSource::Flag, tool, !tools.is_empty());
     }
     if let Some(typed) = env.var("TENURE_AGENT")? {
-        return given(typed, Source::Variable, tool, !tools.is_empty());
+        return given(typed, NameSource::Variable, tool, !tools.is_empty());
     }
     match (tool, session) {
-        (Some(_), Some((variable, name))) => {
-            Ok(Caller::Known(Identity { name, kind: Who::Agent, source: Source::Session(variable), tool }))
-        }
+        (Some(_), Some((variable, name))) => Ok(ResolvedCaller::Known(Identity {
+            name,
+            kind: ActorKind::Agent,
+            source: NameSource::Session(variable),
+            tool,
+        })),
         // One tool started another and both left their marks. Which of them is the inner one cannot be told, and a
         // guess would let two sessions act as one agent.
-        _ if !tools.is_empty() => Ok(Caller::Unnamed(tools)),
-        _ => Ok(Caller::Known(Identity { name: user(env), kind: Who::Person, source: Source::User, tool: None })),
+        _ if !tools.is_empty() => Ok(ResolvedCaller::Unnamed(tools)),
+        _ => Ok(ResolvedCaller::Known(Identity {
+            name: user(env),
+            kind: ActorKind::Person,
+            source: NameSource::User,
+            tool: None,
+        })),
     }
 }
 
@@ -199,37 +213,39 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
 /// `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool
 /// whatever its environment says, so it is never the person at the terminal; `None` is a client without a name.
 pub(crate) fn through_mcp(
-    caller: Caller,
+    caller: ResolvedCaller,
     thread: Option<&Thread>,
-    registered: impl FnOnce(&[(&str, Option<&str>)]) -> Whose,
+    registered: impl FnOnce(&[(&str, Option<&str>)]) -> CommandOwner,
 ) -> Result<Option<Identity>> {
     let caller = match caller {
-        Caller::Known(given) if matches!(given.source, Source::Flag | Source::Variable) => match given.kind {
-            Who::Agent => return Ok(Some(given)),
-            Who::Person => Caller::Pretender(given),
-        },
+        ResolvedCaller::Known(given) if matches!(given.source, NameSource::Flag | NameSource::Variable) => {
+            match given.kind {
+                ActorKind::Agent => return Ok(Some(given)),
+                ActorKind::Person => ResolvedCaller::Pretender(given),
+            }
+        }
         other => other,
     };
     match (caller, thread) {
-        (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
+        (caller @ ResolvedCaller::Pretender(_), _) => caller.for_op().map(Some),
         (_, Some(thread)) => {
             let source = if thread.tool.is_some() { "tenure/session" } else { "threadId" };
             let tool = tool_of(thread)?;
             let name = match registered(&[(tool, Some(&thread.id))]) {
-                Whose::Agent(name) => name,
-                Whose::Unknown => agent_name(tool, &thread.id),
-                Whose::Several => return Caller::Several(tool).for_op().map(Some),
+                CommandOwner::Agent(name) => name.into(),
+                CommandOwner::Unknown => agent_name(tool, &thread.id),
+                CommandOwner::Several => return ResolvedCaller::Several(tool).for_op().map(Some),
             };
-            Ok(Some(Identity { name, kind: Who::Agent, source: Source::Session(source), tool: Some(tool) }))
+            Ok(Some(Identity { name, kind: ActorKind::Agent, source: NameSource::Session(source), tool: Some(tool) }))
         }
-        (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
+        (ResolvedCaller::Known(identity), None) if identity.kind == ActorKind::Agent => Ok(Some(identity)),
         // A client says nothing of itself in the environment of its servers; its hooks may have.
-        (Caller::Known(_), None) => {
+        (ResolvedCaller::Known(_), None) => {
             let all: Vec<(&str, Option<&str>)> = agent_tool::names().into_iter().map(|name| (name, None)).collect();
-            let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
+            let named = |name| Identity { name, kind: ActorKind::Agent, source: NameSource::Hook, tool: None };
             Ok(match registered(&all) {
-                Whose::Agent(name) => Some(named(name)),
-                Whose::Unknown | Whose::Several => None,
+                CommandOwner::Agent(name) => Some(named(name.into())),
+                CommandOwner::Unknown | CommandOwner::Several => None,
             })
         }
         _ => Ok(None),
@@ -244,15 +260,20 @@ fn tool_of(thread: &Thread) -> Result<&'static str> {
     });
     known.map(|tool| tool.name).ok_or_else(|| {
         let shown = tenure_core::text::excerpt(thread.tool.as_deref().unwrap_or_default());
-        Error::usage("bad_arguments", format!("`{shown}` is no agent tool that is known here")).entity("tenure/session")
+        Error::usage(Code::BadArguments, format!("`{shown}` is no agent tool that is known here"))
+            .entity("tenure/session")
     })
 }
 
-fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: bool) -> Result<Caller> {
+fn given(typed: &str, source: NameSource, tool: Option<&'static str>, inside_tool: bool) -> Result<ResolvedCaller> {
     let name = name::check(typed).map_err(|error| error.entity(source.as_str()))?.to_owned();
-    let kind = if name::is_person(&name) { Who::Person } else { Who::Agent };
+    let kind = if name::is_person(&name) { ActorKind::Person } else { ActorKind::Agent };
     let identity = Identity { name, kind, source, tool };
-    Ok(if kind == Who::Person && inside_tool { Caller::Pretender(identity) } else { Caller::Known(identity) })
+    Ok(if kind == ActorKind::Person && inside_tool {
+        ResolvedCaller::Pretender(identity)
+    } else {
+        ResolvedCaller::Known(identity)
+    })
 }
 
 fn user(env: &Env) -> String {
@@ -270,6 +291,8 @@ fn user(env: &Env) -> String {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use tenure_client::phrasing::Commands;
+    use tenure_core::Kind;
 
     use super::*;
 
@@ -286,11 +309,11 @@ mod tests {
         let session = ("CLAUDE_CODE_SESSION_ID", "3f2a-77");
         let both = env([session, ("TENURE_AGENT", "builder")]);
         let flag = who(Some("reviewer"), &both).unwrap();
-        assert_eq!((flag.name.as_str(), flag.source, flag.tool), ("reviewer", Source::Flag, Some("claude")));
+        assert_eq!((flag.name.as_str(), flag.source, flag.tool), ("reviewer", NameSource::Flag, Some("claude")));
         let variable = who(None, &both).unwrap();
-        assert_eq!((variable.name.as_str(), variable.source), ("builder", Source::Variable));
+        assert_eq!((variable.name.as_str(), variable.source), ("builder", NameSource::Variable));
         let session = who(None, &env([session])).unwrap();
-        assert_eq!((session.name.as_str(), session.kind), ("claude-3f2a-77", Who::Agent));
+        assert_eq!((session.name.as_str(), session.kind), ("claude-3f2a-77", ActorKind::Agent));
         assert_eq!(session.source.as_str(), "CLAUDE_CODE_SESSION_ID");
         assert_eq!(who(None, &env([("CODEX_THREAD_ID", "01ab")])).unwrap().name, "codex-01ab");
         let opencode = [("OPENCODE", "1"), ("OPENCODE_SESSION_ID", "ses_1")];
@@ -302,9 +325,9 @@ mod tests {
     fn inv_i1_a_tool_is_not_a_person() {
         for vars in [[("CLAUDE_CODE_SESSION_ID", "a")], [("GEMINI_CLI", "1")]] {
             let error = who(Some("person:ann"), &env(vars)).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Denied, "people_only"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Denied, "people_only"));
         }
-        assert_eq!(who(Some("person:ann"), &env([])).unwrap().kind, Who::Person);
+        assert_eq!(who(Some("person:ann"), &env([])).unwrap().kind, ActorKind::Person);
     }
 
     #[test]
@@ -315,7 +338,7 @@ mod tests {
         let error = who(None, &env([("TENURE_AGENT", "Bad Name")])).unwrap_err();
         assert_eq!(error.about(), Some("TENURE_AGENT"));
         let person = who(Some("person:ann"), &env([])).unwrap();
-        assert_eq!((person.name.as_str(), person.kind), ("person:ann", Who::Person));
+        assert_eq!((person.name.as_str(), person.kind), ("person:ann", ActorKind::Person));
     }
 
     #[test]
@@ -329,12 +352,12 @@ mod tests {
         ] {
             let env = env([(variable, "1"), ("CLAUDE_CODE_SESSION_ID", "")]);
             let error = who(None, &env).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Denied, "identity_missing"), "{variable}");
-            assert!(error.message().contains(tool) && error.advice().unwrap().contains("--agent NAME"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Denied, "identity_missing"), "{variable}");
+            assert!(error.message().contains(tool) && error.advice().unwrap().say(&Commands).contains("--agent NAME"));
             assert_eq!(resolve(&Globals::default(), &env).unwrap().for_query(), None);
             assert_eq!(who(Some("named"), &env).unwrap().tool, Some(tool));
         }
-        assert_eq!(who(None, &env([("GEMINI_CLI", "0")])).unwrap().kind, Who::Person);
+        assert_eq!(who(None, &env([("GEMINI_CLI", "0")])).unwrap().kind, ActorKind::Person);
     }
 
     #[test]
@@ -355,7 +378,7 @@ mod tests {
                 Some((tool, id)) => Thread { tool: Some(tool.into()), id: id.into() },
                 None => Thread { tool: None, id: id.into() },
             });
-            through_mcp(resolve(&globals, &env)?, thread.as_ref(), |_| Whose::Unknown)
+            through_mcp(resolve(&globals, &env)?, thread.as_ref(), |_| CommandOwner::Unknown)
                 .map(|found| found.map(|identity| identity.name))
         };
         let session = ("CLAUDE_CODE_SESSION_ID", "a1");

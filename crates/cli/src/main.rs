@@ -2,22 +2,22 @@
 
 mod agent_tool;
 mod args;
-mod callable;
 mod command;
-mod context;
 mod env;
 mod failure;
 mod file_size;
+mod git_status;
 mod globals;
 mod guard;
 mod hook;
 mod identity;
 mod output;
-mod place;
+mod program_path;
 mod runner;
+mod session;
 mod setup;
-mod uncommitted;
 mod wait;
+mod workspace;
 
 use std::process::ExitCode;
 

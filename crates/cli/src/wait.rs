@@ -6,14 +6,15 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use tenure_core::line::CALL;
-use tenure_core::{Error, Kind, Result, Span, Stage, hold};
-use tenure_kernel::shape::{Reserved, Turn};
+use tenure_core::waiting::CALL;
+use tenure_core::{Code, Error, Kind, Result, Span, hold};
+use tenure_kernel::answer::{PlaceTurn, Reserved};
+use tenure_kernel::query::turn;
 use tenure_kernel::{Op, Reply, RequestId};
-use tenure_store::{Bell, OsEntropy};
+use tenure_store::{OsEntropy, WakeListener};
 
-use crate::context::Context;
 use crate::output::Printer;
+use crate::session::Session;
 
 /// How long a place goes without a renewal while somebody waits at it.
 const RENEW: Duration = Duration::from_secs(30);
@@ -40,28 +41,28 @@ fn waits(reply: &Reply) -> Result<Option<Reserved>> {
 
 /// Runs an op that waits until it got what it asks for, or the time of the call is over.
 #[expect(clippy::disallowed_methods, reason = "how long a call waits is a time of the process")]
-pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Result<Reply> {
+pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Result<Reply> {
     let begun = Instant::now();
     let left = || limit.saturating_sub(begun.elapsed());
-    let mut reply = context.run(op)?;
-    context.hurry(ANSWER);
-    let mut progress = Progress { out: context.out, last: String::new() };
-    let bell = RefCell::new(Bell::new());
+    let mut reply = session.run(op)?;
+    session.hurry(ANSWER);
+    let mut progress = WaitProgress { out: session.out, last: String::new() };
+    let bell = RefCell::new(WakeListener::new());
     let mut dead = Vec::new();
     loop {
         let Some(answer) = waits(&reply)? else { return Ok(reply) };
         let place = answer.id.as_deref().unwrap_or_default();
         let renewed = Instant::now();
         let mut looked = renewed;
-        let mut before: Option<Turn> = None;
+        let mut before: Option<PlaceTurn> = None;
         loop {
-            let turn = outlast(left, || context.ask(|kernel, call| kernel.turn(call, place, before.as_ref())))?;
+            let turn = outlast(left, || session.ask(&turn::Turn { place: place.into(), before: before.clone() }))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = outlast(left, || context.ask(|kernel, call| Ok(context.dead(kernel, call))))?;
+                let found = outlast(left, || session.ask_with(|client, call| Ok(session.dead(client, call))))?;
                 // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
@@ -73,19 +74,19 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
             let left = left();
             if left.is_zero() {
                 // Once more, so that the place is kept for its whole time from here on.
-                let last = context.run_aside(op)?;
+                let last = session.run_aside(op)?;
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
             let most = left.min(RENEW.saturating_sub(renewed.elapsed())).max(Duration::from_millis(1));
-            context.ask(|reach, call| {
-                reach.pause(call, place, &mut bell.borrow_mut(), most);
+            session.ask_with(|client, call| {
+                client.pause(call, place, &mut bell.borrow_mut(), most);
                 Ok(())
             })?;
             before = Some(turn);
         }
         // Under one id however often it is asked: an answer that got lost may have been that the lock is taken.
         let request_id = RequestId::draw(&OsEntropy);
-        reply = outlast(left, || context.run_aside_as(op, &request_id))?;
+        reply = outlast(left, || session.run_aside_as(op, &request_id))?;
     }
 }
 
@@ -105,19 +106,15 @@ fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Resul
 fn still_waiting(answer: &Reserved) -> Error {
     let number = answer.place.unwrap_or(1);
     let kept = Span::seconds(answer.expires_in_s.unwrap_or(0));
-    let mut error = Error::new(
-        Kind::Busy,
-        "still_waiting",
-        Stage::Decide,
-        format!("you are number {number} in the line; your place is kept for {kept}"),
-    )
-    .hint("The same command goes on waiting. To leave the line, release what you wait for.")
-    .detail("waiting", true)
-    .detail("place", number)
-    .detail("id", answer.id.clone())
-    .detail("expires_in_s", answer.expires_in_s)
-    .detail("blockers", serde_json::json!(answer.blockers))
-    .detail("total", answer.total);
+    let mut error =
+        Error::new(Code::StillWaiting, format!("you are number {number} in the line; your place is kept for {kept}"))
+            .hint("The same command goes on waiting. To leave the line, release what you wait for.")
+            .detail("waiting", true)
+            .detail("place", number)
+            .detail("id", answer.id.clone())
+            .detail("expires_in_s", answer.expires_in_s)
+            .detail("blockers", serde_json::json!(answer.blockers))
+            .detail("total", answer.total);
     if let Some(first) = answer.blockers.first() {
         let does = if first.state == "waiting" { "waits before you" } else { "has it" };
         let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", first.reason) };
@@ -132,13 +129,13 @@ fn still_waiting(answer: &Reserved) -> Error {
 }
 
 /// What a person at a terminal sees while it takes long: a line whenever something changed.
-struct Progress<'a> {
+struct WaitProgress<'a> {
     out: &'a Printer,
     last: String,
 }
 
-impl Progress<'_> {
-    fn show(&mut self, turn: &Turn) {
+impl WaitProgress<'_> {
+    fn show(&mut self, turn: &PlaceTurn) {
         let behind = turn.behind.as_ref().map(|agent| format!(" behind {agent}")).unwrap_or_default();
         let line = format!("Waiting{behind}, number {} in the line", turn.place.unwrap_or(1));
         if line != self.last {

@@ -1,11 +1,13 @@
 //! Who may do what: principals, their roles, and what a token narrows. Whatever is not allowed here is denied.
 
+use crate::name::{AgentName, ProjectKey};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result, Stage};
+use crate::action::{Action, Advice};
+use crate::error::{Code, Error, Result, Stage};
 use crate::name;
 use crate::text::{cut, excerpt};
 use crate::time::Span;
@@ -75,7 +77,7 @@ impl Role {
     /// Reads the word.
     pub fn parse(text: &str) -> Result<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
-            Error::usage("bad_role", format!("`{}` is not a role", excerpt(text)))
+            Error::usage(Code::BadRole, format!("`{}` is not a role", excerpt(text)))
                 .hint("A role is viewer, worker, operator or admin.")
         })
     }
@@ -84,7 +86,8 @@ impl Role {
 /// What a principal is: its name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sort {
+#[schemars(rename = "Sort")]
+pub enum PrincipalKind {
     /// `person:ann`: acts as itself, and as agents of its own.
     Person,
     /// `service:ci`: acts as itself, and as agents of its own.
@@ -93,15 +96,15 @@ pub enum Sort {
     Agent,
 }
 
-impl Sort {
+impl PrincipalKind {
     /// What the name of a principal says.
-    pub fn of(name: &str) -> Sort {
+    pub fn of(name: &str) -> PrincipalKind {
         if name::is_person(name) {
-            Sort::Person
+            PrincipalKind::Person
         } else if name.starts_with(SERVICE) {
-            Sort::Service
+            PrincipalKind::Service
         } else {
-            Sort::Agent
+            PrincipalKind::Agent
         }
     }
 }
@@ -110,7 +113,7 @@ impl Sort {
 pub fn principal(name: &str) -> Result<&str> {
     name::check(name)?;
     if name == SERVICE {
-        return Err(Error::usage("bad_name", "`service:` is not a name").hint("Put a name after it: service:ci."));
+        return Err(Error::usage(Code::BadName, "`service:` is not a name").hint("Put a name after it: service:ci."));
     }
     Ok(name)
 }
@@ -118,7 +121,7 @@ pub fn principal(name: &str) -> Result<&str> {
 /// Checks the name of somebody who is to be given access. Servers write in their own name, which must say nothing else.
 pub fn outsider(name: &str) -> Result<&str> {
     if principal(name)? == OURS {
-        return Err(Error::usage("reserved_name", format!("`{OURS}` is the name that servers write under"))
+        return Err(Error::usage(Code::ReservedName, format!("`{OURS}` is the name that servers write under"))
             .entity(OURS)
             .hint("Choose another name: service:ci."));
     }
@@ -129,8 +132,9 @@ pub fn outsider(name: &str) -> Result<&str> {
 /// no key of its own: it is for whoever is admin of every project.
 pub fn project(key: &str) -> Result<&str> {
     let bad = |why: &str| {
-        Err(Error::usage("bad_project_key", format!("`{}` is not a project: {why}", excerpt(key)))
-            .hint("Give the key as `tenure project list` shows it, or `*` for every project."))
+        Err(Error::usage(Code::BadProjectKey, format!("`{}` is not a project: {why}", excerpt(key))).hint(
+            Advice::from("Give the key as ").action(Action::ListProjects).text(" shows it, or `*` for every project."),
+        ))
     };
     match key {
         "" => bad("it is empty"),
@@ -147,7 +151,7 @@ pub fn hash(text: &str) -> Result<&str> {
         return Ok(text);
     }
     // Whatever it is, it may be the secret itself: it is not repeated.
-    Err(Error::usage("bad_hash", "that is not a SHA-256 in hexadecimal")
+    Err(Error::usage(Code::BadHash, "that is not a SHA-256 in hexadecimal")
         .hint("Send the hash of the secret, never the secret."))
 }
 
@@ -157,29 +161,30 @@ pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
         None => Ok(usual),
         // Compared in seconds: in microseconds a large number would not fit.
         Some(seconds) if (1..=most.as_seconds()).contains(&seconds) => Ok(Span::seconds(seconds)),
-        Some(_) => Err(Error::usage("bad_lifetime", format!("that is not a lifetime of 1s to {most}"))
+        Some(_) => Err(Error::usage(Code::BadLifetime, format!("that is not a lifetime of 1s to {most}"))
             .hint(format!("Give 1s to {most}; without it, it is {usual}."))),
     }
 }
 
 /// What a token narrows its principal to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Scope {
+#[schemars(rename = "Scope")]
+pub struct TokenScope {
     /// The most it may, whatever its principal may.
     pub role: Option<Role>,
     /// The keys of the projects it is good for; all without it.
-    pub projects: Option<Vec<String>>,
+    pub projects: Option<Vec<ProjectKey>>,
 }
 
 /// A principal that has shown who it is, with all that it may. Only the kernel makes one of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grants {
     /// The principal.
-    pub principal: String,
+    pub principal: AgentName,
     /// Its role by project; `*` is every project that has no row of its own.
-    pub members: BTreeMap<String, Role>,
+    pub members: BTreeMap<ProjectKey, Role>,
     /// What the token that was shown narrows.
-    pub scope: Scope,
+    pub scope: TokenScope,
 }
 
 impl Grants {
@@ -206,13 +211,9 @@ impl Grants {
         match needed {
             Some(needed) if role >= needed => Ok(role),
             Some(needed) => Err(role_too_low(what, role, needed)),
-            None => Err(Error::new(
-                Kind::Denied,
-                "not_offered",
-                Stage::Resolve,
-                format!("nobody may ask for `{}` there", excerpt(what)),
-            )
-            .entity(excerpt(what))),
+            None => Err(Error::new(Code::NotOffered, format!("nobody may ask for `{}` there", excerpt(what)))
+                .at(Stage::Resolve)
+                .entity(excerpt(what))),
         }
     }
 }
@@ -220,48 +221,43 @@ impl Grants {
 /// The refusal of a principal whose role is not enough.
 pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
     let (role, needed) = (role.as_str(), needed.as_str());
-    Error::new(
-        Kind::Denied,
-        "role_too_low",
-        Stage::Resolve,
-        format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)),
-    )
-    .entity(excerpt(what))
-    .hint("Ask an admin of the project, or use a token that may.")
-    .detail("needed", needed)
-    .detail("role", role)
+    Error::new(Code::RoleTooLow, format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)))
+        .at(Stage::Resolve)
+        .entity(excerpt(what))
+        .hint("Ask an admin of the project, or use a token that may.")
+        .detail("needed", needed)
+        .detail("role", role)
 }
 
 /// The answer about a project that does not exist, and about one that is none of the caller's business: one text, so that
 /// nobody can tell them apart.
 pub fn unknown_project(name: &str) -> Error {
-    Error::new(
-        Kind::NotFound,
-        "unknown_project",
-        Stage::Read,
-        format!("no project of this store is called `{}`", excerpt(name)),
-    )
-    .entity(excerpt(name))
-    .attempt("tenure project list")
+    Error::new(Code::UnknownProject, format!("no project of this store is called `{}`", excerpt(name)))
+        .at(Stage::Read)
+        .entity(excerpt(name))
+        .attempt(Action::ListProjects)
 }
 
 /// The refusal of whoever has not shown who it is: no secret, one that nobody knows, one that has expired or was revoked,
 /// one of a principal that is disabled. Which of these it is, is not said.
 pub fn not_known() -> Error {
-    Error::new(Kind::Denied, "not_signed_in", Stage::Resolve, "no token or session that is valid was shown")
-        .hint("Show a token: a person makes one with `tenure token add`.")
+    Error::new(Code::NotSignedIn, "no token or session that is valid was shown")
+        .at(Stage::Resolve)
+        .hint(Advice::from("Show a token: a person makes one with ").action(Action::AddToken).text("."))
 }
 
 /// The refusal of a name that belongs to somebody else.
 pub fn not_yours(name: &str) -> Error {
     let name = excerpt(name);
-    Error::new(Kind::Denied, "not_yours", Stage::Resolve, format!("`{name}` is not an agent of yours"))
+    Error::new(Code::NotYours, format!("`{name}` is not an agent of yours"))
+        .at(Stage::Resolve)
         .entity(name)
         .hint("Act under your own name, or name an agent that nobody else has used.")
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::action::Plain;
     use proptest::prelude::*;
 
     use super::*;
@@ -269,8 +265,11 @@ mod tests {
     fn grants(members: &[(&str, Role)], role: Option<Role>, projects: Option<&[&str]>) -> Grants {
         Grants {
             principal: "person:ann".into(),
-            members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
-            scope: Scope { role, projects: projects.map(|keys| keys.iter().map(|key| (*key).to_owned()).collect()) },
+            members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
+            scope: TokenScope {
+                role,
+                projects: projects.map(|keys| keys.iter().map(|key| ProjectKey::from(*key)).collect()),
+            },
         }
     }
 
@@ -300,8 +299,11 @@ mod tests {
     fn inv_s2_no_role_reads_as_no_project() {
         let none = grants(&[], None, None);
         let denied = none.check("name:p", "add", Some(Role::Viewer)).unwrap_err();
-        assert_eq!(denied.to_json(), unknown_project("name:p").to_json());
-        assert_eq!(none.check("name:p", "add", None).unwrap_err().to_json(), unknown_project("name:p").to_json());
+        assert_eq!(denied.to_json(&Plain), unknown_project("name:p").to_json(&Plain));
+        assert_eq!(
+            none.check("name:p", "add", None).unwrap_err().to_json(&Plain),
+            unknown_project("name:p").to_json(&Plain)
+        );
         let viewer = grants(&[("name:p", Role::Viewer)], None, None);
         assert_eq!(viewer.check("name:p", "add", Some(Role::Worker)).unwrap_err().code(), "role_too_low");
         assert_eq!(viewer.check("name:p", "x", None).unwrap_err().code(), "not_offered");
@@ -313,7 +315,7 @@ mod tests {
         let secret = format!("{SECRET}{}", "ab".repeat(32));
         for bad in ["", secret.as_str(), &"AB".repeat(32), &"a".repeat(63), &"g".repeat(64)] {
             let error = hash(bad).unwrap_err();
-            assert!(bad.is_empty() || !error.to_json().to_string().contains(bad));
+            assert!(bad.is_empty() || !error.to_json(&Plain).to_string().contains(bad));
         }
         assert!(hash(&"0f".repeat(32)).is_ok());
     }
@@ -336,8 +338,8 @@ mod tests {
         for bad in ["", "service:", "person:", "Ann"] {
             assert_eq!(principal(bad).unwrap_err().code(), "bad_name");
         }
-        let sorts = ["person:ann", "service:ci", "claude-1"].map(Sort::of);
-        assert_eq!(sorts, [Sort::Person, Sort::Service, Sort::Agent]);
+        let sorts = ["person:ann", "service:ci", "claude-1"].map(PrincipalKind::of);
+        assert_eq!(sorts, [PrincipalKind::Person, PrincipalKind::Service, PrincipalKind::Agent]);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //! Sections come in the order they are read. Those that an agent cannot do without always appear, cut short if need be;
 //! the others take what room is left, whole items only, and say how many were left out and where they are.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// How many bytes a token is taken for.
 pub const TOKEN: usize = 4;
@@ -37,7 +37,7 @@ pub struct Section {
 
 /// A composed brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Brief {
+pub struct ComposedBrief {
     /// Markdown.
     pub text: String,
     /// How many items did not fit, over all sections.
@@ -50,13 +50,13 @@ pub struct Brief {
 pub fn budget(tokens: i64) -> Result<usize> {
     match usize::try_from(tokens) {
         Ok(tokens) if (LEAST..=MOST).contains(&tokens) => Ok(tokens * TOKEN),
-        _ => Err(Error::usage("bad_budget", format!("{tokens} is not a budget"))
+        _ => Err(Error::usage(Code::BadBudget, format!("{tokens} is not a budget"))
             .hint(format!("Give {LEAST} to {MOST} tokens; a token is {TOKEN} bytes."))),
     }
 }
 
 /// Composes the sections into at most `budget` bytes. Empty sections are left out.
-pub fn compose(sections: &[Section], budget: usize) -> Brief {
+pub fn compose(sections: &[Section], budget: usize) -> ComposedBrief {
     let sections: Vec<&Section> = sections.iter().filter(|section| !section.items.is_empty()).collect();
     let needed = sections.iter().filter(|section| section.needed).count();
     let any_other = needed < sections.len();
@@ -80,12 +80,12 @@ pub fn compose(sections: &[Section], budget: usize) -> Brief {
         text.push_str(&written);
     }
     let text = text.trim_end_matches('\n').to_owned();
-    Brief { text, left_out, shown }
+    ComposedBrief { text, left_out, shown }
 }
 
 /// The same for a reader that may get it as a text of JSON: in that form too, and with [`AROUND`] bytes around it, it has
 /// at most `budget` bytes. Only what a brief is none without may take more, where the budget is less than 250 tokens.
-pub fn compose_as_json(sections: &[Section], budget: usize) -> Brief {
+pub fn compose_as_json(sections: &[Section], budget: usize) -> ComposedBrief {
     let room = budget - AROUND.min(budget);
     let mut bytes = room.max(CORE_LEAST);
     loop {

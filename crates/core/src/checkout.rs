@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::id::CheckoutId;
+
 /// A checkout as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownCheckout {
     /// Its id.
-    pub id: String,
+    pub id: CheckoutId,
     /// The machine.
     pub host: String,
     /// The top of the working tree.
@@ -14,20 +16,20 @@ pub struct Known {
 }
 
 /// Where a checkout is, as whoever is on a machine says it.
-pub fn place(known: &Known, here: &str) -> String {
+pub fn place(known: &KnownCheckout, here: &str) -> String {
     if known.host == here { known.path.clone() } else { format!("{}:{}", known.host, known.path) }
 }
 
 /// A name for each checkout by its id: the name of its directory, with as many of those above it as it takes to tell it
 /// from the others on its machine, and with the machine where that is another.
-pub fn names(all: &[Known], here: &str) -> HashMap<String, String> {
+pub fn names(all: &[KnownCheckout], here: &str) -> HashMap<CheckoutId, String> {
     let mut by_end: HashMap<(&str, String), usize> = HashMap::new();
     for known in all {
         for end in ends(&known.path) {
             *by_end.entry((known.host.as_str(), end)).or_default() += 1;
         }
     }
-    let name = |known: &Known| {
+    let name = |known: &KnownCheckout| {
         let own = ends(&known.path).find(|end| by_end.get(&(known.host.as_str(), end.clone())) == Some(&1));
         let own = own.unwrap_or_else(|| known.path.clone());
         if known.host == here { own } else { format!("{}:{own}", known.host) }
@@ -45,8 +47,8 @@ fn ends(path: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::*;
 
-    fn known(id: &str, host: &str, path: &str) -> Known {
-        Known { id: id.to_owned(), host: host.to_owned(), path: path.to_owned() }
+    fn known(id: &str, host: &str, path: &str) -> KnownCheckout {
+        KnownCheckout { id: id.into(), host: host.to_owned(), path: path.to_owned() }
     }
 
     #[test]

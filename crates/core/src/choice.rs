@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::task::State;
+use crate::id::TaskId;
+use crate::task::TaskState;
 
 /// The place of a task in the order of choice: priority, then creation number, then id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,13 +14,21 @@ pub struct Rank {
     /// Creation number.
     pub number: i64,
     /// Makes the order total.
-    pub id: String,
+    pub id: TaskId,
+}
+
+impl Rank {
+    /// A place before all tasks.
+    pub fn start() -> Rank {
+        Rank { priority: -1, number: -1, id: TaskId::default() }
+    }
 }
 
 /// The rule by which a task was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+#[schemars(rename = "Rule")]
+pub enum ChoiceRule {
     /// The caller named it.
     Named,
     /// The caller named it and holds it already, or goes on with what it started.
@@ -47,26 +56,26 @@ pub fn merge<T>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> Rank) -
 }
 
 /// Says in words why a task was chosen.
-pub fn reason(rule: Rule, priority: i64, lapsed_from: Option<&str>) -> String {
+pub fn reason(rule: ChoiceRule, priority: i64, lapsed_from: Option<&str>) -> String {
     match (rule, lapsed_from) {
-        (Rule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
-        (Rule::Named, None) => "named".to_owned(),
-        (Rule::Own, Some(_)) => "yours: your hold had lapsed and nobody had taken over".to_owned(),
-        (Rule::Own, None) => "already yours: the same hold, renewed".to_owned(),
-        (Rule::Focus, _) => "your focus: the same hold, renewed".to_owned(),
-        (Rule::Unblocked, _) => "yours before: what blocked it is gone".to_owned(),
-        (Rule::Assigned, _) => "assigned to you".to_owned(),
-        (Rule::Lapsed, Some(agent)) => {
+        (ChoiceRule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
+        (ChoiceRule::Named, None) => "named".to_owned(),
+        (ChoiceRule::Own, Some(_)) => "yours: your hold had lapsed and nobody had taken over".to_owned(),
+        (ChoiceRule::Own, None) => "already yours: the same hold, renewed".to_owned(),
+        (ChoiceRule::Focus, _) => "your focus: the same hold, renewed".to_owned(),
+        (ChoiceRule::Unblocked, _) => "yours before: what blocked it is gone".to_owned(),
+        (ChoiceRule::Assigned, _) => "assigned to you".to_owned(),
+        (ChoiceRule::Lapsed, Some(agent)) => {
             format!("first in order with priority {priority}; the hold of {agent} has lapsed")
         }
-        (Rule::Ready | Rule::Lapsed, _) => format!("first of the ready tasks, priority {priority}"),
-        (Rule::None, _) => "nothing can be taken".to_owned(),
+        (ChoiceRule::Ready | ChoiceRule::Lapsed, _) => format!("first of the ready tasks, priority {priority}"),
+        (ChoiceRule::None, _) => "nothing can be taken".to_owned(),
     }
 }
 
 /// How many tasks there are in each state: what an empty-handed answer explains itself with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StateCounts {
     /// Ready to be claimed.
     pub ready: i64,
     /// Waiting for a dependency.
@@ -83,28 +92,28 @@ pub struct Counts {
     pub cancelled: i64,
 }
 
-impl Counts {
+impl StateCounts {
     /// The number in one state.
-    pub fn of(&self, state: State) -> i64 {
+    pub fn of(&self, state: TaskState) -> i64 {
         match state {
-            State::Ready => self.ready,
-            State::Waiting => self.waiting,
-            State::Stuck => self.stuck,
-            State::Held => self.held,
-            State::Blocked => self.blocked,
-            State::Done => self.done,
-            State::Cancelled => self.cancelled,
+            TaskState::Ready => self.ready,
+            TaskState::Waiting => self.waiting,
+            TaskState::Stuck => self.stuck,
+            TaskState::Held => self.held,
+            TaskState::Blocked => self.blocked,
+            TaskState::Done => self.done,
+            TaskState::Cancelled => self.cancelled,
         }
     }
 }
 
 /// Says in words why nothing can be taken.
-pub fn nothing(counts: &Counts, filtered: bool) -> String {
+pub fn nothing(counts: &StateCounts, filtered: bool) -> String {
     if counts.ready > 0 {
         let whose = if filtered { "none has these labels or is yours to take" } else { "all are assigned to others" };
         return format!("{} ready, but {whose}", counts.ready);
     }
-    let shown: Vec<String> = [State::Held, State::Waiting, State::Stuck, State::Blocked]
+    let shown: Vec<String> = [TaskState::Held, TaskState::Waiting, TaskState::Stuck, TaskState::Blocked]
         .into_iter()
         .filter(|&state| counts.of(state) > 0)
         .map(|state| format!("{} {state}", counts.of(state)))
@@ -131,16 +140,19 @@ mod tests {
     #[test]
     fn merging_keeps_the_order_and_the_limit() {
         let streams = vec![vec![(0, 3), (2, 1)], vec![(0, 1), (1, 9)], vec![]];
-        let rank = |&(priority, number): &(i64, i64)| Rank { priority, number, id: String::new() };
+        let rank = |&(priority, number): &(i64, i64)| Rank { priority, number, id: TaskId::new("") };
         assert_eq!(merge(streams, 3, rank), [(0, 1), (0, 3), (1, 9)]);
     }
 
     #[test]
     fn an_empty_hand_is_explained() {
-        assert_eq!(nothing(&Counts::default(), false), "there are no tasks");
-        assert_eq!(nothing(&Counts { done: 2, ..Counts::default() }, false), "all 2 tasks are done or cancelled");
+        assert_eq!(nothing(&StateCounts::default(), false), "there are no tasks");
         assert_eq!(
-            nothing(&Counts { held: 1, waiting: 3, ..Counts::default() }, false),
+            nothing(&StateCounts { done: 2, ..StateCounts::default() }, false),
+            "all 2 tasks are done or cancelled"
+        );
+        assert_eq!(
+            nothing(&StateCounts { held: 1, waiting: 3, ..StateCounts::default() }, false),
             "nothing is ready: 1 held, 3 waiting"
         );
     }

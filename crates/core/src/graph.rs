@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::id::TaskId;
+
 /// For each node the nodes it comes after.
 pub type Edges = Vec<Vec<usize>>;
 
@@ -47,20 +49,21 @@ pub fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
 
 /// A way from one of `from` to `to` along the edges, both ends included, or `None`. Breadth first, so it is a
 /// shortest one.
-pub fn path(edges: &[(String, String)], from: &[String], to: &str) -> Option<Vec<String>> {
+pub fn path(edges: &[(TaskId, TaskId)], from: &[TaskId], to: &TaskId) -> Option<Vec<TaskId>> {
+    let to = to.as_str();
     let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
     for (task, after) in edges {
         out.entry(task).or_default().push(after);
     }
     let mut came_from: HashMap<&str, &str> = HashMap::new();
-    let mut seen: HashSet<&str> = from.iter().map(String::as_str).collect();
-    let mut ring: Vec<&str> = from.iter().map(String::as_str).collect();
+    let mut seen: HashSet<&str> = from.iter().map(TaskId::as_str).collect();
+    let mut ring: Vec<&str> = from.iter().map(TaskId::as_str).collect();
     while !ring.is_empty() {
         if ring.contains(&to) {
-            let mut way = vec![to.to_owned()];
+            let mut way = vec![TaskId::from(to)];
             let mut node = to;
             while let Some(&before) = came_from.get(node) {
-                way.push(before.to_owned());
+                way.push(before.into());
                 node = before;
             }
             way.reverse();
@@ -101,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_way_is_named_from_end_to_end() {
-        let edges = [("c", "b"), ("b", "a"), ("c", "x")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-        assert_eq!(path(&edges, &["c".into()], "a").unwrap(), ["c", "b", "a"]);
-        assert_eq!(path(&edges, &["a".into()], "c"), None);
+        let edges = [("c", "b"), ("b", "a"), ("c", "x")].map(|(a, b)| (TaskId::from(a), TaskId::from(b)));
+        assert_eq!(path(&edges, &["c".into()], &"a".into()).unwrap(), ["c", "b", "a"]);
+        assert_eq!(path(&edges, &["a".into()], &"c".into()), None);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Guards: what looks at an edit, a command or a commit before it happens, and whom it lets pass.
 
-use crate::{Error, Result, Span, Time};
+use crate::{Code, Error, Result, Span, Time};
 
 /// How long guards are off when a person does not say how long.
 pub const OFF: Span = Span::hours(1);
@@ -12,14 +12,14 @@ pub fn off_for(span: Span) -> Result<Span> {
     if (Span(0)..=OFF_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_off", format!("guards cannot be off for {} seconds", span.as_seconds()))
+    Err(Error::usage(Code::BadOff, format!("guards cannot be off for {} seconds", span.as_seconds()))
         .hint("Give up to 24h, or 0s to switch them on again."))
 }
 
 /// Until when guards are off, if they are. A time that no call could have asked for does not count: only a clock that was
 /// set back leads to one.
-pub fn off_until(now: Time, until: Time) -> Option<Time> {
-    (now < until && until - now <= OFF_MAX).then_some(until)
+pub fn off_until(now: Time, until: Option<Time>) -> Option<Time> {
+    until.filter(|until| now < *until && *until - now <= OFF_MAX)
 }
 
 /// What a guard does with somebody in whose way another stands.
@@ -43,10 +43,10 @@ mod tests {
     #[test]
     fn guards_come_back_by_themselves() {
         let now = Time(1_000_000_000_000);
-        assert_eq!(off_until(now, Time(0)), None);
-        assert_eq!(off_until(now, now), None);
-        assert_eq!(off_until(now, now + OFF), Some(now + OFF));
-        assert_eq!(off_until(now, now + OFF_MAX + Span(1)), None, "the clock was set back");
+        assert_eq!(off_until(now, None), None);
+        assert_eq!(off_until(now, Some(now)), None);
+        assert_eq!(off_until(now, Some(now + OFF)), Some(now + OFF));
+        assert_eq!(off_until(now, Some(now + OFF_MAX + Span(1))), None, "the clock was set back");
         assert!(off_for(Span(0)).is_ok() && off_for(OFF_MAX).is_ok());
         assert!(off_for(Span(-1)).is_err() && off_for(Span::hours(25)).is_err());
     }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result};
+use crate::action::{Action, Advice};
+use crate::error::{Code, Error, Result};
+use crate::number::Fence;
 use crate::time::{Span, Time};
 
 /// Shortest time to live.
@@ -19,7 +21,8 @@ pub const PATH_TTL: Span = Span::hours(1);
 pub const GUARD_TTL: Span = Span::minutes(30);
 
 /// Whether others may have the same at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// They may, if they share it too.
     Shared,
@@ -35,6 +38,37 @@ impl Mode {
             Mode::Shared => "shared",
             Mode::Exclusive => "exclusive",
         }
+    }
+}
+
+/// What kind of thing is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldKind {
+    /// A task.
+    Task,
+    /// The files that a pattern matches.
+    Path,
+    /// A named lock.
+    Name,
+}
+
+impl HoldKind {
+    /// All of them.
+    pub const ALL: [HoldKind; 3] = [HoldKind::Task, HoldKind::Path, HoldKind::Name];
+
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HoldKind::Task => "task",
+            HoldKind::Path => "path",
+            HoldKind::Name => "name",
+        }
+    }
+
+    /// Reads the stored word.
+    pub fn from_stored(word: &str) -> Option<HoldKind> {
+        HoldKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -63,7 +97,7 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_ttl", format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
+    Err(Error::usage(Code::BadTtl, format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
         .hint("Give 1s to 24h; a holder's own calls renew its hold."))
 }
 
@@ -101,6 +135,15 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// All of them.
+    pub const ALL: [Ending; 5] =
+        [Ending::Expired, Ending::Released, Ending::Finished, Ending::Transferred, Ending::Forced];
+
+    /// Reads the stored word.
+    pub fn from_stored(word: &str) -> Option<Ending> {
+        Ending::ALL.into_iter().find(|ending| ending.as_str() == word)
+    }
+
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,30 +156,39 @@ impl Ending {
     }
 }
 
+/// When and how a hold ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at: Time,
+    /// How.
+    pub how: Ending,
+}
+
 /// A live hold on a task as the right to act sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct HoldState<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
 }
 
 /// What a task remembers of its holds, and what the actor was last shown.
 #[derive(Clone, Debug)]
-pub struct Claim<'a> {
+pub struct HoldHistory<'a> {
     /// The task.
     pub task: &'a str,
     /// The live hold, if there is one.
-    pub live: Option<Standing<'a>>,
-    /// The newest fence ever granted on the task, 0 for none. An override counts as one.
-    pub last_fence: i64,
-    /// Who had it.
-    pub last_holder: &'a str,
+    pub live: Option<HoldState<'a>>,
+    /// The newest fence ever granted on the task. An override counts as one.
+    pub last_fence: Option<Fence>,
+    /// The agent that had it, if any.
+    pub last_holder: Option<&'a str>,
     /// Whether that hold ended by running out of time.
     pub lapsed: bool,
     /// The fence last shown to the actor for this task, or given by it; `None` if it never had one.
-    pub shown: Option<i64>,
+    pub shown: Option<Fence>,
 }
 
 /// With what right an actor may act on a task.
@@ -154,31 +206,30 @@ pub enum Right {
 ///
 /// A fence shown to a process is proof of which grant it works under; the row of the hold is never asked what fence
 /// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
-pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
+pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
     let stale = |text: String| {
-        Err(Error::refused(Kind::Stale, "stale_fence", text)
+        Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
-            .attempt(format!("tenure show {}", claim.task))
-            .attempt("tenure next")
+            .attempt(Action::show(claim.task))
+            .attempt(Action::NextTask)
             .detail("fence", claim.shown)
-            .detail("current_fence", claim.last_fence))
+            .detail("current_fence", claim.last_fence.map_or(0, |fence| fence.0)))
     };
     match (&claim.live, claim.shown) {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),
             Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
-                error.hint(format!("`tenure claim {}` shows the fence of the one you have now.", claim.task))
+                error.hint(Advice::from(Action::claim(claim.task)).text(" shows the fence of the one you have now."))
             }),
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
-                .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
+                .map_err(|error| error.hint(Advice::from(Action::claim(claim.task)).text(" shows it."))),
         },
         (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {
-            Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
-                .entity(claim.task))
+            Err(Error::new(Code::TaskHeld, format!("{} is held by {}", claim.task, live.holder)).entity(claim.task))
         }
-        // No fence was ever granted on a task that came from elsewhere: 0 is nobody's.
-        (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == actor => {
+        // On a task that was imported no fence was ever granted, whichever is shown.
+        (None, shown @ Some(_)) if shown == claim.last_fence && claim.last_holder == Some(actor) => {
             Ok(if claim.lapsed { Right::Late } else { Right::Free })
         }
         (None, Some(_)) => stale(format!("your hold on {} is over and another came after it", claim.task)),
@@ -189,6 +240,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn inv_l4_nobody_holds_under_a_fence_that_was_never_granted() {
@@ -196,14 +248,19 @@ mod tests {
         assert_eq!(right("a", &imported).unwrap_err().kind(), Kind::Stale);
     }
 
-    fn claim<'a>(live: Option<(&'a str, i64)>, last: (&'a str, i64), lapsed: bool, shown: Option<i64>) -> Claim<'a> {
-        Claim {
+    fn claim<'a>(
+        live: Option<(&'a str, i64)>,
+        last: (&'a str, i64),
+        lapsed: bool,
+        shown: Option<i64>,
+    ) -> HoldHistory<'a> {
+        HoldHistory {
             task: "t-1",
-            live: live.map(|(holder, fence)| Standing { holder, fence }),
-            last_fence: last.1,
-            last_holder: last.0,
+            live: live.map(|(holder, fence)| HoldState { holder, fence: Fence(fence) }),
+            last_fence: (last.1 > 0).then_some(Fence(last.1)),
+            last_holder: Some(last.0),
             lapsed,
-            shown,
+            shown: shown.map(Fence),
         }
     }
 

@@ -3,7 +3,17 @@
 //! An id is drawn at random and checked against what exists inside the transaction that issues it. It is short while
 //! few have been issued and grows with their number, so that a collision stays rarer than one in a thousand draws.
 
-use crate::error::{Error, Kind, Result, Stage};
+mod typed;
+
+use std::borrow::Borrow;
+
+pub use typed::{
+    Any, AnyId, CheckoutId, Drawn, HoldId, Id, IdKind, MemoryId, MessageId, NoteId, PlaceId, ProjectId, StoreId,
+    TaskId, TokenId, kind, or_empty,
+};
+
+use crate::action::{Action, Tasks};
+use crate::error::{Code, Error, Result, Stage};
 
 /// Digits and lowercase letters without i, l, o and u.
 pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -115,7 +125,7 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
         return Ok(text);
     }
     let shown = crate::text::excerpt(text);
-    Err(Error::usage("bad_id", format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
+    Err(Error::usage(Code::BadId, format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
         "Such an id is `{}-` and {SHORTEST} to {LONGEST} of the characters {}.",
         sort.letter(),
         String::from_utf8_lossy(ALPHABET)
@@ -125,8 +135,8 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
 /// What a text typed for an id means, given the ids that begin with it (at most a page of them, in order).
 ///
 /// An exact match wins over longer ids that begin with it.
-pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<String> {
-    if let Some(exact) = candidates.iter().position(|id| id == typed) {
+pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) -> Result<T> {
+    if let Some(exact) = candidates.iter().position(|id| id.borrow() == typed) {
         return Ok(candidates.swap_remove(exact));
     }
     match candidates.len() {
@@ -134,15 +144,11 @@ pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<S
         0 => Err(unknown(typed, sort)),
         _ => {
             candidates.truncate(10);
-            Err(Error::new(
-                Kind::Usage,
-                "ambiguous_id",
-                Stage::Resolve,
-                format!("`{typed}` could be {}", candidates.join(", ")),
-            )
-            .entity(typed)
-            .hint("Type more characters of the id.")
-            .detail("candidates", candidates))
+            Err(Error::new(Code::AmbiguousId, format!("`{typed}` could be {}", candidates.join(", ")))
+                .at(Stage::Resolve)
+                .entity(typed)
+                .hint("Type more characters of the id.")
+                .detail("candidates", candidates.iter().map(Borrow::borrow).collect::<Vec<&str>>()))
         }
     }
 }
@@ -156,10 +162,10 @@ pub fn named(text: &str, sort: Sort) -> Result<()> {
 /// The answer to an id that names nothing, whatever its characters.
 pub fn unknown(typed: &str, sort: Sort) -> Error {
     let shown = crate::text::excerpt(typed);
-    Error::refused(Kind::NotFound, "not_found", format!("there is no {} `{shown}` in this project", sort.word()))
+    Error::new(Code::NotFound, format!("there is no {} `{shown}` in this project", sort.word()))
         .entity(shown)
-        .attempt("tenure list --all")
-        .attempt("tenure whoami")
+        .attempt(Action::ListTasks { which: Tasks::All })
+        .attempt(Action::Whoami)
 }
 
 #[cfg(test)]
@@ -167,6 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn ids_are_short_at_first_and_grow() {
@@ -203,12 +210,12 @@ mod tests {
 
     #[test]
     fn an_exact_match_wins_and_ambiguity_lists_the_candidates() {
-        let ids = || vec!["t-7k3fq".to_owned(), "t-7k3fqx".to_owned()];
+        let ids = || vec![TaskId::new("t-7k3fq"), TaskId::new("t-7k3fqx")];
         assert_eq!(resolve("t-7k3fq", Sort::Task, ids()).unwrap(), "t-7k3fq");
         let error = resolve("t-7k", Sort::Task, ids()).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Usage, "ambiguous_id"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "ambiguous_id"));
         assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 2);
-        assert_eq!(resolve("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(resolve::<TaskId>("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
     }
 
     proptest! {

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use crate::event::kind;
+use crate::event::hold::Expired;
+use crate::event::task::Blocked;
+use crate::event::tool::{Failed, Worked};
+use crate::event::{Event, kind};
 use crate::text::{cut, quote};
 use crate::time::Time;
 
@@ -32,14 +33,12 @@ pub struct Fact {
     pub number: i64,
     /// When.
     pub at: Time,
-    /// What.
-    pub kind: String,
     /// Who.
     pub actor: String,
     /// What it is about.
     pub subject: String,
-    /// Everything else.
-    pub data: Value,
+    /// What.
+    pub event: Event,
 }
 
 /// That an agent's tools changed a file.
@@ -82,26 +81,21 @@ pub fn draw(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     found
 }
 
-fn text<'a>(fact: &'a Fact, key: &str) -> &'a str {
-    fact.data.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn flag(fact: &Fact, key: &str) -> bool {
-    fact.data.get(key).and_then(Value::as_bool).unwrap_or_default()
-}
-
 /// A tool that failed repeatedly, and what had been changed when it worked.
 fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     let mut failing: BTreeMap<(&str, &str, &str), Vec<&Fact>> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
-        let place = (fact.actor.as_str(), text(fact, "tool"), text(fact, "program"));
-        match fact.kind.as_str() {
-            kind::TOOL_FAILED => failing.entry(place).or_default().push(fact),
-            kind::TOOL_WORKED => {
-                let failures = failing.remove(&place).unwrap_or_default();
+        match &fact.event {
+            Event::ToolFailed(Failed { tool, program, .. }) => {
+                let place = (fact.actor.as_str(), tool.as_str(), program.as_deref().unwrap_or_default());
+                failing.entry(place).or_default().push(fact);
+            }
+            Event::ToolWorked(worked) => {
+                let program = worked.program.as_deref().unwrap_or_default();
+                let failures = failing.remove(&(fact.actor.as_str(), &worked.tool, program)).unwrap_or_default();
                 if let (true, Some(first)) = (failures.len() >= FAILURES, failures.first()) {
-                    lessons.push(tool(&failures, first, fact, touches));
+                    lessons.push(works(&failures, first, (fact, worked), touches));
                 }
             }
             _ => {}
@@ -110,11 +104,13 @@ fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     lessons
 }
 
-fn tool(failures: &[&Fact], first: &Fact, worked: &Fact, touches: &[Touch]) -> Lesson {
-    let (tool, program) = (text(worked, "tool"), text(worked, "program"));
-    let name = if program.is_empty() { tool } else { program };
-    let statuses: BTreeSet<i64> =
-        failures.iter().filter_map(|fact| fact.data.get("exit_status").and_then(Value::as_i64)).collect();
+fn works(failures: &[&Fact], first: &Fact, (worked, used): (&Fact, &Worked), touches: &[Touch]) -> Lesson {
+    let name = used.program.as_deref().filter(|program| !program.is_empty()).unwrap_or(&used.tool);
+    let status = |fact: &&Fact| match &fact.event {
+        Event::ToolFailed(failed) => failed.exit_status,
+        _ => None,
+    };
+    let statuses: BTreeSet<i64> = failures.iter().filter_map(status).collect();
     let with = match statuses.iter().map(i64::to_string).collect::<Vec<_>>().join(", ") {
         statuses if statuses.is_empty() => String::new(),
         statuses => format!(" with exit status {statuses}"),
@@ -145,18 +141,18 @@ fn named(paths: &BTreeSet<&str>) -> String {
 
 /// A task that was blocked, and what let it go on.
 fn blocks(facts: &[Fact]) -> Vec<Lesson> {
-    let mut blocked: BTreeMap<&str, &Fact> = BTreeMap::new();
+    let mut blocked: BTreeMap<&str, (&Fact, &Blocked)> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
-        match fact.kind.as_str() {
-            kind::TASK_BLOCKED => drop(blocked.insert(&fact.subject, fact)),
-            kind::TASK_UNBLOCKED => {
-                let Some(block) = blocked.remove(fact.subject.as_str()) else { continue };
-                let how = match text(block, "on") {
-                    on if flag(fact, "met") && !on.is_empty() => format!("{on} was done"),
+        match &fact.event {
+            Event::TaskBlocked(why) => drop(blocked.insert(&fact.subject, (fact, why))),
+            Event::TaskUnblocked(unblocked) => {
+                let Some((block, why)) = blocked.remove(fact.subject.as_str()) else { continue };
+                let how = match why.on.as_deref() {
+                    Some(on) if unblocked.met && !on.is_empty() => format!("{on} was done"),
                     _ => format!("{} unblocked it", fact.actor),
                 };
-                let reason = quote(text(block, "reason"), 300);
+                let reason = quote(&why.reason, 300);
                 lessons.push(Lesson {
                     key: format!("blocked/{}", fact.subject),
                     text: format!("{} was blocked by {}: {reason}. It went on when {how}.", fact.subject, block.actor),
@@ -172,21 +168,20 @@ fn blocks(facts: &[Fact]) -> Vec<Lesson> {
 
 /// A task that somebody took over after its hold had lapsed.
 fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
-    let mut lapsed: BTreeMap<&str, &Fact> = BTreeMap::new();
+    let mut lapsed: BTreeMap<&str, (&Fact, &Expired)> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
-        match fact.kind.as_str() {
+        match &fact.event {
             // One that ended because its process or session did teaches nothing about notes.
-            kind::HOLD_EXPIRED if !["proven_dead", "session_ended", "restored"].iter().any(|why| flag(fact, why)) => {
-                lapsed.insert(&fact.subject, fact);
+            Event::HoldExpired(expired) if expired.ran_out() => {
+                lapsed.insert(&fact.subject, (fact, expired));
             }
-            kind::HOLD_EXPIRED | kind::TASK_DONE | kind::TASK_REOPENED | kind::TASK_RELEASED => {
+            Event::HoldExpired(_) | Event::TaskDone(_) | Event::TaskReopened(_) | Event::TaskReleased(_) => {
                 lapsed.remove(fact.subject.as_str());
             }
-            kind::TASK_CLAIMED => {
-                let Some(lapse) = lapsed.remove(fact.subject.as_str()) else { continue };
-                let holder = text(lapse, "holder");
-                if holder == fact.actor || holder.is_empty() {
+            Event::TaskClaimed(_) => {
+                let Some((lapse, Expired { holder, .. })) = lapsed.remove(fact.subject.as_str()) else { continue };
+                if *holder == fact.actor || holder.is_empty() {
                     continue;
                 }
                 let task = &fact.subject;
@@ -239,12 +234,14 @@ fn crowded(touches: &[Touch]) -> Vec<Lesson> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a case writes the data where it calls")]
     fn fact(number: i64, kind: &str, actor: &str, subject: &str, data: Value) -> Fact {
-        Fact { number, at: Time(number), kind: kind.into(), actor: actor.into(), subject: subject.into(), data }
+        let event = Event::read(kind, &data);
+        Fact { number, at: Time(number), actor: actor.into(), subject: subject.into(), event }
     }
 
     fn touch(path: &str, agent: &str, task: &str, at: i64) -> Touch {

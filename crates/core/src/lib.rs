@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod action;
 pub mod agent;
 pub mod brief;
 pub mod checkout;
@@ -18,7 +19,6 @@ pub mod guard;
 pub mod hold;
 pub mod id;
 pub mod lesson;
-pub mod line;
 pub mod lock;
 pub mod memory;
 pub mod message;
@@ -35,7 +35,8 @@ pub mod task;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod waiting;
 pub mod words;
 
-pub use error::{Error, Kind, Result, Stage};
+pub use error::{Code, Error, Kind, Result, Stage};
 pub use time::{Span, Time};

@@ -1,6 +1,7 @@
 //! Named locks: what a name is, and who gets a lock.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::number::Fence;
 use crate::text::{excerpt, hidden, is_invisible};
 use crate::time::Span;
 
@@ -38,23 +39,23 @@ pub fn name(text: &str) -> Result<&str> {
         return Ok(text);
     }
     let odd = odd.map_or_else(String::new, |(at, c)| format!(": U+{:04X} at byte {at}", c as u32));
-    Err(Error::usage("bad_lock_name", format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
+    Err(Error::usage(Code::BadLockName, format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
         "A lock has a name of 1 to {NAME_MAX} characters on one line, without a dash or a blank at its beginning."
     )))
 }
 
 /// A live lock.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct LiveLock<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
 }
 
 /// What becomes of a request for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LockDecision {
     /// It is free.
     Grant,
     /// The asker has shown the fence of the lock it holds.
@@ -67,18 +68,18 @@ pub enum Step {
 
 /// Decides a request by `agent` that shows `fence`, or none. The name of the asker alone opens nothing: two runs of one
 /// agent exclude each other like those of two.
-pub fn decide(agent: &str, fence: Option<i64>, live: Option<Held<'_>>) -> Step {
+pub fn decide(agent: &str, fence: Option<Fence>, live: Option<LiveLock<'_>>) -> LockDecision {
     match (live, fence) {
-        (None, None) => Step::Grant,
-        (Some(_), None) => Step::Held,
+        (None, None) => LockDecision::Grant,
+        (Some(_), None) => LockDecision::Held,
         (Some(live), Some(fence)) if live.fence == fence => {
             if live.holder == agent {
-                Step::Renew
+                LockDecision::Renew
             } else {
-                Step::Held
+                LockDecision::Held
             }
         }
-        (_, Some(_)) => Step::Stale,
+        (_, Some(_)) => LockDecision::Stale,
     }
 }
 
@@ -109,18 +110,18 @@ mod tests {
 
     #[test]
     fn inv_r5_only_the_fence_opens_a_lock_again() {
-        let live = Some(Held { holder: "a", fence: 7 });
+        let live = Some(LiveLock { holder: "a", fence: Fence(7) });
         for (agent, fence, live, step) in [
-            ("a", None, None, Step::Grant),
-            ("a", None, live, Step::Held),
-            ("b", None, live, Step::Held),
-            ("a", Some(7), live, Step::Renew),
-            ("b", Some(7), live, Step::Held),
-            ("a", Some(6), live, Step::Stale),
-            ("b", Some(6), live, Step::Stale),
-            ("a", Some(7), None, Step::Stale),
+            ("a", None, None, LockDecision::Grant),
+            ("a", None, live, LockDecision::Held),
+            ("b", None, live, LockDecision::Held),
+            ("a", Some(7), live, LockDecision::Renew),
+            ("b", Some(7), live, LockDecision::Held),
+            ("a", Some(6), live, LockDecision::Stale),
+            ("b", Some(6), live, LockDecision::Stale),
+            ("a", Some(7), None, LockDecision::Stale),
         ] {
-            assert_eq!(decide(agent, fence, live), step, "{agent} {fence:?} {live:?}");
+            assert_eq!(decide(agent, fence.map(Fence), live), step, "{agent} {fence:?} {live:?}");
         }
     }
 }

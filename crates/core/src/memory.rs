@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::id::TaskId;
+use crate::name::AgentName;
 use crate::text::{self, excerpt};
 use crate::time::{Span, Time};
 
@@ -21,7 +23,8 @@ pub const BATCH_MAX: usize = 50;
 /// What a memory is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum MemoryKind {
     /// Something that is so.
     #[default]
     Fact,
@@ -31,26 +34,26 @@ pub enum Kind {
     Lesson,
 }
 
-impl Kind {
+impl MemoryKind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::Fact, Kind::Directive, Kind::Lesson];
+    pub const ALL: [MemoryKind; 3] = [MemoryKind::Fact, MemoryKind::Directive, MemoryKind::Lesson];
 
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Fact => "fact",
-            Kind::Directive => "directive",
-            Kind::Lesson => "lesson",
+            MemoryKind::Fact => "fact",
+            MemoryKind::Directive => "directive",
+            MemoryKind::Lesson => "lesson",
         }
     }
 
     /// Reads the word.
-    pub fn parse(word: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    pub fn parse(word: &str) -> Option<MemoryKind> {
+        MemoryKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MemoryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -58,59 +61,60 @@ impl fmt::Display for Kind {
 
 /// For whom a memory is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum MemoryScope {
     /// Whoever works on one task.
-    Task(String),
+    Task(TaskId),
     /// One agent.
-    Agent(String),
+    Agent(AgentName),
     /// Everybody in the project.
     Project,
     /// Everybody in the store.
     Global,
 }
 
-impl Scope {
+impl MemoryScope {
     /// The stored word.
     pub const fn word(&self) -> &'static str {
         match self {
-            Scope::Task(_) => "task",
-            Scope::Agent(_) => "agent",
-            Scope::Project => "project",
-            Scope::Global => "global",
+            MemoryScope::Task(_) => "task",
+            MemoryScope::Agent(_) => "agent",
+            MemoryScope::Project => "project",
+            MemoryScope::Global => "global",
         }
     }
 
     /// Of which task or agent; empty otherwise.
     pub fn subject(&self) -> &str {
         match self {
-            Scope::Task(subject) | Scope::Agent(subject) => subject,
-            Scope::Project | Scope::Global => "",
+            MemoryScope::Task(task) => task,
+            MemoryScope::Agent(agent) => agent,
+            MemoryScope::Project | MemoryScope::Global => "",
         }
     }
 
     /// Reads what is stored.
-    pub fn of(word: &str, subject: &str) -> Option<Scope> {
+    pub fn of(word: &str, subject: &str) -> Option<MemoryScope> {
         match word {
-            "task" => Some(Scope::Task(subject.to_owned())),
-            "agent" => Some(Scope::Agent(subject.to_owned())),
-            "project" => Some(Scope::Project),
-            "global" => Some(Scope::Global),
+            "task" => Some(MemoryScope::Task(subject.into())),
+            "agent" => Some(MemoryScope::Agent(subject.into())),
+            "project" => Some(MemoryScope::Project),
+            "global" => Some(MemoryScope::Global),
             _ => None,
         }
     }
 
     /// Whether only people may pin in it: what is pinned there is shown to everybody.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Scope::Project | Scope::Global)
+        matches!(self, MemoryScope::Project | MemoryScope::Global)
     }
 
     /// How near it is to the work at hand: 0 is nearest.
     fn distance(&self) -> u64 {
         match self {
-            Scope::Task(_) => 0,
-            Scope::Agent(_) => 1,
-            Scope::Project => 2,
-            Scope::Global => 3,
+            MemoryScope::Task(_) => 0,
+            MemoryScope::Agent(_) => 1,
+            MemoryScope::Project => 2,
+            MemoryScope::Global => 3,
         }
     }
 }
@@ -125,7 +129,7 @@ pub fn key(given: &str) -> Result<String> {
             c if c.is_alphanumeric() || "./:#@+".contains(c) => key.push(c),
             other => {
                 return Err(Error::usage(
-                    "bad_key",
+                    Code::BadKey,
                     format!("the key `{}` has the character `{other}`", excerpt(given)),
                 )
                 .hint("A key has letters, digits and . / : # @ + - in it."));
@@ -135,7 +139,7 @@ pub fn key(given: &str) -> Result<String> {
     let key = key.trim_matches('-').to_owned();
     let length = key.chars().count();
     if length == 0 || length > KEY_MAX {
-        return Err(Error::usage("bad_key", format!("the key `{}` has {length} characters", excerpt(given)))
+        return Err(Error::usage(Code::BadKey, format!("the key `{}` has {length} characters", excerpt(given)))
             .hint("A key has 1 to 120 characters."));
     }
     Ok(key)
@@ -174,7 +178,7 @@ pub fn text(given: &str) -> Result<String> {
     let text = text::required(given, "memory")?;
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
-            "memory_too_long",
+            Code::MemoryTooLong,
             format!("the memory has {} bytes, at most {TEXT_MAX} fit", text.len()),
         )
         .hint("Say it in a few sentences, and name the file that has the rest."));
@@ -187,7 +191,7 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (Span::minutes(1)..=Span::days(3_650)).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_memory_ttl", "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
+    Err(Error::usage(Code::BadMemoryTtl, "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
 }
 
 /// What the order of memories looks at. Nothing here says how often one was shown: being shown never raises a rank.
@@ -196,9 +200,9 @@ pub struct Candidate<'a> {
     /// Its id.
     pub id: &'a str,
     /// For whom it is.
-    pub scope: &'a Scope,
+    pub scope: &'a MemoryScope,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// Whether somebody pinned it.
     pub pinned: bool,
     /// When it was last changed.
@@ -241,7 +245,7 @@ pub fn score(corpus: &Corpus<'_>, candidate: &Candidate<'_>) -> u64 {
     }
     // Nearer is better, and what must be followed better than what is merely so; both less than one more word is.
     let near = 100 + 5 * (3 - candidate.scope.distance().min(3));
-    let kind = if candidate.kind == Kind::Directive { 110 } else { 100 };
+    let kind = if candidate.kind == MemoryKind::Directive { 110 } else { 100 };
     let pinned = if candidate.pinned { 120 } else { 100 };
     sum * near * kind * pinned / 1_000_000
 }
@@ -292,10 +296,10 @@ mod tests {
     #[test]
     fn inv_m2_rare_words_short_texts_and_near_scopes_come_first() {
         let corpus = Corpus { size: 100, length: 1_000, having: &[50, 2] };
-        let near = Scope::Task("t-1".into());
-        let far = Scope::Global;
-        let points = |scope: &Scope, counts: &[u32], length| {
-            let (id, kind, pinned, updated_at) = ("m-1", Kind::Fact, false, Time(0));
+        let near = MemoryScope::Task("t-1".into());
+        let far = MemoryScope::Global;
+        let points = |scope: &MemoryScope, counts: &[u32], length| {
+            let (id, kind, pinned, updated_at) = ("m-1", MemoryKind::Fact, false, Time(0));
             score(&corpus, &Candidate { id, scope, kind, pinned, updated_at, length, counts })
         };
         assert!(points(&far, &[0, 1], 10) > points(&far, &[1, 0], 10), "the rare word");
@@ -321,10 +325,10 @@ mod tests {
             size in 1_u64..100_000, having in 1_u64..100_000, count in 0_u32..1_000, length in 0_u64..10_000,
         ) {
             let corpus = Corpus { size, length: size * 20, having: &[having.min(size)] };
-            let scope = Scope::Project;
+            let scope = MemoryScope::Project;
             let of = |counts: &[u32]| {
                 let id = "m";
-                let (kind, pinned, updated_at) = (Kind::Lesson, false, Time(0));
+                let (kind, pinned, updated_at) = (MemoryKind::Lesson, false, Time(0));
                 score(&corpus, &Candidate { id, scope: &scope, kind, pinned, updated_at, length, counts })
             };
             prop_assert!(of(&[count + 1]) >= of(&[count]));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::time::{Span, Time};
 
 /// Longest message, in bytes: two of them fit on one page of an inbox.
@@ -63,7 +63,7 @@ pub fn text(given: &str) -> Result<String> {
     let text = crate::text::required(given, "message")?;
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
-            "message_too_long",
+            Code::MessageTooLong,
             format!("the message has {} bytes, at most {TEXT_MAX} fit", text.len()),
         )
         .hint("Keep long material in a file of the repository and name it in the message."));
@@ -75,7 +75,7 @@ pub fn text(given: &str) -> Result<String> {
 pub fn limit(asked: Option<usize>) -> Result<usize> {
     match asked.unwrap_or(PAGE) {
         rows @ 1..=PAGE_MAX => Ok(rows),
-        rows => Err(Error::usage("bad_limit", format!("{rows} is not a number of messages to show"))
+        rows => Err(Error::usage(Code::BadLimit, format!("{rows} is not a number of messages to show"))
             .hint(format!("Give 1 to {PAGE_MAX}."))),
     }
 }

@@ -1,7 +1,34 @@
 //! Names of agents and people: one grammar, checked at one place.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::id::{Id, IdKind};
 use crate::text;
+
+/// The kind of names that agents and people have.
+#[derive(Debug)]
+pub enum Agent {}
+
+impl IdKind for Agent {
+    fn check(text: &str) -> Result<&str> {
+        check(text)
+    }
+}
+
+/// The kind of keys that projects have.
+#[derive(Debug)]
+pub enum Project {}
+
+impl IdKind for Project {
+    fn check(text: &str) -> Result<&str> {
+        Ok(text)
+    }
+}
+
+/// The name of an agent or a person. A principal has such a name too.
+pub type AgentName = Id<Agent>;
+
+/// The key of a project: `name:…`, `id:…`, `url:…` or `dir:…`.
+pub type ProjectKey = Id<Project>;
 
 /// Longest name, in bytes.
 pub const NAME_MAX: usize = 64;
@@ -22,7 +49,7 @@ pub fn check(name: &str) -> Result<&str> {
     if first && rest && name.len() <= NAME_MAX && name != PERSON {
         return Ok(name);
     }
-    Err(Error::usage("bad_name", format!("`{}` is not a name", text::excerpt(name)))
+    Err(Error::usage(Code::BadName, format!("`{}` is not a name", text::excerpt(name)))
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 
@@ -81,7 +108,7 @@ pub fn project(name: &str) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Error::usage("bad_project_name", format!("`{}` is not a project name", text::excerpt(name)))
+    Err(Error::usage(Code::BadProjectName, format!("`{}` is not a project name", text::excerpt(name)))
         .entity(text::excerpt(name))
         .hint("A project name has 1 to 64 of the characters a-z 0-9 . _ - and starts with a letter or digit."))
 }

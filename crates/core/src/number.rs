@@ -1,6 +1,59 @@
 //! Numbers of events, which are the fences of holds: where they continue after a restore.
 
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
 use crate::Time;
+
+/// The number of the event that granted a hold: proof of the grant that a holder works under. JSON and JSON Schema have it
+/// as a plain number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(pub i64);
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl From<i64> for Fence {
+    fn from(number: i64) -> Fence {
+        Fence(number)
+    }
+}
+
+impl From<Fence> for serde_json::Value {
+    fn from(fence: Fence) -> serde_json::Value {
+        fence.0.into()
+    }
+}
+
+impl PartialEq<i64> for Fence {
+    fn eq(&self, number: &i64) -> bool {
+        self.0 == *number
+    }
+}
+
+impl JsonSchema for Fence {
+    fn inline_schema() -> bool {
+        i64::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        i64::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        i64::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        i64::json_schema(generator)
+    }
+}
 
 /// More numbers than a store issues in its life: at 70,000 a second, the rate of bulk adds, they last for 17 hours without a
 /// pause and fill hundreds of gigabytes.

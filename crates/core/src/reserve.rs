@@ -1,6 +1,7 @@
 //! The decision on a request for paths: which own holds already answer it, what is granted, and who stands in the way.
 
 use crate::hold::Mode;
+use crate::id::CheckoutId;
 use crate::pattern::Pattern;
 
 /// Most patterns of one request.
@@ -25,41 +26,41 @@ pub fn is_counted(issued: i64, new: i64) -> bool {
 
 /// A live hold on a pattern.
 #[derive(Clone, Debug)]
-pub struct Held<'a> {
+pub struct LivePattern<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// What is held.
     pub pattern: Pattern,
     /// Whether others may have it too.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
-    pub checkout: &'a str,
+    /// The checkout; none for all of them.
+    pub checkout: Option<&'a CheckoutId>,
 }
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct PatternRequest<'a> {
     /// By whom.
     pub agent: &'a str,
-    /// Where; empty for all checkouts.
-    pub checkout: &'a str,
+    /// The checkout; none for all of them.
+    pub checkout: Option<&'a CheckoutId>,
     /// Whether others may have it too.
     pub mode: Mode,
     /// What.
     pub patterns: &'a [Pattern],
 }
 
-impl Wanted<'_> {
+impl PatternRequest<'_> {
     /// The patterns for which a request asks for more than its agent has, given the steps that were decided on.
-    pub fn asked(&self, steps: &[Step], held: &[Held<'_>]) -> Vec<Pattern> {
-        let asks = |step: &Step| asks_more(self, held, *step);
+    pub fn asked(&self, steps: &[PatternDecision], held: &[LivePattern<'_>]) -> Vec<Pattern> {
+        let asks = |step: &PatternDecision| asks_more(self, held, *step);
         self.patterns.iter().zip(steps).filter(|(_, step)| asks(step)).map(|(pattern, _)| pattern.clone()).collect()
     }
 }
 
 /// What becomes of one pattern of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PatternDecision {
     /// The own hold at this place covers it.
     Keep(usize),
     /// The own hold at this place is the same pattern in another mode.
@@ -71,13 +72,13 @@ pub enum Step {
 }
 
 /// Whether two places have a checkout in common.
-pub(crate) fn meet(one: &str, other: &str) -> bool {
-    one == other || one.is_empty() || other.is_empty()
+pub(crate) fn meet(one: Option<&CheckoutId>, other: Option<&CheckoutId>) -> bool {
+    one == other || one.is_none() || other.is_none()
 }
 
 /// Whether a hold stands in the way of a pattern: another's, in the same checkout, with a file in common, unless both
 /// are shared.
-pub fn blocks(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
+pub fn blocks(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, pattern: &Pattern) -> bool {
     held.holder != wanted.agent
         && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
         && meet(held.checkout, wanted.checkout)
@@ -86,7 +87,7 @@ pub fn blocks(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
 
 /// Whether a hold is of the same files in another checkout: it stands in nobody's way there, and both are told, because
 /// the changes meet when they are merged. Two who only share have nothing to merge.
-pub fn meets_elsewhere(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
+pub fn meets_elsewhere(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, pattern: &Pattern) -> bool {
     held.holder != wanted.agent
         && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
         && !meet(held.checkout, wanted.checkout)
@@ -94,8 +95,8 @@ pub fn meets_elsewhere(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) 
 }
 
 /// Decides a request as a whole: a step for each pattern, or everything that stands in the way.
-pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
-    let mut steps: Vec<Step> = Vec::with_capacity(wanted.patterns.len());
+pub fn decide(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>]) -> Result<Vec<PatternDecision>, Vec<usize>> {
+    let mut steps: Vec<PatternDecision> = Vec::with_capacity(wanted.patterns.len());
     let mut blockers: Vec<usize> = Vec::new();
     for (at, pattern) in wanted.patterns.iter().enumerate() {
         let step = own(wanted, held, at, &steps);
@@ -113,36 +114,47 @@ pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<u
 }
 
 /// Whether a step gives an agent more than it has.
-fn asks_more(wanted: &Wanted<'_>, held: &[Held<'_>], step: Step) -> bool {
+fn asks_more(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>], step: PatternDecision) -> bool {
     match step {
-        Step::Grant => true,
-        Step::Change(own) => held[own].mode < wanted.mode,
-        Step::Keep(_) | Step::Within(_) => false,
+        PatternDecision::Grant => true,
+        PatternDecision::Change(own) => held[own].mode < wanted.mode,
+        PatternDecision::Keep(_) | PatternDecision::Within(_) => false,
     }
 }
 
 /// How the agent's own holds, and what comes earlier in the request, answer a pattern.
-fn own(wanted: &Wanted<'_>, held: &[Held<'_>], at: usize, before: &[Step]) -> Step {
+fn own(
+    wanted: &PatternRequest<'_>,
+    held: &[LivePattern<'_>],
+    at: usize,
+    before: &[PatternDecision],
+) -> PatternDecision {
     let pattern = &wanted.patterns[at];
-    let mine = |other: &Held<'_>| other.holder == wanted.agent;
-    let same =
-        |other: &Held<'_>| mine(other) && other.checkout == wanted.checkout && other.pattern.text() == pattern.text();
+    let mine = |other: &LivePattern<'_>| other.holder == wanted.agent;
+    let same = |other: &LivePattern<'_>| {
+        mine(other) && other.checkout == wanted.checkout && other.pattern.text() == pattern.text()
+    };
     if let Some(found) = held.iter().position(same) {
-        return if held[found].mode == wanted.mode { Step::Keep(found) } else { Step::Change(found) };
+        return if held[found].mode == wanted.mode {
+            PatternDecision::Keep(found)
+        } else {
+            PatternDecision::Change(found)
+        };
     }
-    let covers = |other: &Held<'_>| {
+    let covers = |other: &LivePattern<'_>| {
         mine(other)
             && other.mode >= wanted.mode
-            && (other.checkout == wanted.checkout || other.checkout.is_empty())
+            && (other.checkout == wanted.checkout || other.checkout.is_none())
             && other.pattern.covers(pattern)
     };
     if let Some(found) = held.iter().position(covers) {
-        return Step::Keep(found);
+        return PatternDecision::Keep(found);
     }
     let earlier = (0..at).find(|earlier| {
-        matches!(before[*earlier], Step::Grant | Step::Change(_)) && wanted.patterns[*earlier].covers(pattern)
+        matches!(before[*earlier], PatternDecision::Grant | PatternDecision::Change(_))
+            && wanted.patterns[*earlier].covers(pattern)
     });
-    earlier.map_or(Step::Grant, Step::Within)
+    earlier.map_or(PatternDecision::Grant, PatternDecision::Within)
 }
 
 #[cfg(test)]
@@ -154,12 +166,22 @@ mod tests {
         typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect()
     }
 
-    fn held<'a>(holder: &'a str, typed: &str, mode: Mode, checkout: &'a str) -> Held<'a> {
-        Held { holder, pattern: patterns(&[typed]).remove(0), mode, checkout }
+    /// The checkout of a name; none for an empty one. It lives as long as the test.
+    fn at(checkout: &str) -> Option<&'static CheckoutId> {
+        CheckoutId::non_empty(checkout.to_owned()).map(|id| &*Box::leak(Box::new(id)))
     }
 
-    fn ask(typed: &[&str], mode: Mode, checkout: &str, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
-        decide(&Wanted { agent: "a", checkout, mode, patterns: &patterns(typed) }, held)
+    fn held<'a>(holder: &'a str, typed: &str, mode: Mode, checkout: &'a str) -> LivePattern<'a> {
+        LivePattern { holder, pattern: patterns(&[typed]).remove(0), mode, checkout: at(checkout) }
+    }
+
+    fn ask(
+        typed: &[&str],
+        mode: Mode,
+        checkout: &str,
+        held: &[LivePattern<'_>],
+    ) -> Result<Vec<PatternDecision>, Vec<usize>> {
+        decide(&PatternRequest { agent: "a", checkout: at(checkout), mode, patterns: &patterns(typed) }, held)
     }
 
     use Mode::{Exclusive, Shared};
@@ -205,30 +227,30 @@ mod tests {
             ("b", "src/", Exclusive, "c1", "", false),
             ("a", "src/", Exclusive, "c1", "c2", false),
         ] {
-            let wanted = Wanted { agent: "a", checkout: here, mode: Exclusive, patterns: &asked };
+            let wanted = PatternRequest { agent: "a", checkout: at(here), mode: Exclusive, patterns: &asked };
             let held = held(holder, typed, mode, checkout);
             assert_eq!(meets_elsewhere(&held, &wanted, &asked[0]), elsewhere, "{held:?} {here}");
             assert!(!(elsewhere && blocks(&held, &wanted, &asked[0])), "{held:?} {here}");
         }
-        let shared = Wanted { agent: "a", checkout: "c2", mode: Shared, patterns: &asked };
+        let shared = PatternRequest { agent: "a", checkout: at("c2"), mode: Shared, patterns: &asked };
         assert!(!meets_elsewhere(&held("b", "src/", Shared, "c1"), &shared, &asked[0]));
     }
 
     #[test]
     fn inv_r5_own_holds_answer_what_they_cover() {
         let own = |mode| vec![held("a", "src/", mode, "c1")];
-        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Exclusive)), Ok(vec![Step::Keep(0)]));
-        assert_eq!(ask(&["src/x"], Shared, "c1", &own(Exclusive)), Ok(vec![Step::Keep(0)]));
-        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Shared)), Ok(vec![Step::Grant]));
-        assert_eq!(ask(&["src/"], Shared, "c1", &own(Exclusive)), Ok(vec![Step::Change(0)]));
-        assert_eq!(ask(&["src/"], Exclusive, "c1", &own(Shared)), Ok(vec![Step::Change(0)]));
-        assert_eq!(ask(&["src/"], Exclusive, "c2", &own(Exclusive)), Ok(vec![Step::Grant]));
+        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Exclusive)), Ok(vec![PatternDecision::Keep(0)]));
+        assert_eq!(ask(&["src/x"], Shared, "c1", &own(Exclusive)), Ok(vec![PatternDecision::Keep(0)]));
+        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Shared)), Ok(vec![PatternDecision::Grant]));
+        assert_eq!(ask(&["src/"], Shared, "c1", &own(Exclusive)), Ok(vec![PatternDecision::Change(0)]));
+        assert_eq!(ask(&["src/"], Exclusive, "c1", &own(Shared)), Ok(vec![PatternDecision::Change(0)]));
+        assert_eq!(ask(&["src/"], Exclusive, "c2", &own(Exclusive)), Ok(vec![PatternDecision::Grant]));
         // Up only if it is free, down always.
         let mut shared = own(Shared);
         shared.push(held("b", "src/y", Shared, "c1"));
         assert_eq!(ask(&["src/"], Exclusive, "c1", &shared), Err(vec![1]));
         shared[0].mode = Exclusive;
-        assert_eq!(ask(&["src/"], Shared, "c1", &shared), Ok(vec![Step::Change(0)]));
+        assert_eq!(ask(&["src/"], Shared, "c1", &shared), Ok(vec![PatternDecision::Change(0)]));
     }
 
     #[test]
@@ -238,7 +260,7 @@ mod tests {
         assert_eq!(ask(&["a", "b", "x"], Exclusive, "c", &others), Err(vec![0, 1]));
         assert_eq!(
             ask(&["src/", "src/a", "src/"], Exclusive, "c", &[]),
-            Ok(vec![Step::Grant, Step::Within(0), Step::Within(0)])
+            Ok(vec![PatternDecision::Grant, PatternDecision::Within(0), PatternDecision::Within(0)])
         );
     }
 }

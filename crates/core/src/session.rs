@@ -1,9 +1,9 @@
 //! Sessions of agent tools: which agent a session is, across `/clear`, compaction, a second terminal and a restart.
 
 use crate::agent::{Judgement, Liveness, Process, Sign, liveness};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hold::TASK_TTL;
-use crate::name::NAME_MAX;
+use crate::name::{AgentName, NAME_MAX};
 use crate::time::Time;
 
 /// Longest id of a session, in bytes.
@@ -51,14 +51,15 @@ pub enum Context {
 }
 
 /// A session as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Seen {
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Seen")]
+pub struct StoredSession {
     /// The tool's process, with an empty host where unknown.
     pub process: Process,
     /// The session's id.
     pub session: String,
     /// The agent it is.
-    pub agent: String,
+    pub agent: AgentName,
     /// When it began.
     pub began_at: Time,
     /// Whether it said good-bye.
@@ -69,7 +70,7 @@ pub struct Seen {
 
 /// A session that asks who it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
+pub struct UnknownSession<'a> {
     /// The tool.
     pub tool: &'a str,
     /// The session's id.
@@ -82,11 +83,11 @@ pub struct Asking<'a> {
 
 /// Who a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct SessionIdentity {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The agent that the same session id is in another live process.
-    pub second_of: Option<String>,
+    pub second_of: Option<AgentName>,
 }
 
 /// Checks the id of a session, which a tool gives and which is stored as it is.
@@ -96,7 +97,7 @@ pub fn id(session: &str) -> Result<&str> {
     }
     let shown = crate::text::excerpt(session);
     Err(Error::usage(
-        "bad_session",
+        Code::BadSession,
         format!("`{shown}` is not the id of a session: 1 to {SESSION_MAX} bytes, one line"),
     ))
 }
@@ -111,9 +112,14 @@ fn hosts_many(tool: &str) -> bool {
 ///
 /// Two live processes never share an agent: the only agents given are that of the process itself, one of this id that
 /// nobody is any more, and a new one. A process that cannot be looked at counts as live for as long as its agent is.
-pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&Seen) -> bool) -> Answer {
-    let here = |seen: &&Seen| !asking.process.host.is_empty() && seen.process == *asking.process;
-    let alone = |agent: &str| Answer { agent: agent.to_owned(), second_of: None };
+pub fn decide(
+    asking: &UnknownSession<'_>,
+    known: &[StoredSession],
+    now: Time,
+    dead: impl Fn(&StoredSession) -> bool,
+) -> SessionIdentity {
+    let here = |seen: &&StoredSession| !asking.process.host.is_empty() && seen.process == *asking.process;
+    let alone = |agent: &str| SessionIdentity { agent: agent.into(), second_of: None };
     // The same id in the same process, or in one that nobody knows: there is nothing to tell them apart by.
     let same = known.iter().filter(|seen| seen.session == asking.session && seen.process == *asking.process);
     if let Some(seen) = same.max_by_key(|seen| seen.began_at) {
@@ -125,7 +131,7 @@ pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&See
     if let Some(seen) = before.filter(|_| went_on) {
         return alone(&seen.agent);
     }
-    let lives = |seen: &Seen| {
+    let lives = |seen: &StoredSession| {
         let quiet = liveness(
             now,
             &Sign { last_seen: seen.last_seen, ended: seen.ended, proven_dead: dead(seen), ttl: TASK_TTL },
@@ -137,7 +143,7 @@ pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&See
             Judgement::Unknown => quiet != Liveness::Gone,
         }
     };
-    let of_id: Vec<&Seen> = known.iter().filter(|seen| seen.session == asking.session).collect();
+    let of_id: Vec<&StoredSession> = known.iter().filter(|seen| seen.session == asking.session).collect();
     let mut agents: Vec<&str> = of_id.iter().map(|seen| seen.agent.as_str()).collect();
     agents.sort_unstable();
     agents.dedup();
@@ -152,7 +158,7 @@ pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&See
     }
     let first = of_id.iter().min_by_key(|seen| seen.began_at).map(|seen| seen.agent.clone());
     let number = (2..).find(|number| !agents.contains(&numbered(&base, *number).as_str())).unwrap_or(2);
-    Answer { agent: numbered(&base, number), second_of: first }
+    SessionIdentity { agent: numbered(&base, number).into(), second_of: first }
 }
 
 /// A session that a hook registered for one of the processes that a command runs below.
@@ -163,7 +169,7 @@ pub struct Above<'a> {
     /// The tool.
     pub tool: &'a str,
     /// The session.
-    pub seen: &'a Seen,
+    pub seen: &'a StoredSession,
 }
 
 /// Which agent a command is that runs below registered processes: that of the nearest one, if that is one agent. Where
@@ -180,35 +186,36 @@ pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str
 }
 
 /// Whose a command is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+#[schemars(rename = "Whose")]
+pub enum CommandOwner {
     /// Nothing tells.
     Unknown,
     /// An agent's.
-    Agent(String),
+    Agent(AgentName),
     /// That of one of several agents, or of one that is elsewhere: acting as any of them may be acting as another.
     Several,
 }
 
 /// Whose a command is that no live session is registered above, by all sessions of its id. `above` are the processes above
 /// it: one that said good-bye and lives on is still itself. Where hooks know nothing of the id, it names the agent alone.
-pub fn by_id(tool: &str, session: &str, of_id: &[Seen], here: &Process, above: &[(i64, i64)]) -> Whose {
-    let place = |seen: &&Seen| {
+pub fn by_id(tool: &str, session: &str, of_id: &[StoredSession], here: &Process, above: &[(i64, i64)]) -> CommandOwner {
+    let place = |seen: &&StoredSession| {
         let process = &seen.process;
         let same = (&process.host, &process.boot, &process.pidns) == (&here.host, &here.boot, &here.pidns);
         above.iter().position(|above| same && *above == (process.pid, process.started))
     };
     if let Some(seen) = of_id.iter().filter(|seen| place(seen).is_some()).min_by_key(place) {
-        return Whose::Agent(seen.agent.clone());
+        return CommandOwner::Agent(seen.agent.clone());
     }
-    let Some(first) = of_id.first() else { return Whose::Agent(agent_name(tool, session)) };
+    let Some(first) = of_id.first() else { return CommandOwner::Agent(agent_name(tool, session).into()) };
     let elsewhere =
-        |seen: &Seen| !here.host.is_empty() && !seen.process.host.is_empty() && seen.process.host != here.host;
+        |seen: &StoredSession| !here.host.is_empty() && !seen.process.host.is_empty() && seen.process.host != here.host;
     if of_id.iter().all(elsewhere) || of_id.iter().any(|seen| seen.agent != first.agent) {
-        return Whose::Several;
+        return CommandOwner::Several;
     }
-    Whose::Agent(first.agent.clone())
+    CommandOwner::Agent(first.agent.clone())
 }
 
 /// How many names a session may have: beyond them somebody fills a project with them on purpose.
@@ -263,8 +270,8 @@ mod tests {
         Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid, started: 100 + pid }
     }
 
-    fn seen(pid: i64, session: &str, agent: &str, began: i64) -> Seen {
-        Seen {
+    fn seen(pid: i64, session: &str, agent: &str, began: i64) -> StoredSession {
+        StoredSession {
             process: process(pid),
             session: session.into(),
             agent: agent.into(),
@@ -274,11 +281,11 @@ mod tests {
         }
     }
 
-    fn who(pid: i64, session: &str, start: Start, known: &[Seen], dead: &[i64]) -> (String, Option<String>) {
+    fn who(pid: i64, session: &str, start: Start, known: &[StoredSession], dead: &[i64]) -> (String, Option<String>) {
         let process = process(pid);
-        let asking = Asking { tool: "claude", session, start, process: &process };
+        let asking = UnknownSession { tool: "claude", session, start, process: &process };
         let answer = decide(&asking, known, NOW, |seen| dead.contains(&seen.process.pid));
-        (answer.agent, answer.second_of)
+        (answer.agent.into(), answer.second_of.map(String::from))
     }
 
     fn is(agent: &str) -> (String, Option<String>) {
@@ -308,7 +315,7 @@ mod tests {
 
     #[test]
     fn inv_i1_another_id_that_starts_anew_after_the_end_of_one_in_its_process_is_another_agent() {
-        let over = [Seen { ended: true, ..seen(1, "a", "claude-a", 1) }];
+        let over = [StoredSession { ended: true, ..seen(1, "a", "claude-a", 1) }];
         assert_eq!(who(1, "b", Start::Startup, &over, &[]), is("claude-b"));
         // Cleared or resumed it goes on, whatever was said at the end; and so does the same id.
         for start in [Start::Clear, Start::Resume, Start::Compact] {
@@ -342,17 +349,17 @@ mod tests {
     fn inv_i1_a_session_goes_on_in_another_process_once_the_first_is_over() {
         let first = seen(1, "a", "claude-a", 1);
         assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&first), &[1]), is("claude-a"));
-        let ended = Seen { ended: true, ..first.clone() };
+        let ended = StoredSession { ended: true, ..first.clone() };
         assert_eq!(who(2, "a", Start::Resume, &[ended], &[]), is("claude-a"));
-        let rebooted = Seen { process: Process { boot: "earlier".into(), ..process(1) }, ..first.clone() };
+        let rebooted = StoredSession { process: Process { boot: "earlier".into(), ..process(1) }, ..first.clone() };
         assert_eq!(who(2, "a", Start::Resume, &[rebooted], &[]), is("claude-a"));
         // In a place that cannot be looked at: live while its agent is, and not for ever.
-        let elsewhere = Seen { process: Process { host: "other".into(), ..process(1) }, ..first };
+        let elsewhere = StoredSession { process: Process { host: "other".into(), ..process(1) }, ..first };
         assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&elsewhere), &[]).0, "claude-a.2");
-        let quiet = Seen { last_seen: NOW - TASK_TTL, ..elsewhere };
+        let quiet = StoredSession { last_seen: NOW - TASK_TTL, ..elsewhere };
         assert_eq!(who(2, "a", Start::Resume, &[quiet], &[]), is("claude-a"));
         // A process that is looked at and lives is live however quiet it is.
-        let idle = Seen { last_seen: Time(0), ..seen(1, "a", "claude-a", 1) };
+        let idle = StoredSession { last_seen: Time(0), ..seen(1, "a", "claude-a", 1) };
         assert_eq!(who(2, "a", Start::Resume, &[idle], &[]).0, "claude-a.2");
     }
 
@@ -371,7 +378,7 @@ mod tests {
         let two = [above(0, "claude", &outer), above(0, "claude", &other)];
         assert_eq!(nearest(&two, Some("c")), Some("claude-c"));
         assert_eq!(nearest(&two, None), None);
-        let over = Seen { ended: true, ..inner.clone() };
+        let over = StoredSession { ended: true, ..inner.clone() };
         assert_eq!(nearest(&[above(3, "claude", &outer), above(1, "codex", &over)], None), Some("claude-a"));
     }
 
@@ -379,19 +386,20 @@ mod tests {
     fn inv_i1_a_command_that_no_process_names_is_never_another_agent() {
         let (one, two) = (seen(1, "a", "claude-a", 1), seen(2, "a", "claude-a.2", 2));
         let here = process(0);
-        let who = |of_id: &[Seen], here: &Process, above: &[(i64, i64)]| by_id("claude", "a", of_id, here, above);
-        let is = |name: &str| Whose::Agent(name.to_owned());
+        let who =
+            |of_id: &[StoredSession], here: &Process, above: &[(i64, i64)]| by_id("claude", "a", of_id, here, above);
+        let is = |name: &str| CommandOwner::Agent(name.into());
         assert_eq!(who(&[], &here, &[]), is("claude-a"), "no hooks");
         assert_eq!(who(&[one.clone(), seen(3, "a", "claude-a", 2)], &here, &[]), is("claude-a"));
-        assert_eq!(who(&[one.clone(), two.clone()], &here, &[(9, 109)]), Whose::Several);
+        assert_eq!(who(&[one.clone(), two.clone()], &here, &[(9, 109)]), CommandOwner::Several);
         // Said good-bye in a process that lives on: still itself, and without that process still not the other.
-        let over = Seen { ended: true, ..two };
+        let over = StoredSession { ended: true, ..two };
         assert_eq!(who(&[one.clone(), over.clone()], &here, &[(9, 109), (2, 102)]), is("claude-a.2"));
-        assert_eq!(who(&[one.clone(), over], &here, &[]), Whose::Several);
+        assert_eq!(who(&[one.clone(), over], &here, &[]), CommandOwner::Several);
         let inside = Process { pidns: "own".into(), ..here.clone() };
         assert_eq!(who(std::slice::from_ref(&one), &inside, &[(1, 101)]), is("claude-a"), "a sandbox of its own");
         let far = Process { host: "far".into(), ..here };
-        assert_eq!(who(&[one], &far, &[(1, 101)]), Whose::Several, "another machine is another session");
+        assert_eq!(who(&[one], &far, &[(1, 101)]), CommandOwner::Several, "another machine is another session");
     }
 
     #[test]
@@ -405,7 +413,7 @@ mod tests {
         let process = process(1);
         let known = [seen(1, "a", "cursor-a", 1)];
         for start in [Start::Startup, Start::Resume, Start::Clear] {
-            let asking = Asking { tool: "cursor", session: "b", start, process: &process };
+            let asking = UnknownSession { tool: "cursor", session: "b", start, process: &process };
             assert_eq!(decide(&asking, &known, NOW, |_| false).agent, "cursor-b");
         }
     }
@@ -413,9 +421,9 @@ mod tests {
     #[test]
     fn an_unknown_process_is_told_apart_by_the_id_alone() {
         let process = Process::default();
-        let known = [Seen { process: Process::default(), ..seen(0, "a", "claude-a", 1) }];
+        let known = [StoredSession { process: Process::default(), ..seen(0, "a", "claude-a", 1) }];
         let ask = |session| {
-            let asking = Asking { tool: "claude", session, start: Start::Clear, process: &process };
+            let asking = UnknownSession { tool: "claude", session, start: Start::Clear, process: &process };
             decide(&asking, &known, NOW, |_| false).agent
         };
         assert_eq!((ask("a").as_str(), ask("b").as_str()), ("claude-a", "claude-b"));

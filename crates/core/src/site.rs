@@ -2,6 +2,7 @@
 //! a submodule, a clone in a directory of another repository, a worktree below the main one. Two patterns of two checkouts
 //! have a file in common when they do seen from the outer one.
 
+use crate::id::{CheckoutId, ProjectId};
 use crate::path_text;
 use crate::pattern::Pattern;
 
@@ -43,9 +44,9 @@ impl Top {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The project.
-    pub project: String,
-    /// The checkout, empty for all of the project's.
-    pub checkout: String,
+    pub project: ProjectId,
+    /// The checkout; none for all of the project's.
+    pub checkout: Option<CheckoutId>,
     /// Where that is, or those are, as far as it is known.
     pub tops: Vec<Top>,
 }
@@ -53,7 +54,7 @@ pub struct Site {
 impl Site {
     /// Whether two sites have a checkout in common, wherever it is.
     pub fn meets(&self, other: &Site) -> bool {
-        self.project == other.project && crate::reserve::meet(&self.checkout, &other.checkout)
+        self.project == other.project && crate::reserve::meet(self.checkout.as_ref(), other.checkout.as_ref())
     }
 
     /// A file that is in a pattern here and in another one there, relative to the outer of the two tops.
@@ -83,7 +84,11 @@ mod tests {
     }
 
     fn site(project: &str, checkout: &str, paths: &[&str]) -> Site {
-        Site { project: project.into(), checkout: checkout.into(), tops: paths.iter().map(|path| top(path)).collect() }
+        Site {
+            project: project.into(),
+            checkout: CheckoutId::non_empty(checkout.to_owned()),
+            tops: paths.iter().map(|path| top(path)).collect(),
+        }
     }
 
     fn pattern(typed: &str) -> Pattern {

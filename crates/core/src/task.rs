@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result};
+use crate::action::Action;
+use crate::error::{Code, Error, Result};
 
 /// First priority.
 pub const PRIORITY_FIRST: i64 = 0;
@@ -19,14 +20,15 @@ pub fn priority(value: i64) -> Result<i64> {
     if (PRIORITY_FIRST..=PRIORITY_LAST).contains(&value) {
         return Ok(value);
     }
-    Err(Error::usage("bad_priority", format!("{value} is not a priority"))
+    Err(Error::usage(Code::BadPriority, format!("{value} is not a priority"))
         .hint("Priorities go from 0 (first) to 4 (last); 2 is the default."))
 }
 
 /// What is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+#[schemars(rename = "Status")]
+pub enum TaskStatus {
     /// Nobody works on it.
     Open,
     /// Somebody took it.
@@ -39,33 +41,34 @@ pub enum Status {
     Cancelled,
 }
 
-impl Status {
+impl TaskStatus {
     /// All, in the order a task usually passes through them.
-    pub const ALL: [Status; 5] = [Status::Open, Status::Started, Status::Blocked, Status::Done, Status::Cancelled];
+    pub const ALL: [TaskStatus; 5] =
+        [TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked, TaskStatus::Done, TaskStatus::Cancelled];
 
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Status::Open => "open",
-            Status::Started => "started",
-            Status::Blocked => "blocked",
-            Status::Done => "done",
-            Status::Cancelled => "cancelled",
+            TaskStatus::Open => "open",
+            TaskStatus::Started => "started",
+            TaskStatus::Blocked => "blocked",
+            TaskStatus::Done => "done",
+            TaskStatus::Cancelled => "cancelled",
         }
     }
 
     /// Reads the stored word.
-    pub fn from_stored(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.as_str() == word)
+    pub fn from_stored(word: &str) -> Option<TaskStatus> {
+        TaskStatus::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
     /// Whether the task is over.
     pub const fn is_closed(self) -> bool {
-        matches!(self, Status::Done | Status::Cancelled)
+        matches!(self, TaskStatus::Done | TaskStatus::Cancelled)
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for TaskStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -74,7 +77,8 @@ impl fmt::Display for Status {
 /// What a person or an agent sees: derived from status, dependencies and the hold, never stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+#[schemars(rename = "State")]
+pub enum TaskState {
     /// Can be claimed now.
     Ready,
     /// Waits for a dependency that is still to be done.
@@ -91,49 +95,125 @@ pub enum State {
     Cancelled,
 }
 
-impl State {
+impl TaskState {
     /// All, in the order lists show them.
-    pub const ALL: [State; 7] =
-        [State::Ready, State::Waiting, State::Stuck, State::Held, State::Blocked, State::Done, State::Cancelled];
+    pub const ALL: [TaskState; 7] = [
+        TaskState::Ready,
+        TaskState::Waiting,
+        TaskState::Stuck,
+        TaskState::Held,
+        TaskState::Blocked,
+        TaskState::Done,
+        TaskState::Cancelled,
+    ];
 
     /// The word shown.
     pub const fn as_str(self) -> &'static str {
         match self {
-            State::Ready => "ready",
-            State::Waiting => "waiting",
-            State::Stuck => "stuck",
-            State::Held => "held",
-            State::Blocked => "blocked",
-            State::Done => "done",
-            State::Cancelled => "cancelled",
+            TaskState::Ready => "ready",
+            TaskState::Waiting => "waiting",
+            TaskState::Stuck => "stuck",
+            TaskState::Held => "held",
+            TaskState::Blocked => "blocked",
+            TaskState::Done => "done",
+            TaskState::Cancelled => "cancelled",
         }
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for TaskState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-/// What a write would find and what a reader is shown: the same function, so that a query needs no settling.
-///
-/// `live_hold` is whether the task's hold has time left; a started task without one is open again.
-pub fn view(status: Status, unmet: i64, cancelled_dependencies: i64, live_hold: bool) -> (Status, State) {
-    match status {
-        Status::Done => (status, State::Done),
-        Status::Cancelled => (status, State::Cancelled),
-        Status::Blocked => (status, State::Blocked),
-        Status::Started if live_hold => (status, State::Held),
-        Status::Started | Status::Open if unmet == 0 => (Status::Open, State::Ready),
-        Status::Started | Status::Open if cancelled_dependencies > 0 => (Status::Open, State::Stuck),
-        Status::Started | Status::Open => (Status::Open, State::Waiting),
+/// The classes that tasks are counted in, by what is stored of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Open, nothing unmet.
+    Ready,
+    /// Open, something unmet.
+    Waiting,
+    /// Open, something unmet was cancelled.
+    Stuck,
+    /// Started.
+    Started,
+    /// Blocked.
+    Blocked,
+    /// Done.
+    Done,
+    /// Cancelled.
+    Cancelled,
+}
+
+/// What readiness, class and state of a task follow from. The store writes the same rule as SQL in `table/task.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// The stored status.
+    pub status: TaskStatus,
+    /// How many dependencies are not done.
+    pub unmet: i64,
+    /// How many of those are cancelled.
+    pub cancelled_deps: i64,
+}
+
+impl Conditions {
+    /// The conditions of a task with these dependencies, given by their statuses.
+    pub fn of(status: TaskStatus, deps: &[TaskStatus]) -> Conditions {
+        let count = |wanted: fn(TaskStatus) -> bool| {
+            i64::try_from(deps.iter().filter(|dep| wanted(**dep)).count()).unwrap_or(i64::MAX)
+        };
+        let unmet = count(|dep| dep != TaskStatus::Done);
+        Conditions { status, unmet, cancelled_deps: count(|dep| dep == TaskStatus::Cancelled) }
+    }
+
+    /// The class that the task is counted in.
+    pub const fn class(self) -> Class {
+        match self.status {
+            TaskStatus::Open if self.has_all_met() => Class::Ready,
+            TaskStatus::Open if self.cancelled_deps > 0 => Class::Stuck,
+            TaskStatus::Open => Class::Waiting,
+            TaskStatus::Started => Class::Started,
+            TaskStatus::Blocked => Class::Blocked,
+            TaskStatus::Done => Class::Done,
+            TaskStatus::Cancelled => Class::Cancelled,
+        }
+    }
+
+    /// Whether a claim without a name may choose the task.
+    pub const fn is_ready(self) -> bool {
+        matches!(self.class(), Class::Ready)
+    }
+
+    /// Whether nothing but its status keeps the task from being ready.
+    pub const fn has_all_met(self) -> bool {
+        self.unmet == 0
+    }
+
+    /// What a write would find and what a reader is shown: the same function, so that a query needs no settling.
+    ///
+    /// `live_hold` is whether the task's hold has time left; a started task without one is open again.
+    pub const fn view(self, live_hold: bool) -> (TaskStatus, TaskState) {
+        let seen = match self.status {
+            TaskStatus::Started if !live_hold => Conditions { status: TaskStatus::Open, ..self },
+            _ => self,
+        };
+        let state = match seen.class() {
+            Class::Ready => TaskState::Ready,
+            Class::Waiting => TaskState::Waiting,
+            Class::Stuck => TaskState::Stuck,
+            Class::Started => TaskState::Held,
+            Class::Blocked => TaskState::Blocked,
+            Class::Done => TaskState::Done,
+            Class::Cancelled => TaskState::Cancelled,
+        };
+        (seen.status, state)
     }
 }
 
 /// What moves a task from one status to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum Transition {
     /// Take it.
     Claim,
     /// Give it back.
@@ -150,56 +230,62 @@ pub enum Verb {
     Reopen,
 }
 
-impl Verb {
+impl Transition {
     /// All of them.
-    pub const ALL: [Verb; 7] =
-        [Verb::Claim, Verb::Release, Verb::Block, Verb::Unblock, Verb::Done, Verb::Cancel, Verb::Reopen];
+    pub const ALL: [Transition; 7] = [
+        Transition::Claim,
+        Transition::Release,
+        Transition::Block,
+        Transition::Unblock,
+        Transition::Done,
+        Transition::Cancel,
+        Transition::Reopen,
+    ];
 
     /// The command.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Verb::Claim => "claim",
-            Verb::Release => "release",
-            Verb::Block => "block",
-            Verb::Unblock => "unblock",
-            Verb::Done => "done",
-            Verb::Cancel => "cancel",
-            Verb::Reopen => "reopen",
+            Transition::Claim => "claim",
+            Transition::Release => "release",
+            Transition::Block => "block",
+            Transition::Unblock => "unblock",
+            Transition::Done => "done",
+            Transition::Cancel => "cancel",
+            Transition::Reopen => "reopen",
         }
     }
 }
 
 /// The table of transitions: the status after `verb`, or `None` where it is not allowed.
-pub const fn after(status: Status, verb: Verb) -> Option<Status> {
-    use Status::{Blocked, Cancelled, Done, Open, Started};
+pub const fn after(status: TaskStatus, verb: Transition) -> Option<TaskStatus> {
+    use TaskStatus::{Blocked, Cancelled, Done, Open, Started};
     match (verb, status) {
-        (Verb::Claim, Open) => Some(Started),
-        (Verb::Release, Started) => Some(Open),
-        (Verb::Block, Open | Started) => Some(Blocked),
-        (Verb::Unblock, Blocked) => Some(Open),
-        (Verb::Done, Open | Started | Blocked) => Some(Done),
-        (Verb::Cancel, Open | Started | Blocked) => Some(Cancelled),
-        (Verb::Reopen, Done | Cancelled) => Some(Open),
+        (Transition::Claim, Open) => Some(Started),
+        (Transition::Release, Started) => Some(Open),
+        (Transition::Block, Open | Started) => Some(Blocked),
+        (Transition::Unblock, Blocked) => Some(Open),
+        (Transition::Done, Open | Started | Blocked) => Some(Done),
+        (Transition::Cancel, Open | Started | Blocked) => Some(Cancelled),
+        (Transition::Reopen, Done | Cancelled) => Some(Open),
         _ => None,
     }
 }
 
 /// The table, with the refusal that a caller sees where it has no entry.
-pub fn transition(task: &str, status: Status, verb: Verb) -> Result<Status> {
+pub fn transition(task: &str, status: TaskStatus, verb: Transition) -> Result<TaskStatus> {
     after(status, verb).ok_or_else(|| {
-        let error = Error::refused(
-            Kind::Conflict,
-            "illegal_transition",
-            format!("{task} is {status}: {} is not possible", verb.as_str()),
-        )
-        .entity(task)
-        .detail("status", status.as_str());
+        let error =
+            Error::new(Code::IllegalTransition, format!("{task} is {status}: {} is not possible", verb.as_str()))
+                .entity(task)
+                .detail("status", status.as_str());
         match status {
-            Status::Done | Status::Cancelled => {
-                error.attempt(format!("tenure why {task}")).attempt(format!("tenure reopen {task}"))
+            TaskStatus::Done | TaskStatus::Cancelled => {
+                error.attempt(Action::why(task)).attempt(Action::Reopen { task: task.to_string() })
             }
-            Status::Blocked => error.attempt(format!("tenure show {task}")).attempt(format!("tenure unblock {task}")),
-            Status::Open | Status::Started => error.attempt(format!("tenure show {task}")),
+            TaskStatus::Blocked => {
+                error.attempt(Action::show(task)).attempt(Action::Unblock { task: task.to_string() })
+            }
+            TaskStatus::Open | TaskStatus::Started => error.attempt(Action::show(task)),
         }
     })
 }
@@ -210,10 +296,10 @@ mod tests {
 
     #[test]
     fn inv_l10_the_table_of_transitions() {
-        let table: Vec<String> = Verb::ALL
+        let table: Vec<String> = Transition::ALL
             .iter()
             .map(|&verb| {
-                let row = Status::ALL.map(|status| after(status, verb).map_or("-", Status::as_str));
+                let row = TaskStatus::ALL.map(|status| after(status, verb).map_or("-", TaskStatus::as_str));
                 format!("{:8}{}", verb.as_str(), row.join(" "))
             })
             .collect();
@@ -233,12 +319,23 @@ mod tests {
     }
 
     #[test]
+    fn conditions_count_what_is_not_done_and_what_was_cancelled() {
+        let deps = [TaskStatus::Done, TaskStatus::Open, TaskStatus::Cancelled, TaskStatus::Blocked];
+        let expected = Conditions { status: TaskStatus::Open, unmet: 3, cancelled_deps: 1 };
+        assert_eq!(Conditions::of(TaskStatus::Open, &deps), expected);
+        assert!(!expected.is_ready() && Conditions::of(TaskStatus::Open, &[TaskStatus::Done]).is_ready());
+        assert_eq!(Conditions::of(TaskStatus::Blocked, &deps).class(), Class::Blocked);
+    }
+
+    #[test]
     fn a_started_task_whose_hold_has_lapsed_is_seen_as_open() {
-        assert_eq!(view(Status::Started, 0, 0, true), (Status::Started, State::Held));
-        assert_eq!(view(Status::Started, 0, 0, false), (Status::Open, State::Ready));
-        assert_eq!(view(Status::Started, 2, 0, false), (Status::Open, State::Waiting));
-        assert_eq!(view(Status::Open, 2, 1, false), (Status::Open, State::Stuck));
-        assert_eq!(view(Status::Open, 0, 0, false), (Status::Open, State::Ready));
-        assert_eq!(view(Status::Blocked, 0, 0, false), (Status::Blocked, State::Blocked));
+        let view =
+            |status, unmet, cancelled_deps, live_hold| Conditions { status, unmet, cancelled_deps }.view(live_hold);
+        assert_eq!(view(TaskStatus::Started, 0, 0, true), (TaskStatus::Started, TaskState::Held));
+        assert_eq!(view(TaskStatus::Started, 0, 0, false), (TaskStatus::Open, TaskState::Ready));
+        assert_eq!(view(TaskStatus::Started, 2, 0, false), (TaskStatus::Open, TaskState::Waiting));
+        assert_eq!(view(TaskStatus::Open, 2, 1, false), (TaskStatus::Open, TaskState::Stuck));
+        assert_eq!(view(TaskStatus::Open, 0, 0, false), (TaskStatus::Open, TaskState::Ready));
+        assert_eq!(view(TaskStatus::Blocked, 0, 0, false), (TaskStatus::Blocked, TaskState::Blocked));
     }
 }

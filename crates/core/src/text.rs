@@ -5,7 +5,7 @@ mod char_class;
 pub(crate) use char_class::is_invisible;
 pub use char_class::{hidden, revealed, visible};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Longest title, in characters.
 pub const TITLE_MAX: usize = 500;
@@ -20,13 +20,13 @@ pub const LABEL_MAX: usize = 64;
 pub fn title(text: &str) -> Result<String> {
     let trimmed = text.trim();
     if trimmed.chars().all(is_invisible) {
-        return Err(Error::usage("title_empty", "the title is empty").hint("Give one line of 1 to 500 characters."));
+        return Err(Error::usage(Code::TitleEmpty, "the title is empty").hint("Give one line of 1 to 500 characters."));
     }
     refuse_control(trimmed, "title", |_| false)?;
     let length = trimmed.chars().count();
     if length > TITLE_MAX {
         return Err(Error::usage(
-            "title_too_long",
+            Code::TitleTooLong,
             format!("the title has {length} characters, at most {TITLE_MAX} fit"),
         )
         .hint("Put the rest into --description."));
@@ -38,7 +38,7 @@ pub fn title(text: &str) -> Result<String> {
 pub fn body(text: &str, what: &'static str) -> Result<String> {
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
-            "text_too_long",
+            Code::TextTooLong,
             format!("the {what} has {} bytes, at most {TEXT_MAX} fit", text.len()),
         )
         .hint("Keep long material in a file of the repository and name it here."));
@@ -53,7 +53,7 @@ pub fn body(text: &str, what: &'static str) -> Result<String> {
 pub fn required(text: &str, what: &'static str) -> Result<String> {
     let text = body(text, what)?;
     if text.trim().is_empty() {
-        return Err(Error::usage("text_empty", format!("the {what} is empty")));
+        return Err(Error::usage(Code::TextEmpty, format!("the {what} is empty")));
     }
     Ok(text)
 }
@@ -64,7 +64,10 @@ pub fn labels(labels: &[String]) -> Result<Vec<String>> {
     kept.sort();
     kept.dedup();
     if kept.len() > LABELS_MAX {
-        return Err(Error::usage("too_many_labels", format!("{} labels given, at most {LABELS_MAX} fit", kept.len())));
+        return Err(Error::usage(
+            Code::TooManyLabels,
+            format!("{} labels given, at most {LABELS_MAX} fit", kept.len()),
+        ));
     }
     Ok(kept)
 }
@@ -74,7 +77,7 @@ pub fn label(text: &str) -> Result<String> {
     let text = text.trim();
     let length = text.chars().count();
     if length == 0 || length > LABEL_MAX {
-        return Err(Error::usage("bad_label", format!("the label `{}` has {length} characters", excerpt(text)))
+        return Err(Error::usage(Code::BadLabel, format!("the label `{}` has {length} characters", excerpt(text)))
             .hint("A label has 1 to 64 characters."));
     }
     refuse_control(text, "label", |_| false)?;
@@ -86,7 +89,7 @@ fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool
     let Some((at, c)) = hidden(text).find(|(_, c)| !allowed(*c)) else { return Ok(()) };
     let kind = if c.is_control() { "control" } else { "invisible" };
     let message = format!("the {what} has the {kind} character U+{:04X} at byte {at}", c as u32);
-    Err(Error::usage("control_character", message)
+    Err(Error::usage(Code::ControlCharacter, message)
         .hint("Remove it; only newline and tab are allowed, and only in texts of several lines."))
 }
 

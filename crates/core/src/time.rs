@@ -1,11 +1,13 @@
 //! Instants and spans, in microseconds. A clock is never read here: time comes in as an argument.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, Sub};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 const SECOND: i64 = 1_000_000;
 
@@ -48,7 +50,7 @@ impl Span {
     /// Reads `90s`, `10m`, `2h` or `7d`. One number, one unit, nothing else: what is typed is what is meant.
     pub fn parse(text: &str) -> Result<Span> {
         let bad = || {
-            Error::usage("bad_duration", format!("`{}` is not a duration", crate::text::excerpt(text)))
+            Error::usage(Code::BadDuration, format!("`{}` is not a duration", crate::text::excerpt(text)))
                 .hint("Write a whole number and a unit: 90s, 10m, 2h or 7d.")
         };
         let (number, unit) = text.split_at_checked(text.len().wrapping_sub(1)).ok_or_else(bad)?;
@@ -91,7 +93,7 @@ impl Time {
         let read = text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond);
         let writable = |micros: &i64| jiff::Timestamp::from_microsecond(*micros).is_ok();
         read.filter(writable).map(Time).ok_or_else(|| {
-            Error::usage("bad_time", format!("`{}` is not a time", crate::text::excerpt(text)))
+            Error::usage(Code::BadTime, format!("`{}` is not a time", crate::text::excerpt(text)))
                 .hint("Write RFC 3339 with an offset, such as 2030-01-31T09:00:00Z.")
         })
     }
@@ -144,6 +146,20 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
         let text = String::deserialize(deserializer)?;
         Time::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Time {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

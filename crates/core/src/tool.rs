@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What a tool does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum ToolKind {
     /// Changes files.
     Edit,
     /// Runs commands.
@@ -16,13 +17,13 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ToolKind {
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Edit => "edit",
-            Kind::Shell => "shell",
-            Kind::Other => "other",
+            ToolKind::Edit => "edit",
+            ToolKind::Shell => "shell",
+            ToolKind::Other => "other",
         }
     }
 }

@@ -4,14 +4,19 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
-use tenure_core::{Error, Kind, Result, Stage, Time, event, name};
+use tenure_core::access::{self, EVERY_PROJECT, Grants, PrincipalKind, Role, SECRET, SERVICE, WHOLE_STORE};
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::access::PrincipalAdded;
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, Stage, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
-use crate::op::Erased;
-use crate::unit::{Unit, people_only};
+use crate::op::{Domain, ErasedOp};
+use crate::query::Query;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
 /// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
@@ -60,7 +65,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Lets an op through if its principal may ask for it in this project.
-pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
+pub(crate) fn admit(call: &Call, op: &dyn ErasedOp) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
         Some(grants) => {
@@ -70,9 +75,21 @@ pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
     }
 }
 
-/// Lets a query through if its principal sees this project at all. Which role a query needs beyond that is in
-/// [`crate::query::role::query_needs`], and its door asks there: the kernel does not know queries by name.
-pub(crate) fn admit_query(call: &Call) -> Result<()> {
+/// Lets a query through if its principal may ask it in this project. A query that is about no project in particular shows
+/// only what its principal may see.
+pub(crate) fn admit_query<Q: Query>(call: &Call) -> Result<()> {
+    match &call.actor.principal {
+        Some(grants) if Q::DOMAIN != Domain::Anywhere => {
+            let project = call.project.key.as_str();
+            grants.check(project, Q::NAME, Q::ACCESS.needed(project)).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets a reader through whose principal sees this project at all. The role that a query needs is checked before, by
+/// [`admit_query`].
+pub(crate) fn admit_reader(call: &Call) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
         Some(grants) => {
@@ -84,7 +101,7 @@ pub(crate) fn admit_query(call: &Call) -> Result<()> {
 
 /// Whether what is looked at is the actor's own to look at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum AccessFor {
     /// An op: an agent that belongs to nobody becomes the principal's.
     Op,
     /// A query, which makes nothing anybody's.
@@ -93,7 +110,7 @@ pub(crate) enum Doing {
 
 /// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; people and
 /// services also are agents of their own. `known` is the actor's row.
-pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: Doing) -> Result<()> {
+pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: AccessFor) -> Result<()> {
     let Some(grants) = &call.actor.principal else { return Ok(()) };
     let actor = call.actor.name.as_str();
     match may_be(tx, grants, &call.project.key, (actor, known), doing)? {
@@ -111,26 +128,26 @@ pub(crate) fn may_be(
     grants: &Grants,
     project: &str,
     (actor, known): (&str, Option<&agent::Row>),
-    doing: Doing,
+    doing: AccessFor,
 ) -> Result<bool> {
     let me = grants.principal.as_str();
-    let owner = known.map_or("", |row| row.owner.as_str());
+    let owner = known.and_then(|row| row.owner.as_deref());
     if actor == me {
         // Somebody may have called an agent so before the principal came here: its name is its own all the same.
         return Ok(true);
     }
-    if Sort::of(me) == Sort::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
+    if PrincipalKind::of(me) == PrincipalKind::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
         return Ok(false);
     }
     match (owner, known) {
-        (owner, _) if owner == me => Ok(true),
-        // Nobody's yet, by a name that nobody goes by here.
-        ("", None) => {
+        (Some(owner), _) => Ok(owner == me),
+        // It has no owner yet, and no principal with a role here has its name.
+        (None, None) => {
             let roles = member::of(tx, actor)?;
             Ok(!roles.iter().any(|role| role.key == project || role.key == EVERY_PROJECT))
         }
         // It may be a principal that was here as itself, whatever its role is now: what it has is not another's to take.
-        ("", Some(_)) if doing == Doing::Op => Ok(principal::get(tx, actor)?.is_none()),
+        (None, Some(_)) if doing == AccessFor::Op => Ok(principal::get(tx, actor)?.is_none()),
         _ => Ok(false),
     }
 }
@@ -140,94 +157,95 @@ pub(crate) fn may_be(
 pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     match &call.actor.principal {
         None => true,
-        Some(grants) => match known.map_or("", |row| row.owner.as_str()) {
-            "" => grants.principal == call.actor.name,
-            owner => grants.principal == owner,
+        Some(grants) => match known.and_then(|row| row.owner.as_ref()) {
+            None => grants.principal == call.actor.name,
+            Some(owner) => grants.principal == *owner,
         },
     }
 }
 
 /// Whether an agent is the caller's own, as far as what a caller says about its own agents is believed. Programs on the
 /// machine of the store are believed about all of them.
-pub(crate) fn is_own(call: &Call, agent: &str, owner: &str) -> bool {
+pub(crate) fn is_own(call: &Call, agent: &AgentName, owner: Option<&AgentName>) -> bool {
     match &call.actor.principal {
         None => true,
-        Some(grants) => grants.principal == owner || grants.principal == agent && owner.is_empty(),
+        Some(grants) => grants.principal == *owner.unwrap_or(agent),
     }
 }
 
 /// The principal that an agent belongs to, where that is somebody else than itself.
-pub(crate) fn owner_of(call: &Call) -> Option<&str> {
-    let principal = call.actor.principal.as_ref().map(|grants| grants.principal.as_str());
-    principal.filter(|principal| *principal != call.actor.name)
+pub(crate) fn owner_of(call: &Call) -> Option<&AgentName> {
+    let principal = call.actor.principal.as_ref().map(|grants| &grants.principal);
+    principal.filter(|principal| **principal != call.actor.name)
 }
 
 /// Whom an agent belongs to from this op on, where that is not whom it belonged to: nobody's becomes the principal's that
 /// acts as it, and a principal's own name is its own, whoever called an agent so before.
-pub(crate) fn new_owner<'a>(call: &'a Call, owner: &str) -> Option<&'a str> {
-    match owner_of(call) {
-        Some(principal) => Some(principal).filter(|_| owner.is_empty()),
-        None => Some("").filter(|_| call.actor.principal.is_some() && !owner.is_empty()),
+pub(crate) fn new_owner<'a>(call: &'a Call, owner: Option<&AgentName>) -> Option<Option<&'a AgentName>> {
+    match (owner_of(call), owner) {
+        (Some(principal), None) => Some(Some(principal)),
+        (None, Some(_)) if call.actor.principal.is_some() => Some(None),
+        _ => None,
     }
 }
 
 /// Checks that an op about access is asked for in the whole store, by a person where it is not asked for by a principal:
 /// of that one the role was looked at before.
-pub(crate) fn of_store(unit: &Unit<'_>, what: &str) -> Result<()> {
-    in_store(unit, what)?;
-    if unit.call.actor.principal.is_none() && !unit.call.actor.is_person() {
+pub(crate) fn of_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    in_store(work, what)?;
+    if work.call.actor.principal.is_none() && !work.call.actor.is_person() {
         return Err(people_only(what));
     }
     Ok(())
 }
 
 /// Checks that an op about access is asked for in the whole store.
-pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
-    if unit.project.key == WHOLE_STORE {
+pub(crate) fn in_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    if work.project.key == WHOLE_STORE {
         return Ok(());
     }
-    Err(Error::usage("whole_store_only", format!("{what} concerns the whole store, and this is a project of it"))
-        .entity(&unit.project.key))
+    Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, and this is a project of it"))
+        .entity(&work.project.key))
 }
 
 /// The row of a principal, made where it is not known yet.
-pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
-    if let Some(row) = principal::get(unit.tx, name)? {
+pub(crate) fn known(work: &mut UnitOfWork<'_>, name: &AgentName) -> Result<principal::Row> {
+    if let Some(row) = principal::get(work.tx, name)? {
         return Ok(row);
     }
     let row = principal::Row {
-        name: name.to_owned(),
-        subject: String::new(),
-        created_at: unit.now,
-        created_by: unit.me().to_owned(),
-        disabled_at: Time(0),
+        name: name.clone(),
+        subject: None,
+        created_at: work.now,
+        created_by: work.me().clone(),
+        disabled_at: None,
     };
-    principal::insert(unit.tx, &row)?;
-    unit.append(event::kind::PRINCIPAL_ADDED, name, "", None, &serde_json::json!({}))?;
+    principal::insert(work.tx, &row)?;
+    work.append(About::of(name), Event::PrincipalAdded(PrincipalAdded {}))?;
     Ok(row)
 }
 
 /// The refusal of a principal that nobody has heard of.
 pub(crate) fn unknown_principal(name: &str) -> Error {
-    Error::refused(Kind::NotFound, "unknown_principal", format!("nobody called `{name}` has any access"))
+    Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
         .entity(name)
-        .attempt("tenure member list")
+        .attempt(Action::ListMembers)
 }
 
 /// Refuses what only an operator may do, where that turns out inside an op.
-pub(crate) fn operator(unit: &Unit<'_>, what: &str) -> Result<()> {
-    match &unit.call.actor.principal {
+pub(crate) fn operator(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
+    match &work.call.actor.principal {
         None => Ok(()),
         Some(grants) => grants
-            .check(&unit.project.key, what, Some(Role::Operator))
+            .check(&work.project.key, what, Some(Role::Operator))
             .map(drop)
             .map_err(|error| error.at(Stage::Decide)),
     }
 }
 
 /// Whether the actor may override those who are there: people, who need the role for it where they come through a server.
-pub(crate) fn overrides(unit: &Unit<'_>) -> bool {
-    unit.call.actor.is_person() && operator(unit, "force").is_ok()
+pub(crate) fn overrides(work: &UnitOfWork<'_>) -> bool {
+    work.call.actor.is_person() && operator(work, "force").is_ok()
 }
 
 /// Whether a principal sees a project.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tenure_core::id::StoreId;
 use tenure_core::{Error, Result, Time};
-use tenure_store::copy::{self, Backup, Copied, Draft, Existing, Progress};
+use tenure_store::copy::{self, Backup, BackupFile, Copied, CopyProgress, Existing};
 use tenure_store::table::{event, project};
 use tenure_store::{Entered, Tx};
 
@@ -17,9 +18,9 @@ const NUMBER_MAX: i64 = 1 << 62;
 
 /// A backup that was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct BackupTaken {
     /// The id of the store.
-    pub store: String,
+    pub store: StoreId,
     /// Bytes.
     pub size: u64,
     /// SHA-256 of the file.
@@ -36,8 +37,14 @@ pub struct Taken {
 
 impl Kernel {
     /// Copies one snapshot of the store to a file, checks the copy, and gives it its name. Writers go on meanwhile.
-    pub fn backup(&self, call: &Call, to: &Path, existing: Existing, progress: Progress<'_>) -> Result<Taken> {
-        let draft = Draft::beside(to)?;
+    pub fn backup(
+        &self,
+        call: &Call,
+        to: &Path,
+        existing: Existing,
+        progress: CopyProgress<'_>,
+    ) -> Result<BackupTaken> {
+        let draft = BackupFile::beside(to)?;
         let version = self.store().schema_version()?;
         if version > tenure_store::migrate::VERSION {
             return Err(tenure_store::error::newer_schema(version, tenure_store::migrate::VERSION));
@@ -56,15 +63,15 @@ pub(crate) fn take(
     entered: &Entered,
     to: &Path,
     existing: Existing,
-    progress: Progress<'_>,
-) -> Result<Taken> {
-    let draft = Draft::beside(to)?;
+    progress: CopyProgress<'_>,
+) -> Result<BackupTaken> {
+    let draft = BackupFile::beside(to)?;
     let copied = copy::write(tx, entered, &draft, progress)?;
     publish(draft, &copied, entered.clock, existing)
 }
 
 /// Checks a copy by reading it as a restore would, and publishes it.
-fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) -> Result<Taken> {
+fn publish(draft: BackupFile, copied: &Copied, taken_at: Time, existing: Existing) -> Result<BackupTaken> {
     let (projects, remarks) = {
         let backup = Backup::open(draft.path())?;
         if backup.identity() != &copied.identity || backup.counts() != copied.rows {
@@ -88,7 +95,7 @@ fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) ->
         Ok(())
     })?;
     draft.publish(existing)?;
-    Ok(Taken {
+    Ok(BackupTaken {
         store: copied.identity.id.clone(),
         size,
         sha256: hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),

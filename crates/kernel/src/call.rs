@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
+use tenure_core::action::Phrasing;
 use tenure_core::agent::Process;
-use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
+use tenure_core::error::detail::{RecordedPlace, RecordedPlaces};
+use tenure_core::id::{CheckoutId, StoreId};
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
@@ -14,7 +18,7 @@ use crate::condition::Condition;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// The project it is about.
-    pub project: project::Name,
+    pub project: project::NamedProject,
     /// Who asks.
     pub actor: Actor,
     /// The id that every retry of it carries.
@@ -24,7 +28,7 @@ pub struct Call {
     pub checkout: Option<Checkout>,
     /// The store that this project is pinned to, if it is.
     #[serde(default)]
-    pub pinned_store: Option<String>,
+    pub pinned_store: Option<StoreId>,
     /// How long events are kept; for ever without it.
     #[serde(default, rename = "keep_events_us")]
     pub keep_events: Option<Span>,
@@ -41,7 +45,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The process.
     pub process: Process,
 }
@@ -50,7 +54,7 @@ pub struct Evidence {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Actor {
     /// The name.
-    pub name: String,
+    pub name: AgentName,
     /// The tool, empty if unknown.
     #[serde(default)]
     pub tool: String,
@@ -81,6 +85,9 @@ pub enum Door {
     Http,
 }
 
+/// The words of each door, for the texts that the kernel makes.
+pub type Words = fn(Door) -> &'static dyn Phrasing;
+
 /// Longest text in a call: paths and keys that are made of them.
 const TEXT_MAX: usize = 8 * 1024;
 /// Most entries of a list in a call.
@@ -88,7 +95,7 @@ const LIST_MAX: usize = 10_000;
 
 impl Call {
     /// A call of an actor about a project, under an id of its own: from no working tree, with nothing claimed.
-    pub fn new(project: project::Name, actor: Actor, entropy: &dyn Entropy) -> Call {
+    pub fn new(project: project::NamedProject, actor: Actor, entropy: &dyn Entropy) -> Call {
         Call {
             project,
             actor,
@@ -106,39 +113,44 @@ impl Call {
         Call::new(project::whole_store(), Actor::named(actor), entropy)
     }
 
+    /// The same call about the whole store, which is in no checkout.
+    pub fn about_store(&self) -> Call {
+        Call { project: project::whole_store(), checkout: None, ..self.clone() }
+    }
+
     /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
     /// the kernel relies on that.
     pub fn check(&self) -> Result<()> {
         name::check(&self.actor.name)?;
-        let mut texts = vec![&self.project.key, &self.project.label, &self.actor.tool];
+        let mut texts: Vec<&str> = vec![&self.project.key, &self.project.label, &self.actor.tool];
         let mut longest = self.proven_dead.len();
-        texts.extend(&self.pinned_store);
+        texts.extend(self.pinned_store.as_deref());
         let processes = self.actor.process.iter().chain(self.proven_dead.iter().map(|proof| &proof.process));
-        texts.extend(processes.flat_map(|process| [&process.host, &process.boot, &process.pidns]));
-        texts.extend(self.proven_dead.iter().map(|proof| &proof.agent));
+        texts.extend(processes.flat_map(|process| [&*process.host, &process.boot, &process.pidns]));
+        texts.extend(self.proven_dead.iter().map(|proof| &*proof.agent));
         if let Some(here) = &self.checkout {
-            texts.extend([&here.host, &here.path, &here.tree.head]);
-            texts.extend(here.common.iter().map(|(path, ..)| path));
-            texts.extend(&here.tree.uncommitted);
+            texts.extend([&*here.host, &here.path, &here.tree.head]);
+            texts.extend(here.common.iter().map(|(path, ..)| path.as_str()));
+            texts.extend(here.tree.uncommitted.iter().map(String::as_str));
             longest = longest.max(here.tree.uncommitted.len());
             if let Trust::Moved(gone) = &here.trust {
-                texts.extend(gone);
+                texts.extend(gone.iter().map(String::as_str));
                 longest = longest.max(gone.len());
             }
         }
-        texts.extend(self.condition.texts());
-        let is_fit = |text: &&String| text.len() <= TEXT_MAX && !text.contains('\0');
+        texts.extend(self.condition.texts().map(String::as_str));
+        let is_fit = |text: &&str| text.len() <= TEXT_MAX && !text.contains('\0');
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
         }
-        Err(Error::usage("bad_call", "the call has a text or a list in it that is too long, or a NUL"))
+        Err(Error::usage(Code::BadCall, "the call has a text or a list in it that is too long, or a NUL"))
     }
 }
 
 impl Actor {
     /// An actor known by name only.
     pub fn named(name: &str) -> Actor {
-        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli, principal: None }
+        Actor { name: name.into(), tool: String::new(), process: None, door: Door::Cli, principal: None }
     }
 
     /// Whether this is a person.
@@ -183,7 +195,7 @@ impl RequestId {
         if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(RequestId { value: value.to_owned(), given: true });
         }
-        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters")
+        Err(Error::usage(Code::BadRequestId, "the request id is not 1 to 128 visible ASCII characters")
             .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
     }
 
@@ -212,13 +224,13 @@ pub struct Checkout {
     pub trust: Trust,
     /// What the door saw in it. Only ops that tell or keep it ask for it.
     #[serde(default)]
-    pub tree: Tree,
+    pub tree: WorkingTree,
 }
 
 /// The state of a working tree, as a door saw it before the transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tree {
+pub struct WorkingTree {
     /// The commit it is at; empty if unknown.
     pub head: String,
     /// Files that differ from it, relative to the top; a beginning of them where there are many.
@@ -243,28 +255,28 @@ pub enum Trust {
 
 /// Where a project was seen, for a door that must find out whether a repository moved or was copied.
 pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
-    let places: Vec<_> = recorded
-        .iter()
-        .map(|row| {
-            serde_json::json!({ "path": row.common_path, "device": row.common_device, "inode": row.common_inode })
-        })
-        .collect();
-    Error::new(Kind::Conflict, "place_differs", Stage::Resolve, "this project was seen in another repository")
-        .detail("places", places)
+    let places = recorded.iter().map(|row| RecordedPlace {
+        path: row.common_path.clone(),
+        device: row.common_device,
+        inode: row.common_inode,
+    });
+    Error::new(Code::PlaceDiffers, "this project was seen in another repository")
+        .at(Stage::Resolve)
+        .with(&RecordedPlaces(places.collect()))
 }
 
 /// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on
 /// another machine is believed about its own principal's agents only: that anybody else's are dead, it can only claim.
-pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<String>> {
+pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<AgentName>> {
     let evidence = &call.proven_dead;
     if evidence.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
+    let names: Vec<AgentName> = evidence.iter().map(|proof| proof.agent.clone()).collect();
     let proven =
         |name: &str, process: &Process| evidence.iter().any(|proof| proof.agent == name && proof.process == *process);
     let mut dead = agent::whereabouts(tx, project, &names)?;
-    dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, &one.owner));
+    dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, one.owner.as_ref()));
     // Under a name that was given, an agent may run in several processes.
     let mut living = session::live_of(tx, project, &names)?;
     living.retain(|(name, process)| !proven(name, process));
@@ -327,15 +339,15 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
     }
 }
 
-/// The id of the checkout that a call comes from, empty for one that was not seen before.
-pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
-    let Some(here) = &call.checkout else { return String::new() };
+/// The id of the checkout that a call comes from; none for one that was not seen before.
+pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> Option<CheckoutId> {
+    let here = call.checkout.as_ref()?;
     if let Some(row) = recorded.iter().find(|row| row.path == here.path) {
-        return row.id.clone();
+        return Some(row.id.clone());
     }
-    let Trust::Moved(gone) = &here.trust else { return String::new() };
+    let Trust::Moved(gone) = &here.trust else { return None };
     let mut came = moved(here, gone, recorded).into_iter().filter_map(|one| one.now);
-    came.find(|row| row.path == here.path).map(|row| row.id).unwrap_or_default()
+    came.find(|row| row.path == here.path).map(|row| row.id)
 }
 
 #[cfg(test)]
@@ -346,7 +358,7 @@ mod tests {
     fn call() -> Call {
         let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 9 };
         Call {
-            project: project::Name { key: "id:x".into(), label: "x".into() },
+            project: project::NamedProject { key: "id:x".into(), label: "x".into() },
             actor: Actor { process: Some(process.clone()), door: Door::Hook, ..Actor::named("a") },
             request_id: RequestId::given("r-1").unwrap(),
             checkout: Some(Checkout {
@@ -354,7 +366,7 @@ mod tests {
                 path: "/w".into(),
                 common: Some(("/w/.git".into(), 1, 2)),
                 trust: Trust::Moved(vec!["/old".into()]),
-                tree: Tree { head: "c0ffee".into(), uncommitted: vec!["a".into()], uncommitted_more: 3 },
+                tree: WorkingTree { head: "c0ffee".into(), uncommitted: vec!["a".into()], uncommitted_more: 3 },
             }),
             pinned_store: Some("s-1".into()),
             keep_events: Some(Span::days(3)),
@@ -386,7 +398,7 @@ mod tests {
         let nul = Actor { tool: "a\0".into(), ..Actor::named("a") };
         assert_eq!(Call { actor: nul, ..call() }.check().unwrap_err().code(), "bad_call");
         assert_eq!(Call { actor: Actor::named("No Name"), ..call() }.check().unwrap_err().code(), "bad_name");
-        let long = project::Name { key: "k".repeat(TEXT_MAX + 1), label: String::new() };
+        let long = project::NamedProject { key: "k".repeat(TEXT_MAX + 1).into(), label: String::new() };
         assert_eq!(Call { project: long, ..call() }.check().unwrap_err().code(), "bad_call");
         let many = vec![call().proven_dead.remove(0); LIST_MAX + 1];
         assert_eq!(Call { proven_dead: many, ..call() }.check().unwrap_err().code(), "bad_call");

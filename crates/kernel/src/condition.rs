@@ -4,7 +4,8 @@
 //! project was used from the very directory that the call comes from.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage, Time, text};
+use tenure_core::action::{Action, Advice};
+use tenure_core::{Code, Error, Result, Stage, Time, text};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, project};
 
@@ -111,28 +112,35 @@ impl Condition {
 fn unconfirmed_project(label: &str) -> Error {
     let label = text::excerpt(label);
     Error::new(
-        Kind::Conflict,
-        "unconfirmed_project",
-        Stage::Resolve,
+        Code::UnconfirmedProject,
         format!("this repository says that it belongs to the project {label}, which exists and was not used from here"),
     )
+    .at(Stage::Resolve)
     .entity(label)
     .hint(
         "Nothing was shown or changed. A file of a repository is not believed before a person said yes for this clone.",
     )
-    .attempt("tenure project show")
-    .person("If this clone belongs to that project, a person says so here, once: `tenure project pin`.")
+    .attempt(Action::ShowProject)
+    .person(
+        Advice::from("If this clone belongs to that project, a person says so here, once: ")
+            .action(Action::PinProject)
+            .text("."),
+    )
 }
 
 /// The refusal of a store that only a repository names.
 pub fn unconfirmed_store(what: &str) -> Error {
-    Error::new(
-        Kind::Conflict,
-        "unconfirmed_store",
-        Stage::Resolve,
-        format!("{what} is not used before a person said yes for this clone"),
-    )
-    .hint("Nothing was opened, shown or sent there. `tenure project show` says what this repository asks for.")
-    .attempt("tenure project show")
-    .person("If the store is meant to be used, a person says so here, once: `tenure project pin`.")
+    Error::new(Code::UnconfirmedStore, format!("{what} is not used before a person said yes for this clone"))
+        .at(Stage::Resolve)
+        .hint(
+            Advice::from("Nothing was opened, shown or sent there. ")
+                .action(Action::ShowProject)
+                .text(" says what this repository asks for."),
+        )
+        .attempt(Action::ShowProject)
+        .person(
+            Advice::from("If the store is meant to be used, a person says so here, once: ")
+                .action(Action::PinProject)
+                .text("."),
+        )
 }

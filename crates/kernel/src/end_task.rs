@@ -1,86 +1,88 @@
 //! What `done`, `block`, `release` and `cancel` have in common: the actor's right to act, the step in the table of
 //! transitions, the event, and the end of the hold.
 
-use serde_json::{Value, json};
 use tenure_core::Result;
+use tenure_core::event::Event;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb, transition};
+use tenure_core::id::{TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
+use tenure_core::task::{TaskStatus, Transition, transition};
 use tenure_store::table::task;
 
+use crate::answer;
 use crate::op::claim::finished;
 use crate::paths;
-use crate::shape;
-use crate::unit::{Loaded, Unit};
+use crate::unit_of_work::{About, LoadedTask, UnitOfWork};
 
 /// A task that is about to leave its holder.
-pub(crate) struct Leaving {
+pub(crate) struct EndingTask {
     /// The task's id.
-    pub(crate) task: String,
+    pub(crate) task: TaskId,
     /// With what right.
     pub(crate) right: Right,
-    status: Status,
-    loaded: Loaded,
-    overrode: Option<String>,
+    status: TaskStatus,
+    loaded: LoadedTask,
+    overrode: Option<AgentName>,
 }
 
 /// How a request names what it acts on.
-pub(crate) struct Acting<'a> {
+pub(crate) struct TaskRef<'a> {
     /// The task; without it the focus.
-    pub(crate) task: Option<&'a str>,
+    pub(crate) task: Option<&'a TaskId>,
     /// The fence given, if any.
-    pub(crate) fence: Option<i64>,
+    pub(crate) fence: Option<Fence>,
     /// Whether a person overrides the holder.
     pub(crate) force: bool,
 }
 
-impl Leaving {
+impl EndingTask {
     /// Finds the task, decides whether the actor may act on it, and whether the table allows the step.
-    pub(crate) fn begin(unit: &mut Unit<'_>, acting: &Acting<'_>, verb: Verb) -> Result<Leaving> {
-        Leaving::begin_if(unit, acting, verb, |_, _, _| Ok(()))
+    pub(crate) fn begin(work: &mut UnitOfWork<'_>, acting: &TaskRef<'_>, verb: Transition) -> Result<EndingTask> {
+        EndingTask::begin_if(work, acting, verb, |_, _, _| Ok(()))
     }
 
     /// The same, with one more condition that is looked at before the table.
     pub(crate) fn begin_if(
-        unit: &mut Unit<'_>,
-        acting: &Acting<'_>,
-        verb: Verb,
-        condition: fn(&str, Right, &task::Full) -> Result<()>,
-    ) -> Result<Leaving> {
-        let task = unit.meant(acting.task)?;
-        let loaded = unit.load(&task)?;
-        let (right, overrode) = unit.right_or_force(&loaded, acting.fence, acting.force)?;
+        work: &mut UnitOfWork<'_>,
+        acting: &TaskRef<'_>,
+        verb: Transition,
+        condition: fn(&TaskId, Right, &task::Full) -> Result<()>,
+    ) -> Result<EndingTask> {
+        let task = work.meant(acting.task)?;
+        let loaded = work.load(&task)?;
+        let (right, overrode) = work.right_or_force(&loaded, acting.fence, acting.force)?;
         condition(&task, right, &loaded.full)?;
         let row = &loaded.full.task;
         let status = transition(&task, row.status, verb).map_err(|error| finished(error, row))?;
-        Ok(Leaving { task, right, status, loaded, overrode })
+        Ok(EndingTask { task, right, status, loaded, overrode })
     }
 
-    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. Returns the event's number.
+    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. `event` is given the holder
+    /// whom a person overrode. Returns the event's number.
     pub(crate) fn end(
         &mut self,
-        unit: &mut Unit<'_>,
-        kind: &str,
+        work: &mut UnitOfWork<'_>,
         ending: Ending,
-        mut data: Value,
+        event: impl FnOnce(Option<String>) -> Event,
         change: impl FnOnce(&mut task::Row),
     ) -> Result<i64> {
-        data["overrode"] = json!(self.overrode);
         let full = &mut self.loaded.full;
         let before = full.task.class();
-        let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
-        let number = unit.append(kind, &self.task, &hold, None, &data)?;
-        unit.end_hold(full, ending, number, self.overrode.as_deref())?;
+        let hold = or_empty(full.held.as_ref().map(|held| &held.id));
+        let number = work.append(About::of(&self.task).hold(hold), event(self.overrode.as_ref().map(String::from)))?;
+        work.end_hold(full, ending, number, self.overrode.as_ref())?;
         full.task.set_status(self.status);
         full.task.version += 1;
-        full.task.updated_at = unit.now;
+        full.task.updated_at = work.now;
         change(&mut full.task);
-        unit.store_task(before, &full.task)?;
-        paths::end_with_task(unit, std::mem::take(&mut self.loaded.bound), (ending, number), self.overrode.as_deref())?;
+        work.store_task(before, &full.task)?;
+        paths::end_with_task(work, std::mem::take(&mut self.loaded.bound), (ending, number), self.overrode.as_ref())?;
         Ok(number)
     }
 
     /// The task as the response shows it.
-    pub(crate) fn view(&self, unit: &Unit<'_>) -> shape::Task {
-        unit.view(&self.loaded.full, &self.loaded.edges)
+    pub(crate) fn view(&self, work: &UnitOfWork<'_>) -> answer::Task {
+        work.view(&self.loaded.full, &self.loaded.edges)
     }
 }

@@ -1,8 +1,10 @@
 //! Which of its own tasks an agent goes on with: the rules of `resume` that come before the order of choice. One function
 //! for the op and the query, so that `resume --peek` shows what `resume` would take.
 
-use tenure_core::choice::{Rank, Rule};
-use tenure_core::task::Status;
+use tenure_core::choice::{ChoiceRule, Rank};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::task::TaskStatus;
 use tenure_core::{Result, event};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, hold, task};
@@ -18,14 +20,14 @@ const STORY: (usize, usize) = (20, 10_000);
 /// Who looks for something to do.
 pub(crate) struct Seeker<'a> {
     pub(crate) project: &'a str,
-    pub(crate) me: &'a str,
-    /// The task in focus, empty for none.
-    pub(crate) focus: &'a str,
+    pub(crate) me: &'a AgentName,
+    /// The task in focus.
+    pub(crate) focus: Option<&'a TaskId>,
     pub(crate) labels: &'a [String],
     /// Agents that the next write marks as gone: what is reserved for them is reserved for nobody.
-    pub(crate) gone: &'a [String],
+    pub(crate) gone: &'a [AgentName],
     /// Whether a hold that is not ended is over all the same.
-    pub(crate) over: &'a dyn Fn(&task::Held) -> bool,
+    pub(crate) over: &'a dyn Fn(&task::TaskHold) -> bool,
 }
 
 impl Seeker<'_> {
@@ -34,7 +36,9 @@ impl Seeker<'_> {
     }
 
     fn may_take(&self, row: &task::Row) -> bool {
-        row.unmet == 0 && self.has_labels(row) && (self.gone.contains(&row.assignee) || suits(row, &[], self.me))
+        row.conditions().has_all_met()
+            && self.has_labels(row)
+            && (row.assignee.as_ref().is_some_and(|name| self.gone.contains(name)) || suits(row, &[], self.me))
     }
 
     fn holds(&self, full: &task::Full) -> bool {
@@ -50,47 +54,44 @@ impl Seeker<'_> {
 }
 
 /// The agent's own task to go on with, by the first rule that fires.
-pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, Rule)>> {
+pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, ChoiceRule)>> {
     if let Some(full) = in_focus(tx, seeker)? {
-        return Ok(Some((full, Rule::Focus)));
+        return Ok(Some((full, ChoiceRule::Focus)));
     }
     if let Some(full) = unblocked(tx, seeker)? {
-        return Ok(Some((full, Rule::Unblocked)));
+        return Ok(Some((full, ChoiceRule::Unblocked)));
     }
-    let assigned = task::Stream::Assigned(seeker.me.to_owned());
-    let takes =
-        |full: &task::Full| full.task.status != Status::Blocked && seeker.may_take(&full.task) && seeker.is_free(full);
-    if let Some(full) = read(tx, seeker.project, &assigned, &START, 1, &takes)?.pop() {
-        return Ok(Some((full, Rule::Assigned)));
+    let assigned = task::TaskStream::Assigned(seeker.me.to_owned());
+    let takes = |full: &task::Full| {
+        full.task.status != TaskStatus::Blocked && seeker.may_take(&full.task) && seeker.is_free(full)
+    };
+    if let Some(full) = read(tx, seeker.project, &assigned, &Rank::start(), 1, &takes)?.pop() {
+        return Ok(Some((full, ChoiceRule::Assigned)));
     }
-    Ok(started(tx, seeker)?.map(|full| (full, Rule::Own)))
+    Ok(started(tx, seeker)?.map(|full| (full, ChoiceRule::Own)))
 }
-
-const START: Rank = Rank { priority: -1, number: -1, id: String::new() };
 
 /// The task in focus, if the agent holds it and it has the labels.
 pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
-    if seeker.focus.is_empty() {
-        return Ok(None);
-    }
-    let full = tx.fetch(task::get(seeker.project, seeker.focus))?;
+    let Some(focus) = seeker.focus else { return Ok(None) };
+    let full = tx.fetch(task::get(seeker.project, focus))?;
     Ok(full.filter(|full| seeker.holds(full) && seeker.has_labels(&full.task)))
 }
 
 /// A task the agent had to leave, and can go on with: what blocked it is done, or somebody said that it can go on.
 fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
-    let last = |status| task::Stream::Last(seeker.me.to_owned(), status);
-    let waits = |full: &task::Full| !full.task.blocked_on.is_empty() && seeker.may_take(&full.task);
-    let blocked = read(tx, seeker.project, &last(Status::Blocked), &START, MANY, &waits)?;
-    let blockers: Vec<String> = blocked.iter().map(|full| full.task.blocked_on.clone()).collect();
-    let done: Vec<String> = task::existing(tx, seeker.project, &blockers)?
+    let last = |status| task::TaskStream::Last(seeker.me.to_owned(), status);
+    let waits = |full: &task::Full| full.task.blocked_on.is_some() && seeker.may_take(&full.task);
+    let blocked = read(tx, seeker.project, &last(TaskStatus::Blocked), &Rank::start(), MANY, &waits)?;
+    let blockers: Vec<TaskId> = blocked.iter().filter_map(|full| full.task.blocked_on.clone()).collect();
+    let done: Vec<TaskId> = task::existing(tx, seeker.project, &blockers)?
         .into_iter()
-        .filter(|(_, status)| *status == Status::Done)
+        .filter(|(_, status)| *status == TaskStatus::Done)
         .map(|(id, _)| id)
         .collect();
-    let mut best = blocked.into_iter().find(|full| done.contains(&full.task.blocked_on));
+    let mut best = blocked.into_iter().find(|full| full.task.blocked_on.as_ref().is_some_and(|on| done.contains(on)));
     let open = |full: &task::Full| full.task.ready && !full.task.lapsed && seeker.may_take(&full.task);
-    for full in read(tx, seeker.project, &last(Status::Open), &START, MANY, &open)? {
+    for full in read(tx, seeker.project, &last(TaskStatus::Open), &Rank::start(), MANY, &open)? {
         if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
             break;
         }
@@ -107,9 +108,10 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
 fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
     let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
     let (mut step, most) = STORY;
+    let granted = row.last_fence.map_or(0, |fence| fence.0);
     let (mut below, mut seen) = (i64::MAX, 0);
     while seen < most {
-        let events = log::kinds(tx, project, &row.id, (row.last_fence, below), step)?;
+        let events = log::kinds(tx, project, &row.id, (granted, below), step)?;
         if let Some((_, kind)) = events.iter().find(|(_, kind)| told.contains(&kind.as_str())) {
             return Ok(kind == event::kind::TASK_UNBLOCKED);
         }
@@ -126,13 +128,13 @@ fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool
 /// A task that the agent holds, or held until its time ran out and nobody took over.
 fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     let holds = hold::all_of_holder(tx, seeker.project, seeker.me)?;
-    let held: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
+    let held: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
     let mut found = if held.is_empty() { Vec::new() } else { task::get_many(tx, seeker.project, &held)? };
     found.retain(|full| {
         seeker.has_labels(&full.task) && (seeker.holds(full) || (seeker.is_free(full) && seeker.may_take(&full.task)))
     });
     let lapsed = |full: &task::Full| full.task.lapsed && full.task.ready && seeker.may_take(&full.task);
-    let last = task::Stream::Last(seeker.me.to_owned(), Status::Open);
-    found.extend(read(tx, seeker.project, &last, &START, 1, &lapsed)?);
+    let last = task::TaskStream::Last(seeker.me.to_owned(), TaskStatus::Open);
+    found.extend(read(tx, seeker.project, &last, &Rank::start(), 1, &lapsed)?);
     Ok(found.into_iter().min_by_key(|full| full.task.rank()))
 }

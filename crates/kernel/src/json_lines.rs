@@ -33,12 +33,14 @@ pub(crate) fn told(error: &serde_json::Error) -> String {
 /// Puts the line of an item into an error about it. `nothing` says that nothing happened.
 pub(crate) fn on_line(line: usize, nothing: &'static str) -> impl Fn(Error) -> Error {
     move |error| {
-        Error::new(error.kind(), error.code(), error.stage(), format!("line {line}: {}", error.message()))
+        Error::new(error.code(), format!("line {line}: {}", error.message()))
+            .with_kind(error.kind())
+            .at(error.stage())
             .entity(error.about().map_or_else(|| format!("line {line}"), ToOwned::to_owned))
-            .hint(error.advice().map_or_else(
-                || format!("{nothing} Correct the line and send all again."),
-                |advice| format!("{advice} {nothing}"),
-            ))
+            .hint(match error.advice() {
+                Some(advice) => advice.clone().text(format!(" {nothing}")),
+                None => format!("{nothing} Correct the line and send all again.").into(),
+            })
             .detail("line", line)
     }
 }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Span, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::OtherStore;
+use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
-use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
+use tenure_store::{CommitDecision, Continued, Entered, Entropy, GroupWrite, Options, Store, Tx};
 
-use crate::access::{self, Doing};
-use crate::call::{self, Actor, Call, sight};
+use crate::access::{self, AccessFor};
+use crate::call::{self, Actor, Call, Words, sight};
 use crate::op::session_start::{SessionStart, not_switched_on};
-use crate::op::{Decision, Erased, Op, Operation};
+use crate::op::{Decision, ErasedOp, Op, Operation};
 use crate::reply::{Answered, Reply};
-use crate::unit::Unit;
-use crate::{line, mail, retain, settle};
+use crate::unit_of_work::UnitOfWork;
+use crate::{mail, retention, settle, waiting};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -27,7 +29,7 @@ const RETENTION_STEP: Span = Span::days(1);
 /// In how many projects what is due is settled at once.
 const DUE_PROJECTS: usize = 64;
 /// Who settles where nobody else does anything.
-const SETTLER: &str = tenure_core::access::OURS;
+pub(crate) const SETTLER: &str = tenure_core::access::OURS;
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 
@@ -35,26 +37,28 @@ const PRUNE_EVERY: i64 = 64;
 pub struct Kernel {
     store: Store,
     entropy: Arc<dyn Entropy>,
+    words: Words,
+    continued: Option<Arc<dyn Continued>>,
 }
 
 /// An op that was checked and prepared: all that is left to do needs the store.
-pub struct Ready {
+pub struct ReadyOp {
     op: Op,
-    checked: Checked,
+    checked: CheckedOp,
 }
 
 /// What was made of an op before the store is touched.
-struct Checked {
+struct CheckedOp {
     fingerprint: String,
     /// What runs in place of the op's `apply`, where the op prepared it.
     decision: Option<Decision<String>>,
 }
 
-impl Ready {
+impl ReadyOp {
     /// Checks an op and makes everything of it that needs no store.
-    pub fn new(call: &Call, op: Op) -> Result<Ready> {
-        let checked = Checked::new(call, op.erased())?;
-        Ok(Ready { op, checked })
+    pub fn new(call: &Call, op: Op) -> Result<ReadyOp> {
+        let checked = CheckedOp::new(call, op.erased())?;
+        Ok(ReadyOp { op, checked })
     }
 
     /// The op.
@@ -64,24 +68,24 @@ impl Ready {
 }
 
 /// An op that somebody waits for.
-pub struct Order<'a> {
+pub struct PendingOp<'a> {
     /// Who asks, and where.
     pub call: &'a Call,
     /// What for.
-    pub ready: &'a Ready,
+    pub ready: &'a ReadyOp,
     /// Whether the asker is still there. It is asked under the write lock, so it must not block.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
 /// An order on its way through the store.
-struct Job<'a> {
+struct RunningOp<'a> {
     kernel: &'a Kernel,
-    order: &'a Order<'a>,
+    order: &'a PendingOp<'a>,
     offers: Cell<usize>,
 }
 
-impl Part<Result<Reply>> for Job<'_> {
-    fn project(&self) -> &project::Name {
+impl GroupWrite<Result<Reply>> for RunningOp<'_> {
+    fn project(&self) -> &project::NamedProject {
         &self.order.call.project
     }
 
@@ -89,17 +93,17 @@ impl Part<Result<Reply>> for Job<'_> {
         (self.order.is_wanted)()
     }
 
-    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<Result<Reply>>> {
-        let Ready { op, checked } = self.order.ready;
+    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<Result<Reply>>> {
+        let ReadyOp { op, checked } = self.order.ready;
         self.kernel.once(tx, entered, self.order.call, (op.erased(), checked), &self.offers)
     }
 }
 
 impl Kernel {
-    /// A kernel on a store.
-    pub fn new(location: tenure_store::Location, options: Options) -> Result<Kernel> {
-        let entropy = options.entropy.clone();
-        Ok(Kernel { store: Store::new(location, options)?, entropy })
+    /// A kernel on a store. `words` are those of the doors: a brief names commands or tools, and is part of an answer.
+    pub fn new(location: tenure_store::Location, options: Options, words: Words) -> Result<Kernel> {
+        let (entropy, continued) = (options.entropy.clone(), options.continued.clone());
+        Ok(Kernel { store: Store::new(location, options)?, entropy, words, continued })
     }
 
     /// The store, for what is not an op: its identity and its health.
@@ -107,8 +111,16 @@ impl Kernel {
         &self.store
     }
 
+    pub(crate) fn words(&self) -> Words {
+        self.words
+    }
+
     pub(crate) fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
+    }
+
+    pub(crate) fn continued(&self) -> Option<&dyn Continued> {
+        self.continued.as_deref()
     }
 
     /// Runs an op: all of it or nothing, once for each request id.
@@ -121,13 +133,12 @@ impl Kernel {
         self.carry_out(call, op).map(Answered::from)
     }
 
-    fn carry_out(&self, call: &Call, op: &dyn Erased) -> Result<Reply> {
-        let checked = Checked::new(call, op)?;
+    fn carry_out(&self, call: &Call, op: &dyn ErasedOp) -> Result<Reply> {
+        let checked = CheckedOp::new(call, op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer =
-            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
+        let answer = self.write(call, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
         // A hint, and only after the commit: whoever waits looks by itself as well.
         if offers.get() > 0 {
             self.store.ring();
@@ -138,7 +149,7 @@ impl Kernel {
     /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
     pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
         let op = op.erased();
-        let Checked { fingerprint, .. } = Checked::new(call, op)?;
+        let CheckedOp { fingerprint, .. } = CheckedOp::new(call, op)?;
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let (now, _) = entered.reading();
@@ -154,13 +165,11 @@ impl Kernel {
     /// Runs several ops, in their order, and answers the first so many of them, at least one: on SQLite in one
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
-    pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
-        if orders.is_empty() {
-            return Vec::new();
-        }
-        let jobs: Vec<_> = orders.iter().map(|order| Job { kernel: self, order, offers: Cell::new(0) }).collect();
-        let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
-        let done = self.store.write_many(&parts, longest);
+    pub fn run_many(&self, orders: &[PendingOp<'_>], longest: Duration) -> Vec<Result<Reply>> {
+        let Some(first) = orders.first() else { return Vec::new() };
+        let jobs: Vec<_> = orders.iter().map(|order| RunningOp { kernel: self, order, offers: Cell::new(0) }).collect();
+        let parts: Vec<&dyn GroupWrite<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
+        let done = self.write_many(first.call, &parts, longest);
         // A hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
             self.store.ring();
@@ -173,11 +182,11 @@ impl Kernel {
         tx: &mut dyn Tx,
         entered: Entered,
         call: &Call,
-        (op, checked): (&dyn Erased, &Checked),
+        (op, checked): (&dyn ErasedOp, &CheckedOp),
         offers: &Cell<usize>,
-    ) -> Result<Verdict<Result<Reply>>> {
+    ) -> Result<CommitDecision<Result<Reply>>> {
         offers.set(0);
-        let Checked { fingerprint, decision } = checked;
+        let CheckedOp { fingerprint, decision } = checked;
         check_store(call, &entered)?;
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
@@ -197,49 +206,56 @@ impl Kernel {
             (project.waiting > 0).then(|| place::due(&project.id, now)),
         ))?;
         // Before anything that is kept for this actor is looked at.
-        if let Err(refusal) = access::own(tx, call, agent.as_ref(), Doing::Op) {
-            return Ok(Verdict::Undo(Err(refusal)));
+        if let Err(refusal) = access::own(tx, call, agent.as_ref(), AccessFor::Op) {
+            return Ok(CommitDecision::Undo(Err(refusal)));
         }
         if let Some(kept) = kept.filter(|kept| kept.expires_at > now) {
             if kept.fingerprint != *fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
-            return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
+            return Ok(CommitDecision::Undo(Ok(Reply { body: kept.response, replayed: true })));
         }
         // A hook never switches a project on. Its door has looked; this is for a project that was forgotten since.
         if op.entry().is_of_hooks() && !project.is_switched_on() {
-            return Ok(Verdict::Undo(Err(not_switched_on())));
+            return Ok(CommitDecision::Undo(Err(not_switched_on())));
         }
         let sighting = sight(call, &places)?;
         call.condition.check(tx, call, (Some(&project), entered.clock), &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit =
-            Unit::new(tx, self.entropy.as_ref(), call, op.entry().name, (now, entered.clock), project, agent);
-        unit.dead = dead;
-        unit.checkout = call::checkout_id(call, &places);
+        let mut work = UnitOfWork::new(
+            tx,
+            (self.entropy.as_ref(), self.words),
+            call,
+            op.entry().name,
+            (now, entered.clock),
+            project,
+            agent,
+        );
+        work.dead = dead;
+        work.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
-            settle::stepped_back(&mut unit, back)?;
+            settle::stepped_back(&mut work, back)?;
         }
-        settle::holds(&mut unit, due)?;
-        settle::agents(&mut unit, quiet)?;
-        line::settle(&mut unit, in_line.unwrap_or_default())?;
-        line::serve(&mut unit)?;
-        mail::end_with_holds(&mut unit)?;
+        settle::holds(&mut work, due)?;
+        settle::agents(&mut work, quiet)?;
+        waiting::settle(&mut work, in_line.unwrap_or_default())?;
+        waiting::serve(&mut work)?;
+        mail::end_with_holds(&mut work)?;
         // Who a session is turns out only inside the op; until then nobody is present.
         if !op.as_any().is::<SessionStart>() {
-            unit.be_present()?;
+            work.be_present()?;
         }
-        unit.begin()?;
-        unit.register(sighting)?;
+        work.begin()?;
+        work.register(sighting)?;
         let decided = match decision {
-            Some(decide) => decide(&mut unit),
-            None => op.apply(&mut unit),
+            Some(decide) => decide(&mut work),
+            None => op.apply(&mut work),
         };
         let answer = decided.and_then(|body| {
-            line::serve(&mut unit)?;
-            mail::end_with_holds(&mut unit).map(|()| body)
+            waiting::serve(&mut work)?;
+            mail::end_with_holds(&mut work).map(|()| body)
         });
         let answer = match answer {
             Ok(body) => {
@@ -250,27 +266,27 @@ impl Kernel {
                     expires_at: now + keep,
                 };
                 let key = request::Key { project: &project_id, ..key_of(call, op) };
-                request::insert(unit.tx, &key, &row)?;
+                request::insert(work.tx, &key, &row)?;
                 Ok(Reply { body, replayed: false })
             }
             Err(refusal) if refusal.is_refusal() => {
-                unit.take_back()?;
+                work.take_back()?;
                 Err(refusal)
             }
             Err(failure) => return Err(failure),
         };
-        offers.set(unit.offers);
-        let Unit { tx, mut project, first_event, .. } = unit;
+        offers.set(work.offers);
+        let UnitOfWork { tx, mut project, first_event, .. } = work;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
             // A clock that just jumped is not believed with what cannot be brought back: the next write is soon enough.
             let steady = now - last_time < RETENTION_STEP;
             if let Some(keep) = call.keep_events.filter(|_| steady) {
-                retain::events(tx, &mut project, now - keep)?;
+                retention::events(tx, &mut project, now - keep)?;
             }
         }
         project::save(tx, &project)?;
-        Ok(Verdict::Commit(answer))
+        Ok(CommitDecision::Commit(answer))
     }
 
     /// Ends what has lapsed in projects where nobody has done anything since, at most 64 of them, and says in how many.
@@ -279,7 +295,8 @@ impl Kernel {
         let due = self.store.read("", |tx, entered| project::due(tx, entered.clock, DUE_PROJECTS))?;
         let offers = Cell::new(0);
         for name in &due {
-            self.store.write(name, |tx, entered| self.settle_one(tx, entered, name, &offers))?;
+            let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
+            self.write(&call, |tx, entered| self.settle_one(tx, entered, &call, &offers))?;
         }
         if offers.get() > 0 {
             self.store.ring();
@@ -291,54 +308,61 @@ impl Kernel {
         &self,
         tx: &mut dyn Tx,
         entered: Entered,
-        name: &project::Name,
+        call: &Call,
         offers: &Cell<usize>,
-    ) -> Result<Verdict<()>> {
+    ) -> Result<CommitDecision<()>> {
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
-        let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
         let (due, quiet, in_line) = tx.fetch((
             hold::due(&id, now, settle::AT_MOST),
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
         ))?;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", (now, entered.clock), project, None);
+        let mut work = UnitOfWork::new(
+            tx,
+            (self.entropy.as_ref(), self.words),
+            call,
+            "settle",
+            (now, entered.clock),
+            project,
+            None,
+        );
         if let Some(back) = stepped {
-            settle::stepped_back(&mut unit, back)?;
+            settle::stepped_back(&mut work, back)?;
         }
-        settle::holds(&mut unit, due)?;
-        settle::agents(&mut unit, quiet)?;
-        line::settle(&mut unit, in_line)?;
-        line::serve(&mut unit)?;
-        mail::end_with_holds(&mut unit)?;
-        offers.set(offers.get() + unit.offers);
-        let Unit { tx, project, .. } = unit;
+        settle::holds(&mut work, due)?;
+        settle::agents(&mut work, quiet)?;
+        waiting::settle(&mut work, in_line)?;
+        waiting::serve(&mut work)?;
+        mail::end_with_holds(&mut work)?;
+        offers.set(offers.get() + work.offers);
+        let UnitOfWork { tx, project, .. } = work;
         project::save(tx, &project)?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     }
 
-    /// Runs a query over one snapshot; see [`crate::query`].
-    pub(crate) fn ask<T>(
+    /// Reads one snapshot for a query, as an actor that the caller may be; see [`crate::query`].
+    pub(crate) fn in_snapshot<T>(
         &self,
         call: &Call,
-        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+        body: impl Fn(&mut dyn Tx, &crate::query::Snapshot<'_>) -> Result<T>,
     ) -> Result<T> {
-        access::admit_query(call)?;
-        self.ask_anywhere(call, |tx, scene| {
+        access::admit_reader(call)?;
+        self.in_snapshot_anywhere(call, |tx, snapshot| {
             if access::owner_of(call).is_some() {
-                let known = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
-                access::own(tx, call, known.as_ref(), Doing::Query)?;
+                let known = tx.fetch(agent::get(snapshot.project_id(), &call.actor.name))?;
+                access::own(tx, call, known.as_ref(), AccessFor::Query)?;
             }
-            body(tx, scene)
+            body(tx, snapshot)
         })
     }
 
-    /// Runs a query that is about no project in particular: it shows by itself only what its principal may see.
-    pub(crate) fn ask_anywhere<T>(
+    /// The same for a query that is about no project in particular: it shows by itself only what its principal may see.
+    pub(crate) fn in_snapshot_anywhere<T>(
         &self,
         call: &Call,
-        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+        body: impl Fn(&mut dyn Tx, &crate::query::Snapshot<'_>) -> Result<T>,
     ) -> Result<T> {
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
@@ -353,29 +377,30 @@ impl Kernel {
                 Some(project) => call::dead(tx, &project.id, call)?,
                 None => Vec::new(),
             };
-            let scene = crate::query::Scene {
+            let snapshot = crate::query::Snapshot {
                 call,
                 identity: &entered.identity,
                 project: entered.project.as_ref(),
                 now,
                 clock: entered.clock,
                 dead,
+                words: self.words,
             };
-            body(tx, &scene)
+            body(tx, &snapshot)
         })
     }
 }
 
-impl Checked {
-    fn new(call: &Call, op: &dyn Erased) -> Result<Checked> {
+impl CheckedOp {
+    fn new(call: &Call, op: &dyn ErasedOp) -> Result<CheckedOp> {
         tenure_core::name::check(&call.actor.name)?;
         let decision = op.prepare()?;
         access::admit(call, op)?;
-        Ok(Checked { fingerprint: fingerprint(op)?, decision })
+        Ok(CheckedOp { fingerprint: fingerprint(op)?, decision })
     }
 }
 
-fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
+fn key_of<'a>(call: &'a Call, op: &dyn ErasedOp) -> request::Key<'a> {
     let (actor, name) = (&call.actor.name, op.entry().name);
     request::Key { project: "", actor, op: name, request_id: call.request_id.as_str() }
 }
@@ -384,17 +409,20 @@ fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(_) if entered.identity.id.is_empty() => Err(Error::new(
-            Kind::Storage,
-            "no_store",
-            Stage::Open,
-            "the store that this project is pinned to is not here",
-        )
-        .hint("Put it back, or name the right place for the store.")),
+        Some(_) if entered.identity.id.is_empty() => {
+            Err(Error::new(Code::NoStore, "the store that this project is pinned to is not here")
+                .at(Stage::Open)
+                .hint("Put it back, or name the right place for the store."))
+        }
         Some(pinned) if *pinned != entered.identity.id => {
-            Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
-                .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")
-                .detail("found", entered.identity.id.clone())
+            Err(Error::new(Code::OtherStore, "this project is pinned to another store")
+                .at(Stage::Resolve)
+                .hint(
+                    Advice::from("Use the store it is pinned to; a person changes the pin with ")
+                        .action(Action::PinProject)
+                        .text("."),
+                )
+                .with(&OtherStore(entered.identity.id.to_string()))
                 .detail("pinned", pinned.clone()))
         }
         _ => Ok(()),
@@ -402,18 +430,14 @@ pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
 }
 
 fn mismatch(request_id: &str) -> Error {
-    Error::new(
-        Kind::Mismatch,
-        "request_mismatch",
-        Stage::Idempotency,
-        "this request id was used before with another request",
-    )
-    .entity(request_id)
-    .hint("Nothing was changed. Use a new request id for a new request.")
+    Error::new(Code::RequestMismatch, "this request id was used before with another request")
+        .at(Stage::Idempotency)
+        .entity(request_id)
+        .hint("Nothing was changed. Use a new request id for a new request.")
 }
 
 /// SHA-256 of the request as sent, with the op's name.
-fn fingerprint(op: &dyn Erased) -> Result<String> {
+fn fingerprint(op: &dyn ErasedOp) -> Result<String> {
     let mut hasher = Sha256::new();
     hasher.update(op.entry().name.as_bytes());
     hasher.update([0]);

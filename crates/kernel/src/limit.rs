@@ -1,39 +1,39 @@
 //! How much an agent and a project may hold at a time. A grant past a limit is refused; what others hand on or offer is not
 //! counted anew.
 
+use tenure_core::action::Action;
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{self, LIVE_AGENT, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
-use tenure_core::{Error, Kind, Result, lock as rule};
+use tenure_core::reserve::{self, LIVE_AGENT, PatternDecision, UNANCHORED_AGENT, UNANCHORED_PROJECT};
+use tenure_core::{Code, Error, Result, lock as rule};
 use tenure_store::table::{lock, path};
 
-use crate::unit::Unit;
+use crate::unit_of_work::UnitOfWork;
 
 /// Refuses patterns that would be too many: of those that may be anywhere, which every request must be compared with, and
 /// of all.
-pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]) -> Result<()> {
-    let granted = || patterns.iter().zip(steps).filter(|(_, step)| **step == Step::Grant);
+pub(crate) fn patterns(work: &mut UnitOfWork<'_>, patterns: &[Pattern], steps: &[PatternDecision]) -> Result<()> {
+    let granted = || patterns.iter().zip(steps).filter(|(_, step)| **step == PatternDecision::Grant);
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let new = number(granted().filter(|(pattern, _)| !pattern.is_anchored()).count());
-    let me = unit.me();
+    let me = work.me();
     if new > 0 {
-        let (all, own) = path::unanchored(unit.tx, &unit.project.id, me, unit.now)?;
+        let (all, own) = path::unanchored(work.tx, &work.project.id, me, work.now)?;
         if all + new > UNANCHORED_PROJECT || own + new > UNANCHORED_AGENT {
-            return Err(Error::refused(
-                Kind::Usage,
-                "too_many_unanchored",
+            return Err(Error::new(
+                Code::TooManyUnanchored,
                 format!(
                     "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
                      {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
                 ),
             )
             .hint("Begin the pattern with a directory, or release others first.")
-            .attempt("tenure holds --mine"));
+            .attempt(Action::own_holds()));
         }
     }
     let new = number(granted().count());
-    let issued = unit.project.holds_issued;
-    if reserve::is_counted(issued, new) || (new > 0 && issued + new > LIVE_AGENT && is_at_limit(unit, new)?) {
-        let counted = path::count(unit.tx, &unit.project.id, me, unit.now)?;
+    let issued = work.project.holds_issued;
+    if reserve::is_counted(issued, new) || (new > 0 && issued + new > LIVE_AGENT && is_at_limit(work, new)?) {
+        let counted = path::count(work.tx, &work.project.id, me, work.now)?;
         within("paths", counted, new, (LIVE_AGENT, reserve::LIVE_PROJECT))?;
     }
     Ok(())
@@ -41,16 +41,16 @@ pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]
 
 /// Whether so many more are too many for the actor. All are counted at every so manieth hold of the project, and those may
 /// be the holds of others each time.
-fn is_at_limit(unit: &mut Unit<'_>, new: i64) -> Result<bool> {
+fn is_at_limit(work: &mut UnitOfWork<'_>, new: i64) -> Result<bool> {
     let most = LIVE_AGENT - new + 1;
-    let me = unit.me();
-    Ok(path::count_own(unit.tx, &unit.project.id, me, unit.now, most)? >= most)
+    let me = work.me();
+    Ok(path::count_own(work.tx, &work.project.id, me, work.now, most)? >= most)
 }
 
 /// Refuses one lock too many.
-pub(crate) fn locks(unit: &mut Unit<'_>) -> Result<()> {
-    let me = unit.me();
-    let counted = lock::count(unit.tx, &unit.project.id, me, unit.now)?;
+pub(crate) fn locks(work: &mut UnitOfWork<'_>) -> Result<()> {
+    let me = work.me();
+    let counted = lock::count(work.tx, &work.project.id, me, work.now)?;
     within("locks", counted, 1, (rule::LIVE_AGENT, rule::LIVE_PROJECT))
 }
 
@@ -58,15 +58,14 @@ fn within(what: &str, (all, own): (i64, i64), new: i64, (agent, project): (i64, 
     if own + new <= agent && all + new <= project {
         return Ok(());
     }
-    Err(Error::refused(
-        Kind::Usage,
-        "too_many_holds",
+    Err(Error::new(
+        Code::TooManyHolds,
         format!(
             "too many {what} would be held: {own} are yours (at most {agent}), {all} are held in the project (at most \
              {project})"
         ),
     )
     .hint("Nothing was taken. Release what is no longer needed, or hold a directory in place of its files.")
-    .attempt("tenure holds --mine")
-    .attempt("tenure release PATH"))
+    .attempt(Action::own_holds())
+    .attempt(Action::ReleasePath))
 }

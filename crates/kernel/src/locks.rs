@@ -1,71 +1,67 @@
 //! Named locks: the live one of a name, and how it is told to whom it blocks.
 
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span};
+use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{agent, hold, lock};
 
-use crate::line::InTheWay;
+use crate::answer::{Blocker, Blockers};
 use crate::paths;
-use crate::shape::Blocker;
-use crate::unit::Unit;
+use crate::unit_of_work::UnitOfWork;
+use crate::waiting::Obstacles;
 
 /// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
 /// session that started it, and to free it earlier would let two commands run at once.
 pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
-    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_empty()
+    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_none()
 }
 
 /// The live lock of a name. One that is over is ended first.
-pub(crate) fn live(unit: &mut Unit<'_>, name: &str) -> Result<Option<hold::Row>> {
-    let project = unit.project.id.clone();
-    let Some(row) = unit.tx.fetch(lock::live(&project, name))? else { return Ok(None) };
-    let died = unit.dead.contains(&row.holder) && !outlives_holder(&row);
-    if died || lapsed(unit.now, row.expires_at) {
-        paths::expire(unit, &row)?;
+pub(crate) fn live(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<hold::Row>> {
+    let project = work.project.id.clone();
+    let Some(row) = work.tx.fetch(lock::live(&project, name))? else { return Ok(None) };
+    let died = work.dead.contains(&row.holder) && !outlives_holder(&row);
+    if died || lapsed(work.now, row.expires_at) {
+        paths::expire(work, &row)?;
         return Ok(None);
     }
     Ok(Some(row))
 }
 
 /// The four-part refusal of a lock that is free, and for which others wait.
-pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay) -> Result<Error> {
+pub(crate) fn waited_for(work: &mut UnitOfWork<'_>, name: &str, in_the_way: &Obstacles) -> Result<Error> {
     if let Some(row) = in_the_way.holds.first() {
-        return held_by(unit, row);
+        return held_by(work, row);
     }
-    let (project, now) = (unit.project.id.clone(), unit.now);
-    let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
+    let (project, now) = (work.project.id.clone(), work.now);
+    let blockers = paths::blockers(work.tx, &project, in_the_way, now)?;
     let Some(first) = blockers.first() else { return Err(Error::bug("a refusal without a blocker")) };
     let shown = cut(name, 120);
-    Ok(Error::refused(
-        Kind::Conflict,
-        "lock_held",
-        format!("the lock {shown} is free, and {} waits for it", first.holder),
-    )
-    .entity(shown)
-    .who(format!(
-        "{} is {} (last seen {} ago) and has waited for {}",
-        first.holder,
-        first.liveness.as_str(),
-        Span::seconds(first.last_seen_s),
-        Span::seconds(first.age_s),
-    ))
-    .attempt("tenure holds --kind name")
-    .person("A person can take it over: `lock` with --force.")
-    .detail("total", blockers.len())
-    .detail("blockers", json!(blockers)))
+    Ok(Error::new(Code::LockHeld, format!("the lock {shown} is free, and {} waits for it", first.holder))
+        .entity(shown)
+        .who(format!(
+            "{} is {} (last seen {} ago) and has waited for {}",
+            first.holder,
+            first.liveness.as_str(),
+            Span::seconds(first.last_seen_s),
+            Span::seconds(first.age_s),
+        ))
+        .attempt(Action::holds_of("name"))
+        .person("A person can take it over: `lock` with --force.")
+        .detail("total", blockers.len())
+        .with(&Blockers(blockers)))
 }
 
 /// The four-part refusal of a lock that somebody has.
-pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
-    let holder = unit.tx.fetch(agent::get(&unit.project.id, &row.holder))?;
-    let blocker = Blocker::of_path(row, holder.as_ref(), unit.now);
+pub(crate) fn held_by(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error> {
+    let holder = work.tx.fetch(agent::get(&work.project.id, &row.holder))?;
+    let blocker = Blocker::of_path(row, holder.as_ref(), work.now);
     let shown = cut(&row.subject, 120);
     let span = |seconds: i64| Span::seconds(seconds);
     let why = if row.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&row.reason, 60)) };
-    let own = row.holder == unit.me();
-    let error = Error::refused(Kind::Conflict, "lock_held", format!("the lock {shown} is held by {}", row.holder))
+    let own = row.holder == work.me();
+    let error = Error::new(Code::LockHeld, format!("the lock {shown} is held by {}", row.holder))
         .entity(shown)
         .who(format!(
             "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed{why}",
@@ -75,10 +71,10 @@ pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
             span(blocker.age_s),
             span(blocker.expires_in_s),
         ))
-        .attempt(format!("tenure why {}", row.id))
-        .attempt("tenure holds --kind name")
+        .attempt(Action::why(&row.id))
+        .attempt(Action::holds_of("name"))
         .person("A person can take it over: `lock` with --force, or `release` with the id and --force.")
-        .detail("blockers", json!([blocker]))
+        .with(&Blockers(vec![blocker]))
         .detail("total", 1);
     Ok(if own {
         error.hint(

@@ -1,45 +1,60 @@
 //! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
 
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::message::Ended;
+use tenure_core::id::{HoldId, or_empty};
 use tenure_core::message::is_notice;
-use tenure_core::{Result, event};
+use tenure_core::name::AgentName;
 use tenure_store::table::{mail, message};
 
-use crate::unit::Unit;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// A hold that has ended while there were messages about it.
 #[derive(Debug)]
-pub(crate) struct Over {
+pub(crate) struct EndedHold {
     /// The hold.
-    pub(crate) hold: String,
+    pub(crate) hold: HoldId,
     /// How it ended, as its askers are told.
     pub(crate) how: &'static str,
     /// Who ended it; its holder where its time ran out.
-    pub(crate) by: String,
+    pub(crate) by: AgentName,
     /// The event that says so.
     pub(crate) cause: i64,
 }
 
 /// Ends the messages about holds that have ended, and tells those who wrote them how. Comes after everything else that
 /// an op appends: what follows from a finished task is told right after it.
-pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
-    for over in std::mem::take(&mut unit.over) {
-        for row in message::about_hold(unit.tx, &unit.project.id, &over.hold)? {
-            end(unit, &row, over.how, &over.by, Some(over.cause))?;
+pub(crate) fn end_with_holds(work: &mut UnitOfWork<'_>) -> Result<()> {
+    for over in std::mem::take(&mut work.over) {
+        for row in message::about_hold(work.tx, &work.project.id, &over.hold)? {
+            end(work, &row, over.how, &over.by, Some(over.cause))?;
         }
     }
     Ok(())
 }
 
 /// Ends a message and puts that into the mail of whoever wrote it.
-pub(crate) fn end(unit: &mut Unit<'_>, row: &message::Row, how: &str, by: &str, cause: Option<i64>) -> Result<()> {
-    let data = json!({ "author": row.author, "about": row.about, "how": how, "by": by });
-    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, &row.hold, cause, &data)?;
-    let project = unit.project.id.clone();
-    message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
+pub(crate) fn end(
+    work: &mut UnitOfWork<'_>,
+    row: &message::Row,
+    how: &str,
+    by: &AgentName,
+    cause: Option<i64>,
+) -> Result<()> {
+    let ended = Ended {
+        author: row.author.to_string(),
+        about: row.about.as_deref().unwrap_or_default().to_owned(),
+        how: how.to_owned(),
+        by: by.to_string(),
+    };
+    let about = About::of(&row.id).hold(or_empty(row.hold.as_ref())).cause(cause);
+    let number = work.append(about, Event::MessageEnded(ended))?;
+    let project = work.project.id.clone();
+    message::end(work.tx, &project, &row.id, work.now, how, by)?;
     // Nobody waits for what becomes of a notice.
-    if is_notice(&row.about) {
+    if row.about.as_deref().is_some_and(is_notice) {
         return Ok(());
     }
-    mail::insert(unit.tx, &project, &row.author, number, &row.id, mail::What::Ending)
+    mail::insert(work.tx, &project, &row.author, number, &row.id, mail::What::Ending)
 }

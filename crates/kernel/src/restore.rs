@@ -7,23 +7,28 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Expired;
+use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
+use tenure_core::id::{StoreId, TaskId, TokenId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::number::Point;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_core::time::reading;
-use tenure_core::{Error, Kind, Result, Stage, Time, event, id, number};
-use tenure_store::copy::{self, Backup, Existing, Progress};
+use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
+use tenure_store::copy::{self, Backup, CopyProgress, Existing};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
-use tenure_store::{Entered, Present, Tx, Verdict};
+use tenure_store::{CommitDecision, Entered, Present, Tx};
 
-use crate::backup::{Taken, check_events, take};
+use crate::backup::{BackupTaken, check_events, take};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::mail::{self, Over};
+use crate::mail::{self, EndedHold};
 use crate::query::export::read_through;
 use crate::settle;
-use crate::unit::{Unit, people_only};
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// What happens to a store that has something in it.
 #[derive(Clone, Copy, Debug)]
@@ -50,13 +55,22 @@ impl Ledger<'_> {
     pub const NONE: Ledger<'static> = Ledger { earlier: None, record: &|_| {} };
 }
 
+/// Why a project continues from an earlier state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A backup was restored.
+    Backup,
+    /// The file of the store is a copy, or was put in place of another.
+    Copy,
+}
+
 /// A restore that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
     /// The id of the store: that of the backup.
-    pub store: String,
+    pub store: StoreId,
     /// The incarnation that begins now.
-    pub incarnation: String,
+    pub incarnation: StoreId,
     /// Projects that are switched on.
     pub projects: i64,
     /// Events of the backup.
@@ -64,7 +78,7 @@ pub struct Restored {
     /// Holds that were live in the backup and have ended.
     pub ended_holds: i64,
     /// The backup of what was there before.
-    pub safety: Option<Taken>,
+    pub safety: Option<BackupTaken>,
 }
 
 impl Kernel {
@@ -75,7 +89,7 @@ impl Kernel {
         backup: &Backup,
         replace: Replace<'_>,
         ledger: Ledger<'_>,
-        progress: Progress<'_>,
+        progress: CopyProgress<'_>,
     ) -> Result<Restored> {
         if !call.actor.is_person() {
             return Err(people_only("restore"));
@@ -87,7 +101,7 @@ impl Kernel {
             }
             Ok(())
         })?;
-        let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
+        let incarnation = StoreId::draw(id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
         self.store()
             .rewrite(|tx, present| {
                 let safety = make_room(tx, &present, backup, replace)?;
@@ -98,7 +112,7 @@ impl Kernel {
                     _ => error,
                 })?;
                 taken_away.again(tx)?;
-                project::set_incarnation(tx, &incarnation)?;
+                project::set_incarnation(tx, &incarnation, Time(0))?;
                 let rows = copy::projects(tx)?;
                 let start = resumed(&rows, &present, ledger.earlier)?;
                 (ledger.record)(Point { number: start, at: present.clock });
@@ -108,9 +122,9 @@ impl Kernel {
                 for row in rows {
                     let before = present.projects.iter().find(|before| before.key == row.key);
                     projects += i64::from(row.is_switched_on());
-                    ended_holds += self.begin_again(tx, call, &present, row, before, start)?;
+                    ended_holds += self.begin_again(tx, call, &present, (row, before), start, Cause::Backup)?;
                 }
-                Ok(Verdict::Commit(Restored {
+                Ok(CommitDecision::Commit(Restored {
                     store: backup.identity().id.clone(),
                     incarnation: incarnation.clone(),
                     projects,
@@ -120,24 +134,25 @@ impl Kernel {
                 }))
             })
             .map_err(|error| match error.code() {
-                "connection_lost" if error.stage() == Stage::Commit => error.hint(
+                Code::ConnectionLost if error.stage() == Stage::Commit => error.hint(
                     "Whether it was carried out is not known: the log then ends with project.restored. Look before \
                      you call again.",
                 ),
-                "connection_lost" => error.hint("Nothing was changed. The same call may be made again."),
+                Code::ConnectionLost => error.hint("Nothing was changed. The same call may be made again."),
                 _ => error,
             })
     }
 
-    /// Lets a project continue from its backup, with numbers above `start`. Returns how many holds ended.
-    fn begin_again(
+    /// Lets a project continue from its backup, with numbers above `start`. `before` is what was here under its key.
+    /// Returns how many holds ended.
+    pub(crate) fn begin_again(
         &self,
         tx: &mut dyn Tx,
         call: &Call,
         present: &Present,
-        mut row: project::Row,
-        before: Option<&project::Row>,
+        (mut row, before): (project::Row, Option<&project::Row>),
         start: i64,
+        cause: Cause,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
         row.last_event = start;
@@ -158,21 +173,27 @@ impl Kernel {
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
-        let mut unit = Unit::new(tx, self.entropy(), call, "restore", (now, present.clock), row, None);
-        let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
-        let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
+        let mut work =
+            UnitOfWork::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
+        let restored = Event::ProjectRestored(of_project::Restored {
+            last_event,
+            last_time,
+            ended_holds: ended,
+            copied: cause == Cause::Copy,
+        });
+        let number = work.append(About::of(&project), restored)?;
         if let Some(back) = stepped {
-            let data = json!({ "seconds": back.as_seconds() });
-            unit.append(event::kind::CLOCK_STEPPED, "", "", Some(number), &data)?;
+            let stepped = Event::ClockStepped(ClockStepped { seconds: back.as_seconds() });
+            work.append(About::of("").cause(number), stepped)?;
         }
         for chunk in live.chunks(256) {
-            end_all(&mut unit, chunk, number)?;
+            end_all(&mut work, chunk, number)?;
         }
-        place::end_all(unit.tx, &project, now, "restored")?;
-        unit.project.waiting = 0;
-        mail::end_with_holds(&mut unit)?;
-        let Unit { tx, project: row, .. } = unit;
-        task::fence_off_lapsed(tx, &project, number)?;
+        place::end_all(work.tx, &project, now, "restored")?;
+        work.project.waiting = 0;
+        mail::end_with_holds(&mut work)?;
+        let UnitOfWork { tx, project: row, .. } = work;
+        task::fence_off_lapsed(tx, &project, Fence(number))?;
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
         Ok(ended)
@@ -188,7 +209,7 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
             return copy::bad("its numbers are beyond all measure");
         };
         let text = "the numbers recorded for an earlier restore of this store leave none for another";
-        Error::refused(Kind::Conflict, "numbers_used_up", text)
+        Error::new(Code::NumbersUsedUp, text)
             .entity(&*present.identity.id)
             .hint("Nothing was changed. Numbers this high come from a backup that was changed by hand.")
             .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
@@ -217,8 +238,8 @@ fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start
 /// Access that was taken away since the backup stays taken away: a restore is about work that was lost, and must not let
 /// anybody in whom somebody has shut out. Links and sessions of browsers all end; people sign in again.
 struct TakenAway {
-    tokens: Vec<(String, Time, String)>,
-    principals: Vec<(String, Time)>,
+    tokens: Vec<(TokenId, token::Revoked)>,
+    principals: Vec<(AgentName, Time)>,
 }
 
 impl TakenAway {
@@ -227,11 +248,11 @@ impl TakenAway {
     }
 
     fn again(&self, tx: &mut dyn Tx) -> Result<()> {
-        for (id, at, by) in &self.tokens {
-            token::revoke(tx, id, *at, by)?;
+        for (id, revoked) in &self.tokens {
+            token::revoke(tx, id, revoked.at, &revoked.by)?;
         }
         for (name, at) in &self.principals {
-            principal::set_disabled(tx, name, *at)?;
+            principal::set_disabled(tx, name, Some(*at))?;
         }
         login::clear(tx)?;
         web_session::clear(tx)
@@ -239,20 +260,20 @@ impl TakenAway {
 }
 
 /// Decides whether what is there may go, and saves it first.
-fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<Taken>> {
+fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<BackupTaken>> {
     let used = present.projects.iter().filter(|project| project.is_switched_on()).count();
     if used == 0 {
         return Ok(None);
     }
-    let refuse = |code, text: String| Error::refused(Kind::Conflict, code, text).entity(&*present.identity.id);
+    let refuse = |code, text: String| Error::new(code, text).entity(&*present.identity.id);
     if present.identity.id != backup.identity().id {
-        return Err(refuse("restore_other_store", "the backup is of another store than the one here".to_owned())
+        return Err(refuse(Code::RestoreOtherStore, "the backup is of another store than the one here".to_owned())
             .hint("Nothing was changed. Name a place for it where no store is, with --store.")
             .detail("found", present.identity.id.clone())
             .detail("backup", backup.identity().id.clone()));
     }
     let Replace::After(path) = replace else {
-        return Err(refuse("store_not_empty", format!("the store is not empty: projects in it: {used}"))
+        return Err(refuse(Code::StoreNotEmpty, format!("the store is not empty: projects in it: {used}"))
             .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
             .person("A person replaces what is there with --replace; a backup of it is taken first.")
             .detail("projects", used));
@@ -266,8 +287,8 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
     const PAGE: usize = 1_000;
     let mut all: Vec<hold::Row> = Vec::new();
     loop {
-        let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.clone()));
-        let page = tx.fetch(hold::page(project, "", (after.0, &after.1), PAGE))?;
+        let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.to_string()));
+        let page = tx.fetch(hold::page(project, None, (after.0, &after.1), PAGE))?;
         let more = page.len() == PAGE;
         all.extend(page);
         if !more {
@@ -278,37 +299,38 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
 
 /// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
 /// newer fence than theirs.
-fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
-    let ids: Vec<String> = holds.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
-    let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
+    let ids: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
+    let mut tasks = task::get_many(work.tx, &work.project.id, &ids)?;
     for held in holds {
-        let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
-        let data = json!({
-            "kind": held.kind,
-            "holder": held.holder,
-            "fence": held.fence,
-            "granted_at": held.granted_at,
-            "expires_at": held.expires_at,
-            "ended_at": ended_at,
-            "restored": true,
+        let ended_at = if tenure_core::hold::lapsed(work.now, held.expires_at) { held.expires_at } else { work.now };
+        let expired = Event::HoldExpired(Expired {
+            kind: Some(held.kind.as_str().to_owned()),
+            holder: held.holder.to_string(),
+            fence: held.fence.0,
+            granted_at: held.granted_at,
+            expires_at: held.expires_at,
+            ended_at,
+            restored: true,
+            ..Expired::default()
         });
-        let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
-        hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+        let cause = work.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
+        hold::end(work.tx, &work.project.id, &held.id, ended_at, Ending::Expired)?;
         if held.asked > 0 {
-            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().to_owned(), cause });
+            work.over.push(EndedHold { hold: held.id.clone(), how: "restored", by: work.me().clone(), cause });
         }
         // A pattern may be spelled like the id of a task.
         let its = |full: &task::Full| held.is_task() && full.task.id == held.subject;
         let Some(at) = tasks.iter().position(its) else { continue };
         let mut full = tasks.swap_remove(at);
         let before = full.task.class();
-        if full.task.status == Status::Started {
-            full.task.set_status(Status::Open);
+        if full.task.status == TaskStatus::Started {
+            full.task.set_status(TaskStatus::Open);
         }
-        full.task.last_fence = restored;
-        full.task.last_holder = String::new();
+        full.task.last_fence = Some(Fence(restored));
+        full.task.last_holder = None;
         full.task.lapsed = false;
-        unit.store_task(before, &full.task)?;
+        work.store_task(before, &full.task)?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@
 
 use tenure_core::Result;
 use tenure_core::agent::Process;
-use tenure_core::session::{Answer, Asking, Seen, decide, names};
+use tenure_core::name::AgentName;
+use tenure_core::session::{SessionIdentity, StoredSession, UnknownSession, decide, names};
 use tenure_core::time::Time;
 use tenure_store::Tx;
 use tenure_store::table::{agent, project, session};
@@ -17,7 +18,7 @@ use crate::call::Call;
 pub(crate) fn process(call: &Call) -> Process {
     let process = call.actor.process.clone().unwrap_or_default();
     match &call.actor.principal {
-        Some(grants) if process.host.is_empty() => Process { pidns: grants.principal.clone(), ..process },
+        Some(grants) if process.host.is_empty() => Process { pidns: grants.principal.to_string(), ..process },
         _ => process,
     }
 }
@@ -67,13 +68,14 @@ pub(crate) fn visible(
     mut rows: Vec<session::Row>,
 ) -> Result<Vec<session::Row>> {
     let Some(grants) = call.actor.principal.as_ref().filter(|_| !rows.is_empty()) else { return Ok(rows) };
-    let mut agents: Vec<String> = rows.iter().map(|row| row.seen.agent.clone()).collect();
+    let mut agents: Vec<AgentName> = rows.iter().map(|row| row.seen.agent.clone()).collect();
     agents.sort_unstable();
     agents.dedup();
     let owners = agent::whereabouts(tx, project, &agents)?;
-    let me = grants.principal.as_str();
-    let own = |name: &str| {
-        name == me || owners.iter().any(|agent| agent.name == name && (agent.owner.is_empty() || agent.owner == me))
+    let me = &grants.principal;
+    let own = |name: &AgentName| {
+        let is_mine = |agent: &agent::Whereabouts| agent.owner.as_ref().is_none_or(|owner| owner == me);
+        name == me || owners.iter().any(|agent| agent.name == name && is_mine(agent))
     };
     rows.retain(|row| own(&row.seen.agent));
     Ok(rows)
@@ -84,16 +86,16 @@ pub(crate) fn decided(
     tx: &mut dyn Tx,
     call: &Call,
     project: &project::Row,
-    asking: &Asking<'_>,
-    (known, now): (&[Seen], Time),
-    dead: impl Fn(&Seen) -> bool,
-) -> Result<Answer> {
+    asking: &UnknownSession<'_>,
+    (known, now): (&[StoredSession], Time),
+    dead: impl Fn(&StoredSession) -> bool,
+) -> Result<SessionIdentity> {
     let answer = decide(asking, known, now, dead);
     if is_open(tx, call, project, &answer.agent)? {
         return Ok(answer);
     }
     let agent = free_name(tx, call, project, (asking.tool, asking.session), known)?;
-    Ok(Answer { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
+    Ok(SessionIdentity { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
 }
 
 /// The first name of a session that its call may have and that no session known to it has.
@@ -102,11 +104,11 @@ pub(crate) fn free_name(
     call: &Call,
     project: &project::Row,
     (tool, id): (&str, &str),
-    known: &[Seen],
-) -> Result<Option<String>> {
+    known: &[StoredSession],
+) -> Result<Option<AgentName>> {
     for name in names(tool, id) {
         if known.iter().all(|seen| seen.agent != name) && is_open(tx, call, project, &name)? {
-            return Ok(Some(name));
+            return Ok(Some(name.into()));
         }
     }
     Ok(None)
@@ -116,5 +118,5 @@ pub(crate) fn free_name(
 fn is_open(tx: &mut dyn Tx, call: &Call, project: &project::Row, name: &str) -> Result<bool> {
     let Some(grants) = &call.actor.principal else { return Ok(true) };
     let known = tx.fetch(agent::get(&project.id, name))?;
-    access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::Doing::Op)
+    access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::AccessFor::Op)
 }

@@ -2,28 +2,33 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
+use tenure_core::choice::Rank;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{CutShort, Expired};
+use tenure_core::event::project::ClockStepped;
+use tenure_core::event::task::Unassigned;
 use tenure_core::hold::{Ending, ends};
-use tenure_core::task::Status;
-use tenure_core::{Result, Span, Time, event, name};
+use tenure_core::id::{HoldId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::task::TaskStatus;
+use tenure_core::{Result, Span, Time, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold, login, path, place, project, request, task, token, web_session};
 
 use crate::kernel::KEEP_GIVEN;
-use crate::line;
 use crate::locks;
-use crate::mail::Over;
+use crate::mail::EndedHold;
 use crate::paths;
-use crate::unit::Unit;
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::waiting;
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
 
 /// Writes down that the clock was set back, and caps what was given under the clock that was ahead.
-pub(crate) fn stepped_back(unit: &mut Unit<'_>, back: Span) -> Result<()> {
-    let data = json!({ "seconds": back.as_seconds() });
-    unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
-    cap(unit.tx, &unit.project, unit.now)
+pub(crate) fn stepped_back(work: &mut UnitOfWork<'_>, back: Span) -> Result<()> {
+    work.append(About::of(""), Event::ClockStepped(ClockStepped { seconds: back.as_seconds() }))?;
+    cap(work.tx, &work.project, work.now)
 }
 
 /// Lets nothing last longer than it would if it were given now: the clock it was given under was ahead. Tokens, sign-in
@@ -42,30 +47,30 @@ pub(crate) fn cap(tx: &mut dyn Tx, project: &project::Row, now: Time) -> Result<
 }
 
 /// Ends lapsed holds, given in the order of their expiry.
-pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
-    unit.more_due = due.len() == AT_MOST;
+pub(crate) fn holds(work: &mut UnitOfWork<'_>, due: Vec<hold::Row>) -> Result<()> {
+    work.more_due = due.len() == AT_MOST;
     if due.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = due.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
+    let ids: Vec<TaskId> = due.iter().filter_map(hold::Row::held_task).collect();
     let (mut tasks, mut bound) = (Vec::new(), Vec::new());
     if !ids.is_empty() {
-        tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
-        bound = unit.tx.fetch(path::of_tasks(&unit.project.id, &ids))?;
+        tasks = task::get_many(work.tx, &work.project.id, &ids)?;
+        bound = work.tx.fetch(path::of_tasks(&work.project.id, &ids))?;
     }
-    let mut ended: HashSet<String> = HashSet::new();
+    let mut ended: HashSet<HoldId> = HashSet::new();
     for hold in due {
         if !hold.is_task() {
             // Unless it has just ended with its task.
             if ended.insert(hold.id.clone()) {
-                paths::expire(unit, &hold)?;
+                paths::expire(work, &hold)?;
             }
         } else if let Some(at) = tasks.iter().position(|full| full.task.id == hold.subject) {
             let mut full = tasks.swap_remove(at);
-            let its = |path: &hold::Row| path.task == full.task.id && !ended.contains(&path.id);
+            let its = |path: &hold::Row| path.task.as_ref() == Some(&full.task.id) && !ended.contains(&path.id);
             let with_it: Vec<hold::Row> = bound.iter().filter(|path| its(path)).cloned().collect();
             ended.extend(with_it.iter().map(|path| path.id.clone()));
-            expire(unit, &mut full, &with_it)?;
+            expire(work, &mut full, &with_it)?;
         }
     }
     Ok(())
@@ -73,108 +78,112 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
 
 /// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again, and what was
 /// held for it is free.
-pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
-    cut_short(unit, full, bound, "proven_dead")
+pub(crate) fn expire(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
+    cut_short(work, full, bound, CutShort::ProvenDead)
 }
 
 /// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
-pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
-    all_of(unit, agent, "session_ended")
+pub(crate) fn session_ended(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
+    all_of(work, agent, CutShort::SessionEnded)
 }
 
 /// Writes down that an agent was proven dead, and ends what it holds: where its process cannot be looked at, as in a
 /// sandbox with processes of its own, nothing else tells.
-pub(crate) fn died(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
-    all_of(unit, agent, "proven_dead")?;
-    agent::ended(unit.tx, &unit.project.id, agent, unit.now)?;
-    gone(unit, agent)
+pub(crate) fn died(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<()> {
+    all_of(work, agent, CutShort::ProvenDead)?;
+    agent::ended(work.tx, &work.project.id, agent, work.now)?;
+    gone(work, agent)
 }
 
-fn all_of(unit: &mut Unit<'_>, agent: &str, why: &str) -> Result<Vec<String>> {
-    let project = unit.project.id.clone();
-    let held = hold::all_of_holder(unit.tx, &project, agent)?;
+fn all_of(work: &mut UnitOfWork<'_>, agent: &AgentName, why: CutShort) -> Result<Vec<TaskId>> {
+    let project = work.project.id.clone();
+    let held = hold::all_of_holder(work.tx, &project, agent)?;
     let mut ended = Vec::new();
-    let mut with_task: HashSet<String> = HashSet::new();
-    for hold in held.iter().filter(|hold| hold.is_task()) {
-        let bound = unit.tx.fetch(path::of_tasks(&project, std::slice::from_ref(&hold.subject)))?;
-        if let Some(mut full) = unit.tx.fetch(task::get(&project, &hold.subject))? {
-            cut_short(unit, &mut full, &bound, why)?;
+    let mut with_task: HashSet<HoldId> = HashSet::new();
+    for task in held.iter().filter_map(hold::Row::held_task) {
+        let bound = work.tx.fetch(path::of_tasks(&project, std::slice::from_ref(&task)))?;
+        if let Some(mut full) = work.tx.fetch(task::get(&project, &task))? {
+            cut_short(work, &mut full, &bound, why)?;
             with_task.extend(bound.into_iter().map(|path| path.id));
             ended.push(full.task.id);
         }
     }
     let is_left = |hold: &&hold::Row| !hold.is_task() && !locks::outlives_holder(hold) && !with_task.contains(&hold.id);
     for hold in held.iter().filter(is_left) {
-        paths::cut_short(unit, hold, Some(why))?;
+        paths::cut_short(work, hold, Some(why))?;
     }
-    line::leave_all(unit, agent)?;
+    waiting::leave_all(work, agent)?;
     Ok(ended)
 }
 
 /// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
-fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], why: &str) -> Result<()> {
+fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Row], why: CutShort) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
-    let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
+    let over = tenure_core::hold::lapsed(work.now, held.expires_at);
     // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
-    let ended_at = if over { held.expires_at } else { unit.now };
-    let mut data = json!({
-        "holder": held.holder,
-        "fence": held.fence,
-        "granted_at": held.granted_at,
-        "expires_at": held.expires_at,
-        "ended_at": ended_at,
-        "proven_dead": false,
-    });
-    if !over {
-        data[why] = json!(true);
-    }
-    let cause = unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    let ended_at = if over { held.expires_at } else { work.now };
+    let expired = Expired {
+        holder: held.holder.to_string(),
+        fence: held.fence.0,
+        granted_at: held.granted_at,
+        expires_at: held.expires_at,
+        ended_at,
+        proven_dead: Some(false),
+        ..Expired::default()
+    };
+    let event = Event::HoldExpired(expired.cut_short((!over).then_some(why)));
+    let cause = work.append(About::of(&full.task.id).hold(&held.id), event)?;
     if held.asked > 0 {
-        unit.over.push(Over { hold: held.id.clone(), how: Ending::Expired.as_str(), by: held.holder.clone(), cause });
+        work.over.push(EndedHold {
+            hold: held.id.clone(),
+            how: Ending::Expired.as_str(),
+            by: held.holder.clone(),
+            cause,
+        });
     }
-    hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+    hold::end(work.tx, &work.project.id, &held.id, ended_at, Ending::Expired)?;
     let before = full.task.class();
-    if full.task.status == Status::Started {
-        full.task.set_status(Status::Open);
+    if full.task.status == TaskStatus::Started {
+        full.task.set_status(TaskStatus::Open);
     }
     full.task.lapsed = true;
-    unit.store_task(before, &full.task)?;
+    work.store_task(before, &full.task)?;
     for path in bound {
         let mut path = path.clone();
         if over {
             // Whatever time of its own it was given, it was free from then on, and others may have had it since.
             path.expires_at = ends(path.expires_at, Some(held.expires_at));
         }
-        paths::cut_short(unit, &path, (!over).then_some(why))?;
+        paths::cut_short(work, &path, (!over).then_some(why))?;
     }
     Ok(())
 }
 
 /// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.
-pub(crate) fn agents(unit: &mut Unit<'_>, quiet: Vec<agent::Row>) -> Result<()> {
+pub(crate) fn agents(work: &mut UnitOfWork<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {
-        if agent.name != unit.call.actor.name {
-            gone(unit, &agent.name)?;
+        if agent.name != work.call.actor.name {
+            gone(work, &agent.name)?;
         }
     }
     Ok(())
 }
 
 /// Marks one agent as gone.
-pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
-    agent::mark_gone(unit.tx, &unit.project.id, agent)?;
+pub(crate) fn gone(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<()> {
+    agent::mark_gone(work.tx, &work.project.id, agent)?;
     if name::is_person(agent) {
         return Ok(());
     }
     loop {
         let assigned =
-            unit.tx.fetch(task::Stream::Assigned(agent.to_owned()).page(&unit.project.id, &unit.first_rank(), 256))?;
+            work.tx.fetch(task::TaskStream::Assigned(agent.to_owned()).page(&work.project.id, &Rank::start(), 256))?;
         let more = assigned.len() == 256;
         for mut full in assigned {
-            let data = json!({ "assignee": agent });
-            unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
-            full.task.assignee.clear();
-            unit.store_task(full.task.class(), &full.task)?;
+            let unassigned = Unassigned { assignee: agent.to_string() };
+            work.append(About::of(&full.task.id), Event::TaskUnassigned(unassigned))?;
+            full.task.assignee = None;
+            work.store_task(full.task.class(), &full.task)?;
         }
         if !more {
             return Ok(());

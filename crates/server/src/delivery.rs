@@ -8,10 +8,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
+use tenure_kernel::answer::Resumed;
 pub(crate) use tenure_kernel::op::Offered;
-use tenure_kernel::shape::Resumed;
 
-use crate::shares::{Bounds, Shares, remove};
+use crate::quota::{Bounds, Shares, remove};
 
 /// What `resume` offers a client that is shown only the text of its brief. Where no event is new, none is offered.
 pub(crate) fn offered_in_brief(resumed: &Resumed) -> Offered {

@@ -1,16 +1,14 @@
-//! The async shell of Tenure: what talks to agents over a protocol. Domain rules are the kernel's, the world is the
-//! binary's; what stands between them here is [`mcp::Desk`].
+//! The servers of Tenure: the socket, HTTP and MCP. Domain rules are the kernel's; what MCP needs of the program around
+//! it is the trait [`mcp::Host`]. The clients of these servers are in `tenure-client`.
 
 mod delivery;
-pub mod feed;
+pub mod event_feed;
 pub mod http;
 pub mod log;
 pub mod mcp;
 pub mod metrics;
+pub mod op_queue;
 mod percent;
-pub mod queue;
-pub mod reach;
+mod quota;
 pub mod serve;
-mod shares;
 mod socket;
-pub mod wire;

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 /// Where lines go. It must not fail, and must not block for long.
-pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
+pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The log.
 #[derive(Clone)]
-pub struct Log {
-    sink: Sink,
+pub struct ServerLog {
+    sink: LogSink,
     /// The time now, as text: the library reads no clock.
     clock: Arc<dyn Fn() -> String + Send + Sync>,
     /// Whether what goes well as it should is left out.
     errors_only: bool,
 }
 
-impl Log {
+impl ServerLog {
     /// A log that writes to `sink` with the time that `clock` tells.
-    pub fn new(sink: Sink, clock: Arc<dyn Fn() -> String + Send + Sync>) -> Log {
-        Log { sink, clock, errors_only: false }
+    pub fn new(sink: LogSink, clock: Arc<dyn Fn() -> String + Send + Sync>) -> ServerLog {
+        ServerLog { sink, clock, errors_only: false }
     }
 
     /// The same, without `info`: what went wrong, and what somebody asked for.
-    pub fn errors_only(self) -> Log {
-        Log { errors_only: true, ..self }
+    pub fn errors_only(self) -> ServerLog {
+        ServerLog { errors_only: true, ..self }
     }
 
     /// Writes a line. Texts are quoted as JSON, so nothing that a caller sent can make a line of its own.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::socket_path;
+use tenure_client::wire::{Hello, VERSION};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_store::Location;
 use tokio::net::TcpListener;
@@ -16,17 +18,15 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::http::{self, Limits, Proxies, Server};
-use crate::log::Log;
-use crate::reach::place;
-use crate::socket::{Listening, Served};
-use crate::wire::{Hello, VERSION};
+use crate::log::ServerLog;
+use crate::socket::{Served, SocketListener};
 
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// What of a configuration a server follows while it runs: one value, replaced as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct ServerConfig {
     /// What it takes.
     pub limits: Limits,
     /// The peers whose word about their clients is believed.
@@ -40,7 +40,7 @@ pub enum Reloaded {
     /// Another configuration, or the same.
     Snapshot {
         /// What is followed from now on.
-        snapshot: Snapshot,
+        snapshot: ServerConfig,
         /// Settings that have changed and count from the next start.
         waiting: Vec<&'static str>,
     },
@@ -49,30 +49,30 @@ pub enum Reloaded {
 }
 
 /// What a server is started with.
-pub struct Settings {
+pub struct ServerSettings {
     /// The unix socket beside an embedded store.
     pub socket: Option<PathBuf>,
     /// Where it listens for HTTP.
     pub listen: Option<SocketAddr>,
     /// The configuration that it begins with.
-    pub snapshot: Snapshot,
+    pub snapshot: ServerConfig,
     /// Where it tells what it does.
-    pub log: Log,
+    pub log: ServerLog,
 }
 
 /// Serves until the process is told to end. `ready` is told where it listens, once it does; `reload` reads the
 /// configuration anew, on SIGHUP.
 pub fn serve(
     kernel: Kernel,
-    settings: Settings,
+    settings: ServerSettings,
     reload: impl Fn() -> Result<Reloaded>,
     ready: impl FnOnce(Option<SocketAddr>),
 ) -> Result<()> {
-    let running = Running::start(kernel, settings)?;
+    let running = RunningServer::start(kernel, settings)?;
     // Before anybody knows that it serves: whoever does may send one.
     let mut signals = running.signals()?;
     ready(running.address);
-    while let Told::Reload = running.runtime.block_on(signals.next()) {
+    while let ServerSignal::Reload = running.runtime.block_on(signals.next()) {
         if !running.reloaded(reload()) {
             break;
         }
@@ -82,31 +82,31 @@ pub fn serve(
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     runtime: Runtime,
     server: Arc<Server>,
     /// Where it listens for HTTP.
     pub address: Option<SocketAddr>,
     end: watch::Sender<bool>,
     doors: Vec<JoinHandle<()>>,
-    log: Log,
+    log: ServerLog,
     /// Let go of last.
     served: Option<Served>,
 }
 
-impl Running {
+impl RunningServer {
     /// Starts a server: it listens when this returns.
-    pub fn start(kernel: Kernel, settings: Settings) -> Result<Running> {
+    pub fn start(kernel: Kernel, settings: ServerSettings) -> Result<RunningServer> {
         let kernel = Arc::new(kernel);
         // A store that is out of reach now may come back: a server on PostgreSQL starts all the same, and says so.
         let hello = match kernel.store().create() {
             Ok(identity) => Some(Hello {
                 tenure: VERSION.to_owned(),
                 schema: kernel.store().schema_version()?,
-                store: identity.id,
-                incarnation: identity.incarnation,
+                store: identity.id.into(),
+                incarnation: identity.incarnation.into(),
                 file: match kernel.store().location() {
-                    Location::File(path) => place::file_identity(path),
+                    Location::File(path) => socket_path::file_identity(path),
                     Location::Memory | Location::Postgres(_) => None,
                 },
             }),
@@ -128,13 +128,14 @@ impl Running {
         let (mut doors, mut address) = (Vec::new(), None);
         let inside = runtime.enter();
         if let (Some(path), Some(hello)) = (settings.socket, hello) {
-            let socket = Listening::at(path)?;
+            let socket = SocketListener::at(path)?;
             doors.push(runtime.spawn(socket.serve(server.clone(), hello, ends.clone())));
         }
         if let Some(listen) = settings.listen {
             let listener = runtime.block_on(TcpListener::bind(listen)).map_err(|error| {
                 let why = format!("the server cannot listen at {listen}");
-                Error::new(Kind::Conflict, "cannot_listen", Stage::Open, why)
+                Error::new(Code::CannotListen, why)
+                    .at(Stage::Open)
                     .hint("Another program may be there: choose another address with --listen.")
                     .cause(error)
             })?;
@@ -144,7 +145,7 @@ impl Running {
         runtime.spawn(settle(server.clone(), ends));
         drop(inside);
         settings.log.line("info", &[("message", "serving"), ("version", VERSION), ("revision", &server.revision())]);
-        Ok(Running { runtime, server, address, end, doors, log: settings.log, served })
+        Ok(RunningServer { runtime, server, address, end, doors, log: settings.log, served })
     }
 
     fn signals(&self) -> Result<Signals> {
@@ -173,7 +174,8 @@ impl Running {
                 refusals.fetch_add(1, Ordering::Relaxed);
                 let said = ("message", "the configuration is bad, the one before stays in force");
                 let revision = self.server.revision();
-                let fields = [said, ("code", error.code()), ("cause", error.message()), ("revision", &revision)];
+                let fields =
+                    [said, ("code", error.code().as_str()), ("cause", error.message()), ("revision", &revision)];
                 self.log.line("error", &fields);
             }
         }
@@ -211,14 +213,16 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
             Ok(_) => {}
             Err(error) if error.retryable() => {}
             Err(error) => {
-                server.log.line("error", &[("message", "what is due could not be settled"), ("code", error.code())]);
+                server
+                    .log
+                    .line("error", &[("message", "what is due could not be settled"), ("code", error.code().as_str())]);
             }
         }
     }
 }
 
 /// What the process was told by a signal.
-enum Told {
+enum ServerSignal {
     End,
     Reload,
 }
@@ -230,15 +234,15 @@ struct Signals {
 }
 
 impl Signals {
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> ServerSignal {
         tokio::select! {
-            _ = self.terminate.recv() => Told::End,
-            _ = self.interrupt.recv() => Told::End,
-            _ = self.hang_up.recv() => Told::Reload,
+            _ = self.terminate.recv() => ServerSignal::End,
+            _ = self.interrupt.recv() => ServerSignal::End,
+            _ = self.hang_up.recv() => ServerSignal::Reload,
         }
     }
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::new(Kind::Internal, "internal", Stage::Open, "the server cannot be started").cause(error)
+    Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }

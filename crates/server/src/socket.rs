@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::wire::{self, Asked, Hello, NOT_RUN};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Reply;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::http::Server;
-use crate::shares::Part;
-use crate::wire::{self, Asked, Hello, NOT_RUN};
+use crate::quota::QuotaPart;
 
 /// Most connections at once; more wait in the kernel's line.
 const CONNECTIONS: usize = 1_024;
@@ -46,14 +46,16 @@ impl Served {
     /// that was killed leaves behind.
     pub(crate) fn take(database: &Path) -> Result<Served> {
         let failed = |error: std::io::Error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot lock the store it serves")
+            Error::new(Code::NoSocket, "the server cannot lock the store it serves")
+                .at(Stage::Open)
                 .entity(database.display().to_string())
                 .cause(error)
         };
         let mut beside = std::fs::canonicalize(database).map_err(failed)?.into_os_string();
         beside.push("-sock-lock");
         let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
-            Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
+            Error::new(Code::AlreadyServed, "another server serves this store")
+                .at(Stage::Open)
                 .entity(database.display().to_string())
                 .hint("Use that one, or end it first.")
         })?;
@@ -62,16 +64,17 @@ impl Served {
 }
 
 /// A socket that is listened to; its file is removed with it.
-pub(crate) struct Listening {
+pub(crate) struct SocketListener {
     listener: UnixListener,
     path: PathBuf,
 }
 
-impl Listening {
+impl SocketListener {
     /// Listens at a path, for whoever has the right to serve.
-    pub(crate) fn at(path: PathBuf) -> Result<Listening> {
+    pub(crate) fn at(path: PathBuf) -> Result<SocketListener> {
         let failed = |error: std::io::Error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot listen beside the store")
+            Error::new(Code::NoSocket, "the server cannot listen beside the store")
+                .at(Stage::Open)
                 .entity(path.display().to_string())
                 .cause(error)
         };
@@ -85,7 +88,7 @@ impl Listening {
             let _ = std::fs::remove_file(&draft);
             failed(error)
         })?;
-        Ok(Listening { listener, path })
+        Ok(SocketListener { listener, path })
     }
 
     /// Serves until told to end.
@@ -137,7 +140,7 @@ fn draft(path: &Path) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-impl Drop for Listening {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
@@ -150,7 +153,7 @@ async fn converse(
     mut ends: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     write(&stream, hello.as_bytes()).await?;
-    let mut lines = Lines { stream: stream.clone(), read: Vec::new(), at: 0 };
+    let mut lines = SocketLines { stream: stream.clone(), read: Vec::new(), at: 0 };
     loop {
         let line = tokio::select! {
             _ = ends.wait_for(|over| *over) => return Ok(()),
@@ -167,7 +170,7 @@ async fn converse(
 
 /// The answer to a request, and whether it was a question.
 async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> (Result<Reply>, bool) {
-    match wire::Request::read(line) {
+    match wire::WireRequest::read(line) {
         Ok(request) => {
             let is_question = request.query.is_some();
             (carried_out(server, stream, request).await, is_question)
@@ -176,7 +179,7 @@ async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> (Re
     }
 }
 
-async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::Request) -> Result<Reply> {
+async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::WireRequest) -> Result<Reply> {
     let patience = request.call.deadline_ms.map_or(PATIENCE, Duration::from_millis);
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     let deadline = Instant::now() + patience.min(PATIENCE * 6);
@@ -186,7 +189,7 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::R
             let answer = server.queue.run(request.call.call, op, Arc::new(move || is_there(&peer)), deadline).await;
             // A line that is too long is no reason to give up: the client goes to the store by itself.
             answer.map_err(|error| match error.code() {
-                "overloaded" => not_run(),
+                Code::Overloaded => not_run(),
                 _ => error,
             })
         }
@@ -200,7 +203,7 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::R
 
 /// An answer whose bytes count until they are sent. One to a question is withheld where too many wait to be read: the
 /// client goes to the store by itself.
-fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, Part) {
+fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, QuotaPart) {
     /// Whose answers those over the socket are: all of one user.
     const OWNER: &str = "";
     let (answered, is_question) = answered;
@@ -220,7 +223,7 @@ fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, Part) {
 }
 
 fn not_run() -> Error {
-    Error::new(Kind::Busy, NOT_RUN, Stage::Lock, "the server has too much to do")
+    Error::new(NOT_RUN, "the server has too much to do").at(Stage::Lock)
 }
 
 /// Whether the client still holds its end open.
@@ -245,14 +248,14 @@ fn hung_up() -> PollFlags {
 }
 
 /// Lines from a stream that others look at too.
-struct Lines {
+struct SocketLines {
     stream: Arc<UnixStream>,
     read: Vec<u8>,
     /// How far no newline was found.
     at: usize,
 }
 
-impl Lines {
+impl SocketLines {
     async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         loop {
             if let Some(end) = self.read[self.at..].iter().position(|byte| *byte == b'\n') {

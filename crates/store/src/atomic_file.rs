@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::copy::passing;
+use crate::copy::temp_files;
 
 /// A file under a temporary name in the directory of its target, until it is placed there.
 ///
@@ -42,8 +42,8 @@ pub enum Existing {
 impl AtomicFile {
     /// A new, empty file beside `target`, and a handle to write and read it.
     pub fn create(target: &Path) -> io::Result<(AtomicFile, File)> {
-        passing::sweep(directory(target));
-        AtomicFile::create_as(target, &passing::draft_name())
+        temp_files::sweep(directory(target));
+        AtomicFile::create_as(target, &temp_files::draft_name())
     }
 
     /// The same under a temporary name of the caller's, who also removes what killed processes leave.

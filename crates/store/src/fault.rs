@@ -4,9 +4,9 @@ use std::cell::Cell;
 
 use tenure_core::Result;
 
-use crate::store::{Body, Entered, Verdict};
-use crate::tx::{Row, Rows, Sql, Tx, Value, Within};
-use crate::world::{Faults, Moment};
+use crate::store::{Body, CommitDecision, Entered};
+use crate::system::{Faults, Moment};
+use crate::tx::{BulkRows, Row, RowsWithin, Sql, Tx, Value};
 
 /// Runs a write whose moments may fail. `write` is the engine's, with its own retries inside: what strikes here is not
 /// tried again.
@@ -19,7 +19,7 @@ pub(crate) fn struck<T>(
     let committed = Cell::new(false);
     let answer = write(&|tx: &mut dyn Tx, entered: Entered| {
         let verdict = body(&mut Struck { tx, faults }, entered)?;
-        committed.set(matches!(verdict, Verdict::Commit(_)));
+        committed.set(matches!(verdict, CommitDecision::Commit(_)));
         if committed.get() {
             faults.strike(Moment::Commit)?;
         }
@@ -49,7 +49,7 @@ impl Tx for Struck<'_> {
         self.tx.query(sql, args)
     }
 
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
         self.faults.strike(Moment::Statement)?;
         self.tx.query_within(sql, args, bytes)
     }
@@ -64,7 +64,7 @@ impl Tx for Struck<'_> {
         self.tx.defer(sql, args)
     }
 
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
         self.faults.strike(Moment::Statement)?;
         self.tx.insert_rows(sql, rows)
     }

@@ -4,26 +4,28 @@
 //! it to. Nothing here prints, exits or reads the environment.
 
 mod atomic_file;
-mod bell;
 pub mod copy;
 mod deadline;
 pub mod error;
 mod fault;
 pub mod migrate;
+mod notify;
 mod postgres;
 mod sqlite;
 mod statement;
 mod store;
+mod system;
 pub mod table;
 mod tx;
-mod world;
 
 pub use atomic_file::{AtomicFile, Existing, sync_directory};
-pub use bell::Bell;
 pub use deadline::Deadline;
+pub use notify::WakeListener;
 pub use postgres::{Reached, reached, redact};
-pub use sqlite::Queue;
+pub use sqlite::TurnstileState;
 pub use statement::{Batch, Map, Statement};
-pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
-pub use tx::{Row, Rows, Sql, Tx, Value, Within};
-pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};
+pub use store::{
+    CommitDecision, Durability, Entered, FileState, GroupWrite, Location, Options, Present, Size, Store, StoreIdentity,
+};
+pub use system::{Clock, Continued, Entropy, Faults, Moment, OsEntropy, SystemClock};
+pub use tx::{BulkRows, Row, RowsWithin, Sql, Tx, Value};

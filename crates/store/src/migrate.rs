@@ -1,7 +1,7 @@
 //! The schema and how a store gets to it: numbered steps, each applied once, each in a transaction.
 
 /// One step.
-pub struct Step {
+pub struct Migration {
     /// The schema version after it.
     pub version: i64,
     /// The text common to both engines.
@@ -9,15 +9,16 @@ pub struct Step {
 }
 
 /// All steps in order. Within a minor line steps only add.
-pub const STEPS: [Step; 8] = [
-    Step { version: 1, text: include_str!("schema/0001_kernel.sql") },
-    Step { version: 2, text: include_str!("schema/0002_kept.sql") },
-    Step { version: 3, text: include_str!("schema/0003_continuity.sql") },
-    Step { version: 4, text: include_str!("schema/0004_paths.sql") },
-    Step { version: 5, text: include_str!("schema/0005_exclusion.sql") },
-    Step { version: 6, text: include_str!("schema/0006_server.sql") },
-    Step { version: 7, text: include_str!("schema/0007_nested.sql") },
-    Step { version: 8, text: include_str!("schema/0008_look_ups.sql") },
+pub const STEPS: [Migration; 9] = [
+    Migration { version: 1, text: include_str!("schema/0001_kernel.sql") },
+    Migration { version: 2, text: include_str!("schema/0002_kept.sql") },
+    Migration { version: 3, text: include_str!("schema/0003_continuity.sql") },
+    Migration { version: 4, text: include_str!("schema/0004_paths.sql") },
+    Migration { version: 5, text: include_str!("schema/0005_exclusion.sql") },
+    Migration { version: 6, text: include_str!("schema/0006_server.sql") },
+    Migration { version: 7, text: include_str!("schema/0007_nested.sql") },
+    Migration { version: 8, text: include_str!("schema/0008_look_ups.sql") },
+    Migration { version: 9, text: include_str!("schema/0009_own_file.sql") },
 ];
 
 /// The schema that this program knows.
@@ -30,7 +31,7 @@ pub const APPLICATION_ID: i64 = 0x5445_4E55;
 /// store's file that somebody restored would lack what stands in its log, so neither is taken for the other.
 pub const BACKUP_ID: i64 = 0x5445_4E42;
 
-impl Step {
+impl Migration {
     /// Whether the step has this statement, which is the same on both engines, word for word.
     pub(crate) fn has_statement(&self, statement: &str) -> bool {
         self.text.split_once(statement).is_some_and(|(_, rest)| rest.starts_with(';'))

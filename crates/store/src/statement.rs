@@ -8,7 +8,7 @@ use std::vec;
 
 use tenure_core::{Error, Result};
 
-use crate::tx::{Row, Sql, Tx, Value, Within};
+use crate::tx::{Row, RowsWithin, Sql, Tx, Value};
 
 /// A query with its values and the function that reads its rows.
 #[derive(Clone, Debug)]
@@ -139,10 +139,10 @@ impl dyn Tx + '_ {
     }
 
     /// Runs a statement as far as its rows fit into so many bytes; see [`Tx::query_within`].
-    pub fn fetch_within<T>(&mut self, statement: Statement<Vec<T>>, bytes: usize) -> Result<Within<T>> {
+    pub fn fetch_within<T>(&mut self, statement: Statement<Vec<T>>, bytes: usize) -> Result<RowsWithin<T>> {
         let Statement { sql, args, read } = statement;
-        let Within { rows, cut } = self.query_within(sql, &args, bytes)?;
-        Ok(Within { rows: read(rows)?, cut })
+        let RowsWithin { rows, cut } = self.query_within(sql, &args, bytes)?;
+        Ok(RowsWithin { rows: read(rows)?, cut })
     }
 }
 
@@ -176,10 +176,10 @@ mod tests {
             self.query_within(sql, args, usize::MAX).map(|found| found.rows)
         }
 
-        fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+        fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
             self.trips += 1;
             self.sent.push(sql.sqlite);
-            Ok(Within { rows: vec![Row(args.to_vec())], cut: bytes == 0 })
+            Ok(RowsWithin { rows: vec![Row(args.to_vec())], cut: bytes == 0 })
         }
 
         fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
@@ -192,7 +192,7 @@ mod tests {
             Err(Error::bug("nothing is written"))
         }
 
-        fn insert_rows(&mut self, _: Sql, _: crate::tx::Rows<'_>) -> Result<()> {
+        fn insert_rows(&mut self, _: Sql, _: crate::tx::BulkRows<'_>) -> Result<()> {
             Err(Error::bug("nothing is written"))
         }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_row_that_cannot_be_read_fails_the_batch() {
         let unreadable = Statement::new(Sql::same("int"), vec!["text".into()], number);
-        assert_eq!(fetch((int(1), unreadable)).0.unwrap_err().code(), "corrupt_store");
+        assert_eq!(fetch((int(1), unreadable)).0.unwrap_err().code().as_str(), "corrupt_store");
     }
 
     #[test]

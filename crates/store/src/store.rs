@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::id::StoreId;
 use tenure_core::time::reading;
 use tenure_core::{Result, Span, Time};
 
-use crate::bell::Bell;
 use crate::deadline::Deadline;
+use crate::notify::WakeListener;
 use crate::postgres::Postgres;
-use crate::sqlite::{Queue, Sqlite};
+use crate::sqlite::{Sqlite, TurnstileState};
+use crate::system::{Clock, Continued, Entropy, Faults, OsEntropy, SystemClock};
 use crate::table::project;
 use crate::tx::Tx;
-use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
 use crate::{error, fault};
 
 /// Where a store is.
@@ -70,6 +71,8 @@ pub struct Options {
     pub any_file_system: bool,
     /// Whether a schema with triggers that Tenure does not make is accepted, and they fire. Tests plant failures that way.
     pub any_schema: bool,
+    /// Whether a file that is not the store's own is gone on with as it is. Tests put copies in place.
+    pub any_file: bool,
     /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
     /// there that records, and fails on demand.
     pub vfs: Option<String>,
@@ -79,6 +82,8 @@ pub struct Options {
     pub password: Option<String>,
     /// Failures on purpose (simulation).
     pub faults: Option<Arc<dyn Faults>>,
+    /// The machine's record of where the numbers of stores continued, if it keeps one.
+    pub continued: Option<Arc<dyn Continued>>,
 }
 
 impl Default for Options {
@@ -97,10 +102,12 @@ impl Default for Options {
             one_shot: false,
             any_file_system: false,
             any_schema: false,
+            any_file: false,
             vfs: None,
             user: None,
             password: None,
             faults: None,
+            continued: None,
         }
     }
 }
@@ -114,18 +121,18 @@ impl Options {
 
 /// Which store this is.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Identity {
+pub struct StoreIdentity {
     /// Drawn when the store was made.
-    pub id: String,
+    pub id: StoreId,
     /// Drawn when the store was made or restored.
-    pub incarnation: String,
+    pub incarnation: StoreId,
 }
 
 /// What a transaction finds when it begins.
 #[derive(Clone, Debug)]
 pub struct Entered {
     /// The store.
-    pub identity: Identity,
+    pub identity: StoreIdentity,
     /// The project's row, locked in a write; `None` in a read of a project that does not exist.
     pub project: Option<project::Row>,
     /// The clock, read after the lock was taken.
@@ -143,11 +150,24 @@ impl Entered {
 #[derive(Clone, Debug)]
 pub struct Present {
     /// The store.
-    pub identity: Identity,
+    pub identity: StoreIdentity,
     /// All its projects, by key.
     pub projects: Vec<project::Row>,
     /// The clock, read after the lock was taken.
     pub clock: Time,
+    /// Whether the file of an embedded store is not the one that the store was written in. It becomes that with the commit.
+    pub is_copied: bool,
+}
+
+/// What is known of the file of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// It is the one that the store was made or restored in, or there is none.
+    Own,
+    /// It is a copy, or was put in place of another: the next write continues the store as after a restore.
+    Copied,
+    /// The store continued in a copy at this time.
+    Continued(Time),
 }
 
 /// How large a store is, in bytes.
@@ -163,7 +183,7 @@ pub struct Size {
 
 /// How a write transaction ends when its body succeeded.
 #[derive(Debug)]
-pub enum Verdict<T> {
+pub enum CommitDecision<T> {
     /// Keep what was written.
     Commit(T),
     /// Take everything back, and answer.
@@ -171,24 +191,24 @@ pub enum Verdict<T> {
 }
 
 /// The body of a write: may be run again after a lost connection, so it must not touch the world.
-pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>> + 'a;
+pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>> + 'a;
 
 /// One of several writes that may share a transaction.
-pub trait Part<T> {
+pub trait GroupWrite<T> {
     /// The project whose lock it needs.
-    fn project(&self) -> &project::Name;
+    fn project(&self) -> &project::NamedProject;
 
     /// Whether somebody still waits for the answer. Asked under the lock, before the write and again before the commit: a
     /// write whose answer nobody will read is not carried out.
     fn is_wanted(&self) -> bool;
 
     /// The body; what is said of the one in [`Store::write`] holds here.
-    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<T>>;
+    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<T>>;
 }
 
-impl<T> dyn Part<T> + '_ {
+impl<T> dyn GroupWrite<T> + '_ {
     /// The write in a transaction of its own.
-    pub(crate) fn write_wanted(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<T>> {
+    pub(crate) fn write_wanted(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<T>> {
         let wanted = || if self.is_wanted() { Ok(()) } else { Err(error::unwanted()) };
         wanted()?;
         let verdict = self.write(tx, entered)?;
@@ -228,12 +248,13 @@ impl Store {
     /// Runs `body` in a write transaction that holds the project's lock from before the first read until commit.
     ///
     /// The store and the project's row are made if they do not exist. A project row made for a body that failed may
-    /// stay, empty. `body` may be run more than once; it must not touch the world and must not assume that an earlier
+    /// stay, empty. An embedded store in a file that is not its own is refused ([`Code::CopiedFile`](tenure_core::Code::CopiedFile)) until [`Store::rewrite`]
+    /// has committed. `body` may be run more than once; it must not touch the world and must not assume that an earlier
     /// run left nothing: a run whose commit was not acknowledged may have been committed.
     pub fn write<T>(
         &self,
-        project: &project::Name,
-        body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>,
+        project: &project::NamedProject,
+        body: impl Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>>,
     ) -> Result<T> {
         let write = |body: &Body<'_, T>| match &self.engine {
             Engine::Sqlite(engine) => engine.write(project, body),
@@ -251,11 +272,11 @@ impl Store {
     /// On SQLite they share one turn and one transaction, whatever their projects, which begins no further write after
     /// `longest`; a part that fails or panics takes nothing from the others. On PostgreSQL each is a transaction of its
     /// own. What is no longer wanted when its turn comes is not carried out and answered `busy`.
-    pub fn write_many<T>(&self, parts: &[&dyn Part<T>], longest: Duration) -> Vec<Result<T>> {
+    pub fn write_many<T>(&self, parts: &[&dyn GroupWrite<T>], longest: Duration) -> Vec<Result<T>> {
         match (&self.engine, &self.faults) {
             (Engine::Sqlite(engine), None) => engine.write_many(parts, longest),
             _ => {
-                let alone = |part: &&dyn Part<T>| {
+                let alone = |part: &&dyn GroupWrite<T>| {
                     let write = || self.write(part.project(), |tx, entered| part.write_wanted(tx, entered));
                     catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| Err(error::panicked()))
                 };
@@ -278,7 +299,7 @@ impl Store {
     ///
     /// `body` is run at most once, so it may write files of its own. A lost answer to the commit leaves open whether it
     /// was carried out.
-    pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+    pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<CommitDecision<T>>) -> Result<T> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.rewrite(body),
             Engine::Postgres(engine) => engine.rewrite(body),
@@ -286,7 +307,7 @@ impl Store {
     }
 
     /// Which store this is; makes it if it does not exist.
-    pub fn create(&self) -> Result<Identity> {
+    pub fn create(&self) -> Result<StoreIdentity> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.create(),
             Engine::Postgres(engine) => engine.create(),
@@ -294,7 +315,7 @@ impl Store {
     }
 
     /// Which store this is, or `None` where there is none yet.
-    pub fn identity(&self) -> Result<Option<Identity>> {
+    pub fn identity(&self) -> Result<Option<StoreIdentity>> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.identity(),
             Engine::Postgres(engine) => engine.identity(),
@@ -345,7 +366,7 @@ impl Store {
     }
 
     /// Waits until somebody rings, at most for `patience`, which callers keep short: a hint may be lost.
-    pub fn listen(&self, bell: &mut Bell, patience: Duration) {
+    pub fn listen(&self, bell: &mut WakeListener, patience: Duration) {
         match &self.engine {
             Engine::Sqlite(engine) => engine.listen(bell, patience),
             Engine::Postgres(engine) => engine.listen(bell, patience),
@@ -395,10 +416,10 @@ impl Store {
     }
 
     /// Whether a writer would get its turn within `patience`. Makes nothing.
-    pub fn queue(&self, patience: Duration) -> Result<Queue> {
+    pub fn queue(&self, patience: Duration) -> Result<TurnstileState> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.queue(patience),
-            Engine::Postgres(_) => Ok(Queue::None),
+            Engine::Postgres(_) => Ok(TurnstileState::None),
         }
     }
 
@@ -415,6 +436,14 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.file_id(),
             Engine::Postgres(_) => None,
+        }
+    }
+
+    /// Whether the file of an embedded store is the one that it was written in.
+    pub fn file_state(&self) -> Result<FileState> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.file_state(),
+            Engine::Postgres(_) => Ok(FileState::Own),
         }
     }
 

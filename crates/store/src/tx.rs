@@ -1,5 +1,7 @@
 //! The transaction trait that both engines implement, and the values that travel through it.
 
+use tenure_core::id::{Id, IdKind};
+use tenure_core::number::Fence;
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt_row;
@@ -36,6 +38,24 @@ pub enum Value {
     NullInt,
 }
 
+impl Value {
+    /// A text column that is empty for none; read by [`Row::optional_text`] or [`Row::optional_id`].
+    pub fn optional_text<T: AsRef<str>>(text: &Option<T>) -> Value {
+        Value::Text(text.as_ref().map_or("", AsRef::as_ref).to_owned())
+    }
+
+    /// A time column that is 0 for none; read by [`Row::optional_time`].
+    pub fn optional_time(time: Option<Time>) -> Value {
+        time.unwrap_or(Time(0)).into()
+    }
+}
+
+impl<K: IdKind> From<&Id<K>> for Value {
+    fn from(id: &Id<K>) -> Value {
+        Value::Text(id.into())
+    }
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
         Value::Text(text.to_owned())
@@ -51,6 +71,12 @@ impl From<&String> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Value {
         Value::Text(text)
+    }
+}
+
+impl From<Fence> for Value {
+    fn from(fence: Fence) -> Value {
+        Value::Int(fence.0)
     }
 }
 
@@ -97,12 +123,32 @@ impl Row {
         }
     }
 
+    /// A text column that is empty for none.
+    pub fn optional_text(&mut self, column: usize) -> Result<Option<String>> {
+        self.text(column).map(|text| (!text.is_empty()).then_some(text))
+    }
+
+    /// An id column.
+    pub fn id<K: IdKind>(&mut self, column: usize) -> Result<Id<K>> {
+        self.text(column).map(Id::new)
+    }
+
+    /// An id column that is empty for none.
+    pub fn optional_id<K: IdKind>(&mut self, column: usize) -> Result<Option<Id<K>>> {
+        self.text(column).map(Id::non_empty)
+    }
+
     /// A number column.
     pub fn int(&self, column: usize) -> Result<i64> {
         match self.0.get(column) {
             Some(Value::Int(number)) => Ok(*number),
             other => Err(corrupt_row(column, "a number", other)),
         }
+    }
+
+    /// A fence column.
+    pub fn fence(&self, column: usize) -> Result<Fence> {
+        self.int(column).map(Fence)
     }
 
     /// A number column that may be null.
@@ -124,6 +170,11 @@ impl Row {
         self.int(column).map(Time)
     }
 
+    /// A time column that is 0 for none.
+    pub fn optional_time(&self, column: usize) -> Result<Option<Time>> {
+        self.time(column).map(|time| (time != Time(0)).then_some(time))
+    }
+
     /// How many bytes its values have.
     pub(crate) fn bytes(&self) -> usize {
         let size = |value: &Value| match value {
@@ -143,7 +194,7 @@ impl Row {
 ///
 /// SQLite runs the statement for each row. To write a JSON text and take every column out of it again takes three times as
 /// long, and all projects of the file wait meanwhile. PostgreSQL takes the rows as one JSON parameter, in one round trip.
-pub struct Rows<'a> {
+pub struct BulkRows<'a> {
     /// The first parameters of the statement, the same for all rows.
     pub common: Vec<Value>,
     /// The other parameters on SQLite, row by row.
@@ -154,17 +205,17 @@ pub struct Rows<'a> {
 
 /// Rows that were read as far as their bytes fit.
 #[derive(Clone, Debug)]
-pub struct Within<T> {
+pub struct RowsWithin<T> {
     /// Those that fit, in their order.
     pub rows: Vec<T>,
     /// Whether there is at least one more.
     pub cut: bool,
 }
 
-impl<T> Within<T> {
+impl<T> RowsWithin<T> {
     /// The same rows, each as something else.
-    pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<Within<U>> {
-        Ok(Within { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
+    pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<RowsWithin<U>> {
+        Ok(RowsWithin { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
     }
 }
 
@@ -204,7 +255,7 @@ pub trait Tx {
 
     /// Runs a query and stops reading before the row that would make its rows more than so many bytes; the first row is
     /// read whatever it has. What follows is never in memory all at once.
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>>;
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>>;
 
     /// Runs several queries over the same state, in one round trip where the engine has them.
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>>;
@@ -214,7 +265,7 @@ pub trait Tx {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()>;
 
     /// Inserts many rows. The engine may send it later, as with `defer`; after an error some of the rows may be in.
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()>;
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()>;
 
     /// Begins the part of the transaction that `undo` takes back. Only one is open at a time.
     fn savepoint(&mut self) -> Result<()>;
@@ -229,8 +280,14 @@ pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
 }
 
 /// A list as the one JSON parameter it travels as.
-pub(crate) fn list(items: &[String]) -> Value {
-    Value::Text(serde_json::Value::from(items).to_string())
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> Value {
+    let items: Vec<serde_json::Value> = items.iter().map(|item| item.as_ref().into()).collect();
+    Value::Text(serde_json::Value::Array(items).to_string())
+}
+
+/// Reads rows whose only column is an id.
+pub(crate) fn ids<K: IdKind>(rows: Vec<Row>) -> Result<Vec<Id<K>>> {
+    rows.into_iter().map(|mut row| row.id(0)).collect()
 }
 
 /// Checks that the parameters of a statement are `$1` to `$n`, all of them bound.

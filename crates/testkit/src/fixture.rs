@@ -1,16 +1,20 @@
 //! A world to test the kernel in: an engine, a clock that moves only when told to, and seeded randomness.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use serde_json::Value;
 use tenure_core::{Error, Result, Span, Time};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, block, cancel, claim, done, note, release};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Clock, Entropy, Location, Options};
+
+use crate::golden;
 
 /// Where a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +138,16 @@ pub struct World {
     /// Removed with the world.
     pub dir: tempfile::TempDir,
     requests: Seeded,
+    /// The thread of the case.
+    thread: ThreadId,
+    /// Whether other threads made calls too, so that what happens may differ from run to run.
+    raced: AtomicBool,
 }
 
 impl World {
+    /// What the names of all directories of stores begin with.
+    pub(crate) const PREFIX: &str = "tn-";
+
     /// A new, empty world.
     pub fn new(engine: Engine) -> World {
         World::with(engine, |_| {})
@@ -144,7 +155,7 @@ impl World {
 
     /// A new, empty world whose kernels are opened with changed options.
     pub fn with(engine: Engine, change: impl FnOnce(&mut Options)) -> World {
-        let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+        let dir = tempfile::Builder::new().prefix(World::PREFIX).tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(TestClock::START.0)));
         let mut options =
             Options { clock: clock.clone(), own_clock: true, entropy: Arc::new(Seeded::new(42)), ..Options::default() };
@@ -157,20 +168,30 @@ impl World {
                 Location::Postgres(server.url(&server.fresh_schema()))
             }
         };
-        let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
-        World { engine, location, options, clock, kernel, dir, requests: Seeded::new(1) }
+        let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
+        let thread = std::thread::current().id();
+        let (requests, raced) = (Seeded::new(1), AtomicBool::new(false));
+        World { engine, location, options, clock, kernel, dir, requests, thread, raced }
+    }
+
+    /// Whether calls were made by several threads.
+    pub(crate) fn has_raced(&self) -> bool {
+        self.raced.load(Ordering::SeqCst)
     }
 
     /// Another kernel on the same store (not in memory).
     pub fn another(&self) -> Kernel {
         assert_ne!(self.engine, Engine::Memory, "a store in memory has one kernel");
-        Kernel::new(self.location.clone(), self.options.clone()).unwrap()
+        Kernel::new(self.location.clone(), self.options.clone(), tenure_client::phrasing::of).unwrap()
     }
 
     /// A call by an agent in the project `name:p`, with a new request id.
     pub fn call(&self, agent: &str) -> Call {
+        if std::thread::current().id() != self.thread {
+            self.raced.store(true, Ordering::SeqCst);
+        }
         Call {
-            project: project::Name { key: "name:p".into(), label: "p".into() },
+            project: project::NamedProject { key: "name:p".into(), label: "p".into() },
             actor: Actor::named(agent),
             request_id: RequestId::draw(&self.requests),
             checkout: None,
@@ -183,7 +204,8 @@ impl World {
 
     /// Runs an op and returns its response.
     pub fn run(&self, agent: &str, op: Op) -> Result<Value> {
-        self.kernel.run(&self.call(agent), &op).map(|reply| serde_json::from_str(&reply.body).unwrap())
+        let reply = self.kernel.run(&self.call(agent), &op).inspect_err(golden::saw)?;
+        Ok(serde_json::from_str(&reply.body).unwrap())
     }
 
     /// Moves the clock.
@@ -198,7 +220,7 @@ impl World {
 
     /// Adds a task that comes after others.
     pub fn add_after(&self, title: &str, after: &[&str]) -> String {
-        let after = after.iter().map(|id| (*id).to_owned()).collect();
+        let after = after.iter().map(|id| (*id).to_owned()).map(Into::into).collect();
         let request = add::Add { after, ..add::Add::titled(title) };
         let task = self.run("person:ann", Op::new(request)).unwrap();
         task["id"].as_str().unwrap().to_owned()
@@ -249,16 +271,17 @@ impl World {
 
     /// A task as `show` answers it, as JSON.
     pub fn show(&self, task: &str) -> Value {
-        serde_json::to_value(self.kernel.show(&self.call("person:ann"), task).unwrap()).unwrap()
+        serde_json::to_value(self.kernel.ask(&self.call("person:ann"), &query::show::Show { id: task.into() }).unwrap())
+            .unwrap()
     }
 
     /// All events, oldest first, read page by page.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<LoggedEvent> {
         let mut since = log::Since::Number(0);
         let mut all = Vec::new();
         loop {
-            let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-            let page = match self.kernel.log(&self.call("person:ann"), &filter) {
+            let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+            let page = match self.kernel.ask(&self.call("person:ann"), &filter) {
                 // Where the oldest are gone, all there is begins after them.
                 Err(error) if error.code() == "stale_cursor" && all.is_empty() => {
                     since = log::Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
@@ -281,7 +304,7 @@ impl World {
 
     /// The number of the newest event.
     pub fn last_event(&self) -> i64 {
-        self.kernel.status(&self.call("person:ann")).unwrap().last_event
+        self.kernel.ask(&self.call("person:ann"), &query::status::Status {}).unwrap().last_event
     }
 }
 
@@ -289,7 +312,10 @@ impl World {
 pub fn kind_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Ok(value) => panic!("expected a refusal, got {value:?}"),
-        Err(error) => error.kind().as_str(),
+        Err(error) => {
+            golden::saw(&error);
+            error.kind().as_str()
+        }
     }
 }
 
@@ -297,7 +323,10 @@ pub fn kind_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
 pub fn code_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Ok(value) => panic!("expected a refusal, got {value:?}"),
-        Err(error) => error.code(),
+        Err(error) => {
+            golden::saw(&error);
+            error.code().as_str()
+        }
     }
 }
 
@@ -305,6 +334,9 @@ pub fn code_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
 pub fn refusal<T: std::fmt::Debug>(result: Result<T>) -> Error {
     match result {
         Ok(value) => panic!("expected a refusal, got {value:?}"),
-        Err(error) => error,
+        Err(error) => {
+            golden::saw(&error);
+            error
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod fixture;
 pub mod fleet;
 pub mod fuzz;
+pub mod golden;
 pub mod history;
 pub mod known;
 pub mod patterns;

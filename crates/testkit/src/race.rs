@@ -15,11 +15,12 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
 use tenure_store::{Durability, Location, Options, OsEntropy};
 
@@ -109,7 +110,7 @@ fn location(store: &str) -> Location {
 
 fn call(project: &str, actor: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:{project}"), label: project.to_owned() },
+        project: project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() },
         actor: Actor::named(actor),
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
@@ -121,7 +122,7 @@ fn call(project: &str, actor: &str) -> Call {
 }
 
 fn claiming(task: &str) -> Op {
-    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 /// What the processes race for.
@@ -146,7 +147,7 @@ fn racing(racer: usize) -> Call {
         path: "/repo".to_owned(),
         common: None,
         trust: Trust::Any,
-        tree: Tree::default(),
+        tree: WorkingTree::default(),
     };
     Call { checkout: Some(checkout), ..call("p", &racer_name(racer)) }
 }
@@ -159,7 +160,7 @@ fn racer_name(racer: usize) -> String {
 fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
     // A race is about who wins, not about what a power cut leaves: most of a round would be waiting for the disk.
     let options = Options { durability: Durability::Fast, ..Options::default() };
-    let kernel = Kernel::new(location(store), options).unwrap();
+    let kernel = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
     let mut out = std::io::stdout().lock();
     loop {
         let tasks: Vec<String> = heard(input);
@@ -175,11 +176,11 @@ fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
                     let hold = won.get("hold").unwrap_or(&won["holds"][0]);
                     Outcome::Won { fence: hold["fence"].as_i64().unwrap() }
                 }
-                Err(error) if matches!(error.code(), "task_held" | "path_held") => {
+                Err(error) if matches!(error.code().as_str(), "task_held" | "path_held") => {
                     let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
                     Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
                 }
-                Err(error) => Outcome::Odd { error: error.to_json().to_string() },
+                Err(error) => Outcome::Odd { error: error.to_json(&Commands).to_string() },
             };
             say(&mut out, &outcome);
         }
@@ -218,7 +219,7 @@ struct Found {
 
 /// Races until enough rounds are run and the time is over, then compares what was told with the log.
 fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut racers: Vec<Racer> = Vec::new();
     for racer in 0..RACERS {
         racers.push(Racer::start(store, racer, racers.first()));
@@ -273,7 +274,7 @@ fn signal(racers: &[Racer], signal: Signal) {
 
 fn add(kernel: &Kernel, count: usize) -> Vec<String> {
     let item = |_| serde_json::from_value(serde_json::json!({ "title": "a task" })).unwrap();
-    let items: Vec<add_many::Item> = (0..count).map(item).collect();
+    let items: Vec<add_many::NewTask> = (0..count).map(item).collect();
     let reply = kernel.run(&call("p", "person:ann"), &Op::new(add_many::AddMany { items })).unwrap();
     let added: Value = serde_json::from_str(&reply.body).unwrap();
     serde_json::from_value(added["ids"].clone()).unwrap()
@@ -297,12 +298,12 @@ fn judge(outcomes: &[Outcome]) -> Result<(usize, i64), String> {
     }
 }
 
-fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
-    let mut all: Vec<Event> = Vec::new();
+fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<LoggedEvent>> {
+    let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
-        let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call(project, "person:ann"), &filter)?;
+        let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call(project, "person:ann"), &filter)?;
         if page.items.is_empty() {
             return Ok(all);
         }
@@ -311,7 +312,7 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
 }
 
 /// The log has one grant for each round, to the one that was told so, under the fence that it was told.
-fn compare(won: &[(String, usize, i64)], events: &[Event]) -> Vec<String> {
+fn compare(won: &[(String, usize, i64)], events: &[LoggedEvent]) -> Vec<String> {
     let granted: Vec<(String, String, i64)> = events
         .iter()
         .filter(|event| [kind::TASK_CLAIMED, kind::PATH_RESERVED].contains(&event.kind.as_str()))

@@ -6,7 +6,7 @@ use std::path::Path;
 use tenure_core::Result;
 use tenure_kernel::Kernel;
 use tenure_store::table::project;
-use tenure_store::{Location, Sql, Value, Verdict};
+use tenure_store::{CommitDecision, Location, Sql, Value};
 
 use crate::fixture::World;
 
@@ -49,6 +49,7 @@ pub const OF_STORE: [&str; 6] = ["store", "principal", "member", "token", "login
 pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",
     "UPDATE project SET schema_version = 1",
+    "ALTER TABLE store DROP COLUMN file",
     "ALTER TABLE project DROP COLUMN events",
     "ALTER TABLE project DROP COLUMN off_until",
     "ALTER TABLE project DROP COLUMN off_by",
@@ -136,8 +137,8 @@ pub fn differing(before: &Dump, after: &Dump) -> Vec<&'static str> {
 /// Runs a statement in a write transaction of the project `name:p`, whatever the kernel thinks of it.
 pub fn execute(kernel: &Kernel, sqlite: &str, postgres: &str) -> Result<u64> {
     let sql = Sql::pair(keep(sqlite), keep(postgres));
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
-    kernel.store().write(&name, |tx, _| tx.execute(sql, &[]).map(Verdict::Commit))
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
+    kernel.store().write(&name, |tx, _| tx.execute(sql, &[]).map(CommitDecision::Commit))
 }
 
 /// Runs one statement that means the same to both engines; panics if it fails.

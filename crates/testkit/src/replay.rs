@@ -10,7 +10,7 @@ use tenure_core::Time;
 use tenure_core::event::kind;
 use tenure_core::number::GAP;
 use tenure_core::pattern::{Case, Pattern};
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 /// A hold as the log tells it.
 #[derive(Clone, Debug)]
@@ -35,10 +35,10 @@ pub struct Interval {
 
 impl Interval {
     /// What an event grants, from then on: a task, unless more is said.
-    fn of(event: &Event, from: Time) -> Interval {
+    fn of(event: &LoggedEvent, from: Time) -> Interval {
         Interval {
             task: event.subject.clone(),
-            hold: event.hold.clone().expect("a grant names its hold"),
+            hold: event.hold.clone().expect("a grant names its hold").into(),
             holder: event.data["holder"].as_str().expect("a grant names its holder").to_owned(),
             fence: event.number,
             from,
@@ -65,7 +65,7 @@ pub struct Path {
 }
 
 impl Path {
-    fn of(event: &Event) -> Path {
+    fn of(event: &LoggedEvent) -> Path {
         Path {
             pattern: Pattern::parse(&event.subject, Case::Kept).unwrap(),
             shared: event.data["mode"] == "shared",
@@ -103,7 +103,7 @@ pub struct Replay {
 }
 
 /// Replays a whole log, oldest first. Panics at the first event that must not be there.
-pub fn replay(events: &[Event]) -> Replay {
+pub fn replay(events: &[LoggedEvent]) -> Replay {
     let mut replay = Replay::default();
     let mut last = 0;
     for event in events {
@@ -130,7 +130,7 @@ impl Replay {
 
     /// After a restore come the ends of all holds, and nothing else before the last of them; nowhere else does a hold
     /// end that way.
-    fn follow_restore(&mut self, event: &Event) {
+    fn follow_restore(&mut self, event: &LoggedEvent) {
         let ends_by_restore = event.kind == kind::HOLD_EXPIRED && event.data["restored"] == true;
         match self.restoring {
             Some(number) if self.live() > 0 => {
@@ -145,7 +145,7 @@ impl Replay {
         }
     }
 
-    fn step(&mut self, event: &Event) {
+    fn step(&mut self, event: &LoggedEvent) {
         let told = matches!(event.kind.as_str(), kind::TASK_READY | kind::TASK_WAITING);
         assert!(
             told || self.owed.1.is_empty(),
@@ -240,7 +240,7 @@ impl Replay {
         self.tasks.get_mut(task).unwrap_or_else(|| panic!("{task} was never added"))
     }
 
-    fn grant(&mut self, event: &Event, from: Time) {
+    fn grant(&mut self, event: &LoggedEvent, from: Time) {
         let on_task = |interval: &&Interval| interval.is_on_task() && interval.task == event.subject;
         for earlier in self.intervals.iter().filter(on_task) {
             let until = earlier.until.unwrap_or_else(|| {
@@ -256,7 +256,7 @@ impl Replay {
     }
 
     /// A lock is granted: nobody has one of that name, not even its new holder.
-    fn grant_lock(&mut self, event: &Event, from: Time) {
+    fn grant_lock(&mut self, event: &LoggedEvent, from: Time) {
         for earlier in self.intervals.iter().filter(|earlier| earlier.lock && earlier.task == event.subject) {
             let over = earlier.until.is_some_and(|until| until <= from);
             assert!(over, "event {}: the lock {} is held by {}", event.number, event.subject, earlier.holder);
@@ -265,7 +265,7 @@ impl Replay {
     }
 
     /// A path is granted: whoever has something that conflicts has it no longer, and its holder has it but once.
-    fn grant_path(&mut self, event: &Event, from: Time) {
+    fn grant_path(&mut self, event: &LoggedEvent, from: Time) {
         let (holder, path) = (event.data["holder"].as_str().unwrap().to_owned(), Path::of(event));
         // Most are over; only of the others the patterns are compared.
         for earlier in self.intervals.iter().filter(|earlier| earlier.until.is_none_or(|until| until > from)) {
@@ -278,7 +278,7 @@ impl Replay {
     }
 
     /// What was offered is taken by whom it was offered to, while it is held for it.
-    fn take_offer(&mut self, event: &Event) {
+    fn take_offer(&mut self, event: &LoggedEvent) {
         let hold = event.hold.clone().expect("a taking names its hold");
         let held = self.intervals.iter().find(|interval| interval.hold == hold && interval.until.is_none());
         let held = held.unwrap_or_else(|| panic!("event {} takes {hold}, which is not held", event.number));
@@ -286,7 +286,7 @@ impl Replay {
         assert_eq!(event.data["fence"], held.fence, "event {}: the fence stays", event.number);
     }
 
-    fn change_path(&mut self, event: &Event) {
+    fn change_path(&mut self, event: &LoggedEvent) {
         let hold = event.hold.clone().expect("a change names its hold");
         let own = self.intervals.iter().position(|interval| interval.hold == hold && interval.until.is_none());
         let own = own.unwrap_or_else(|| panic!("event {} changes {hold}, which is not held", event.number));
@@ -300,7 +300,7 @@ impl Replay {
         self.intervals[own].path = Some(path);
     }
 
-    fn end(&mut self, task: &str, hold: &str, until: Time, event: &Event) -> Interval {
+    fn end(&mut self, task: &str, hold: &str, until: Time, event: &LoggedEvent) -> Interval {
         let found = self.intervals.iter_mut().find(|interval| interval.hold == hold && interval.until.is_none());
         let interval = found.unwrap_or_else(|| panic!("event {} ends {hold}, which is not held", event.number));
         assert_eq!(interval.task, task);
@@ -310,7 +310,7 @@ impl Replay {
     }
 
     /// An op that leaves a task without a hold: it names the hold it ends, or there was none.
-    fn close(&mut self, event: &Event, at: Time, status: &'static str) {
+    fn close(&mut self, event: &LoggedEvent, at: Time, status: &'static str) {
         let task = event.subject.as_str();
         if let Some(hold) = &event.hold {
             self.end(task, hold, at, event);
@@ -337,7 +337,7 @@ impl Replay {
         self.owed.1.retain(|(_, task)| self.tasks[task].status == "open");
     }
 
-    fn pay(&mut self, event: &Event, kind: &'static str) {
+    fn pay(&mut self, event: &LoggedEvent, kind: &'static str) {
         let knows_all = self.tasks.values().all(|task| task.after.is_some());
         let was_owed = self.owed.1.remove(&(kind, event.subject.clone()));
         assert!(was_owed || !knows_all, "event {}: {kind} of {} came out of nothing", event.number, event.subject);
@@ -346,7 +346,7 @@ impl Replay {
 }
 
 /// A task begins open, unless it comes from elsewhere: then its event says how far it is. Nobody holds it.
-fn first_status(event: &Event) -> &'static str {
+fn first_status(event: &LoggedEvent) -> &'static str {
     let said = event.data.get("status");
     if event.data.get("imported") != Some(&serde_json::Value::Bool(true)) {
         assert!(said.is_none(), "event {}: a task that was added is open", event.number);
@@ -369,14 +369,14 @@ mod tests {
 
     use super::*;
 
-    fn event(number: i64, second: i64, kind: &str, subject: &str, hold: &str, data: Value) -> Event {
-        Event {
+    fn event(number: i64, second: i64, kind: &str, subject: &str, hold: &str, data: Value) -> LoggedEvent {
+        LoggedEvent {
             number,
             at: Time(second * 1_000_000).to_string(),
             kind: kind.into(),
             actor: "a".into(),
             subject: subject.into(),
-            hold: (!hold.is_empty()).then(|| hold.to_owned()),
+            hold: (!hold.is_empty()).then(|| hold.to_owned()).map(Into::into),
             op: "x".into(),
             request_id: "r".into(),
             cause: None,
@@ -384,21 +384,21 @@ mod tests {
         }
     }
 
-    fn claimed(number: i64, second: i64, hold: &str, holder: &str) -> Event {
+    fn claimed(number: i64, second: i64, hold: &str, holder: &str) -> LoggedEvent {
         event(number, second, kind::TASK_CLAIMED, "t-1", hold, json!({ "holder": holder }))
     }
 
-    fn expired(number: i64, second: i64, hold: &str, holder: &str, fence: i64, ended: i64) -> Event {
+    fn expired(number: i64, second: i64, hold: &str, holder: &str, fence: i64, ended: i64) -> LoggedEvent {
         let ended_at = Time(ended * 1_000_000).to_string();
         let data = json!({ "holder": holder, "fence": fence, "ended_at": ended_at });
         event(number, second, kind::HOLD_EXPIRED, "t-1", hold, data)
     }
 
-    fn added() -> Event {
+    fn added() -> LoggedEvent {
         event(1, 0, kind::TASK_ADDED, "t-1", "", json!({ "after": [] }))
     }
 
-    fn refuses(log: Vec<Event>) {
+    fn refuses(log: Vec<LoggedEvent>) {
         let outcome = std::panic::catch_unwind(|| replay(&log));
         assert!(outcome.is_err(), "this log must be refused");
     }
@@ -453,10 +453,10 @@ mod tests {
         let ends = |number: i64, cause: i64| {
             let mut ends = expired(number, 9, "h-1", "a", 2, 9);
             ends.data["restored"] = json!(true);
-            Event { cause: Some(cause), ..ends }
+            LoggedEvent { cause: Some(cause), ..ends }
         };
         let before = || vec![added(), claimed(2, 1, "h-1", "a")];
-        let log = |rest: Vec<Event>| before().into_iter().chain(rest).collect::<Vec<_>>();
+        let log = |rest: Vec<LoggedEvent>| before().into_iter().chain(rest).collect::<Vec<_>>();
         let sound = log(vec![restored(at, 1), ends(at + 1, at), claimed(at + 2, 9, "h-2", "b")]);
         assert_eq!(replay(&sound).intervals.len(), 2);
         // Without the ends, with a wrong count, with another cause, by a step too small, or out of nothing.
@@ -473,11 +473,11 @@ mod tests {
     fn inv_l8_readiness_is_told_once_and_by_its_cause() {
         let second = event(2, 0, kind::TASK_ADDED, "t-2", "", json!({ "after": ["t-1"] }));
         let done = event(3, 1, kind::TASK_DONE, "t-1", "", json!({}));
-        let ready = |number| Event { cause: Some(3), ..event(number, 1, kind::TASK_READY, "t-2", "", json!({})) };
+        let ready = |number| LoggedEvent { cause: Some(3), ..event(number, 1, kind::TASK_READY, "t-2", "", json!({})) };
         replay(&[added(), second.clone(), done.clone(), ready(4)]);
         refuses(vec![added(), second.clone(), done.clone()]);
         refuses(vec![added(), second.clone(), done.clone(), ready(4), ready(5)]);
-        let other_cause = Event { cause: Some(2), ..ready(4) };
+        let other_cause = LoggedEvent { cause: Some(2), ..ready(4) };
         refuses(vec![added(), second, done, other_cause]);
     }
 }

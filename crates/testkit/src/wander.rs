@@ -46,17 +46,21 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
     let reason = String::from("because");
     match dice.below(21) {
         0..=2 => Op::new(claim::Claim { ttl_s: Some(30 + seconds(dice)), ..claim::Claim::default() }),
-        3 => Op::new(claim::Claim { task: named, ttl_s: Some(30), ..claim::Claim::default() }),
-        4 | 5 => Op::new(note::Note { task: named, text: "seen".repeat(1 + dice.below(60)), ..Default::default() }),
-        6 | 7 => Op::new(done::Done { task: (!dice.once_in(3)).then_some(task), ..done::Done::default() }),
-        8 => Op::new(block::Block { task: named, reason, ..block::Block::default() }),
-        9 => Op::new(unblock::Unblock { task }),
-        10 => Op::new(release::Release { task: named, reason, ..release::Release::default() }),
-        11 => Op::new(cancel::Cancel { task: named, reason, ..cancel::Cancel::default() }),
-        12 => Op::new(reopen::Reopen { task, reason }),
+        3 => Op::new(claim::Claim { task: named.map(Into::into), ttl_s: Some(30), ..claim::Claim::default() }),
+        4 | 5 => Op::new(note::Note {
+            task: named.map(Into::into),
+            text: "seen".repeat(1 + dice.below(60)),
+            ..Default::default()
+        }),
+        6 | 7 => Op::new(done::Done { task: (!dice.once_in(3)).then_some(task.into()), ..done::Done::default() }),
+        8 => Op::new(block::Block { task: named.map(Into::into), reason, ..block::Block::default() }),
+        9 => Op::new(unblock::Unblock { task: task.into() }),
+        10 => Op::new(release::Release { task: named.map(Into::into), reason, ..release::Release::default() }),
+        11 => Op::new(cancel::Cancel { task: named.map(Into::into), reason, ..cancel::Cancel::default() }),
+        12 => Op::new(reopen::Reopen { task: task.into(), reason }),
         13 => {
             let to = (*dice.one(&AGENTS)).to_owned();
-            Op::new(transfer::Transfer { task: named, to, ..transfer::Transfer::default() })
+            Op::new(transfer::Transfer { task: named.map(Into::into), to: to.into(), ..transfer::Transfer::default() })
         }
         14 => Op::new(join::Join::default()),
         15 | 16 => Op::new(resume::Resume { ttl_s: Some(30 + seconds(dice)), ..resume::Resume::default() }),
@@ -66,7 +70,7 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
         _ => {
             let priority = Some(seconds(dice) % 5);
             let labels = vec![String::from("y")];
-            Op::new(edit::Edit { task, priority, add_labels: labels, ..edit::Edit::default() })
+            Op::new(edit::Edit { task: task.into(), priority, add_labels: labels, ..edit::Edit::default() })
         }
     }
 }
@@ -80,17 +84,24 @@ fn whole_note(dice: &Dice, task: Option<String>) -> note::Note {
         size: i64::try_from(n).unwrap(),
     };
     let artifacts = (0..dice.below(4)).map(file).collect();
-    note::Note { task, text: "seen".to_owned(), memories: memories(dice, 4), artifacts, data: None, fence: None }
+    note::Note {
+        task: task.map(Into::into),
+        text: "seen".to_owned(),
+        memories: memories(dice, 4),
+        artifacts,
+        data: None,
+        fence: None,
+    }
 }
 
-fn memories(dice: &Dice, most: usize) -> Vec<remember::Item> {
-    let reach = [remember::Reach::Project, remember::Reach::Agent];
+fn memories(dice: &Dice, most: usize) -> Vec<remember::NewMemory> {
+    let reach = [remember::MemoryReach::Project, remember::MemoryReach::Agent];
     (0..=dice.below(most))
-        .map(|_| remember::Item {
+        .map(|_| remember::NewMemory {
             text: "of which there is more to say ".repeat(1 + dice.below(4)),
             key: Some(format!("key {}", dice.below(12))),
             scope: Some(*dice.one(&reach)),
-            ..remember::Item::default()
+            ..remember::NewMemory::default()
         })
         .collect()
 }
@@ -103,9 +114,14 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
     if !dice.once_in(4) {
         let labels = if dice.once_in(2) { vec![String::from("x")] } else { Vec::new() };
         let priority = seconds(dice) % 5;
-        return Op::new(add::Add { after, labels, priority, ..add::Add::titled("some work") });
+        return Op::new(add::Add {
+            after: after.into_iter().map(Into::into).collect(),
+            labels,
+            priority,
+            ..add::Add::titled("some work")
+        });
     }
-    let item = |n: usize| add_many::Item {
+    let item = |n: usize| add_many::NewTask {
         title: format!("one of many, {n}"),
         description: "of which there is more to say".repeat(1 + dice.below(40)),
         priority: 2,

@@ -3,7 +3,7 @@
 use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::conformance::{cases, die_if_asked};
 use tenure_testkit::evidence::{checks, timed};
-use tenure_testkit::fixture::World;
+use tenure_testkit::golden;
 use tenure_testkit::worker;
 
 fn main() {
@@ -15,10 +15,11 @@ fn main() {
     arguments.test_threads.get_or_insert(4);
     let mut trials: Vec<Trial> = cases()
         .into_iter()
-        .flat_map(|case| case.engines.iter().map(move |engine| (case, *engine)))
-        .map(|(case, engine)| {
+        .enumerate()
+        .flat_map(|(position, case)| case.engines.iter().map(move |engine| (position, case, *engine)))
+        .map(|(position, case, engine)| {
             Trial::test(format!("{}::{}", engine.name(), case.name), move || {
-                (case.run)(&World::new(engine));
+                golden::run(position, case, engine);
                 Ok(())
             })
         })
@@ -31,5 +32,7 @@ fn main() {
             })
         }));
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    golden::finish();
+    conclusion.exit();
 }

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::HookEventKind::{After, Before, Compact, End, Failed, Nothing, Prompt, Start};
 use super::{AfterCompaction, AgentTool, HookEvent, additional_context, below_home, permission_denied};
-use crate::setup::entries::{Part, Shape};
-use crate::setup::target::{Content, Scope};
+use crate::setup::json_entries::{HookLayout, JsonPart};
+use crate::setup::target::{Content, SetupScope};
 
 /// The tools that change files or run commands.
 const CALLS: &str = "Edit|MultiEdit|Write|NotebookEdit|Bash";
@@ -44,20 +44,20 @@ pub(super) const TOOL: AgentTool = AgentTool {
     directory: ".claude",
     home: |ground| ground.claude.clone().or_else(|| below_home(".claude", ground)),
     files: |setup| {
-        let grant = setup.store().map(|dir| Part::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir });
+        let grant = setup.store().map(|dir| JsonPart::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir });
         let settings = std::iter::once(setup.hooks()).chain(grant).collect();
         let servers = match (setup.scope, &setup.ground.claude, &setup.ground.home) {
-            (Scope::Project, _, _) => setup.top().join(".mcp.json"),
-            (Scope::User, Some(dir), _) => dir.join(".claude.json"),
-            (Scope::User, None, Some(home)) => home.join(".claude.json"),
-            (Scope::User, None, None) => return Vec::new(),
+            (SetupScope::Project, _, _) => setup.top().join(".mcp.json"),
+            (SetupScope::User, Some(dir), _) => dir.join(".claude.json"),
+            (SetupScope::User, None, Some(home)) => home.join(".claude.json"),
+            (SetupScope::User, None, None) => return Vec::new(),
         };
         vec![
             (setup.dir.join("settings.json"), Content::Json(settings)),
             (servers, Content::Json(vec![setup.server("mcpServers")])),
         ]
     },
-    shape: Shape::Grouped,
+    shape: HookLayout::Grouped,
     timeout_unit: 1,
     needs_trust: false,
     uses_login_shell: false,

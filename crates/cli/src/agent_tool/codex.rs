@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::HookEventKind::{After, Before, Compact, End, Nothing, Prompt, Start};
 use super::{AfterCompaction, AgentTool, HookEvent, additional_context, below_home, permission_denied};
-use crate::setup::entries::Shape;
+use crate::setup::json_entries::HookLayout;
 use crate::setup::target::Content;
 
 /// The tools that change files or run commands.
@@ -53,7 +53,7 @@ pub(super) const TOOL: AgentTool = AgentTool {
         let roots = Content::Roots { program: setup.program().to_owned(), dir: setup.store() };
         vec![(setup.dir.join("hooks.json"), Content::Json(vec![setup.hooks()])), (setup.dir.join("config.toml"), roots)]
     },
-    shape: Shape::Grouped,
+    shape: HookLayout::Grouped,
     timeout_unit: 1,
     needs_trust: true,
     uses_login_shell: true,

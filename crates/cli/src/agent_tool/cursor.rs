@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::HookEventKind::{After, Before, Compact, End, Failed, Nothing, Prompt, Start};
 use super::{AfterCompaction, AgentTool, HookEvent, Sample, below_home, merged};
-use crate::setup::entries::{Part, Shape};
+use crate::setup::json_entries::{HookLayout, JsonPart};
 use crate::setup::target::Content;
 
 /// The tools that change files or run commands.
@@ -50,11 +50,11 @@ pub(super) const TOOL: AgentTool = AgentTool {
     home: |ground| below_home(".cursor", ground),
     files: |setup| {
         vec![
-            (setup.dir.join("hooks.json"), Content::Json(vec![setup.hooks(), Part::Version])),
+            (setup.dir.join("hooks.json"), Content::Json(vec![setup.hooks(), JsonPart::Version])),
             (setup.dir.join("mcp.json"), Content::Json(vec![setup.server("mcpServers")])),
         ]
     },
-    shape: Shape::Flat,
+    shape: HookLayout::Flat,
     timeout_unit: 1,
     needs_trust: false,
     uses_login_shell: false,

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::HookEventKind::{After, Before, Compact, End, Nothing, Prompt, Start};
 use super::{AfterCompaction, AgentTool, HookEvent, additional_context, below_home};
-use crate::setup::entries::Shape;
-use crate::setup::target::{Content, Scope};
+use crate::setup::json_entries::HookLayout;
+use crate::setup::target::{Content, SetupScope};
 
 /// The tools that change files or run commands.
 const CALLS: &str = "write_file|replace|run_shell_command";
@@ -46,12 +46,12 @@ pub(super) const TOOL: AgentTool = AgentTool {
         let parts = vec![setup.hooks(), setup.server("mcpServers")];
         vec![(setup.dir.join("settings.json"), Content::Json(parts))]
     },
-    shape: Shape::Grouped,
+    shape: HookLayout::Grouped,
     timeout_unit: 1_000,
     needs_trust: false,
     uses_login_shell: false,
     note: |scope| {
-        (scope == Scope::Project)
+        (scope == SetupScope::Project)
             .then_some("Gemini CLI knows the hooks of a project by a fingerprint and asks you about new ones.")
     },
     sample: |sample| {

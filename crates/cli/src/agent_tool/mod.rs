@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::hook::input::Payload;
-use crate::setup::entries::Shape;
-use crate::setup::target::{Content, Ground, Installation, Scope};
+use crate::setup::json_entries::HookLayout;
+use crate::setup::target::{Content, Ground, Installation, SetupScope};
 
 pub(crate) use opencode::is_plugin;
 
@@ -66,7 +66,7 @@ pub(crate) struct AgentTool {
     /// The files to change and what goes into each.
     pub(crate) files: fn(&Installation<'_>) -> Vec<(PathBuf, Content)>,
     /// How it writes hooks down.
-    pub(crate) shape: Shape,
+    pub(crate) shape: HookLayout,
     /// How many units of its timeouts make a second.
     pub(crate) timeout_unit: u64,
     /// Whether it runs a hook only after a person has trusted it, as `setup::trust` reads from its configuration.
@@ -74,7 +74,7 @@ pub(crate) struct AgentTool {
     /// Whether it runs commands by a login shell, whose profile may set another PATH.
     pub(crate) uses_login_shell: bool,
     /// What a person has to know or do after setup.
-    pub(crate) note: fn(Scope) -> Option<&'static str>,
+    pub(crate) note: fn(SetupScope) -> Option<&'static str>,
     /// An event as the tool sends it, for `tenure setup --check`.
     pub(crate) sample: fn(&Sample<'_>) -> Value,
 }

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::HookEventKind::{After, Before, Compact, End, Nothing, Prompt, Start};
 use super::codex::patched;
 use super::{AfterCompaction, AgentTool, HookEvent, Sample};
-use crate::setup::entries::{Part, Shape};
-use crate::setup::target::{Content, Scope};
+use crate::setup::json_entries::{HookLayout, JsonPart};
+use crate::setup::target::{Content, SetupScope};
 
 pub(super) const TOOL: AgentTool = AgentTool {
     name: "opencode",
@@ -43,17 +43,17 @@ pub(super) const TOOL: AgentTool = AgentTool {
     directory: ".opencode",
     home: |ground| ground.config_home.as_ref().map(|dir| dir.join("opencode")),
     files: |setup| {
-        let base = if setup.scope == Scope::User { setup.dir.clone() } else { setup.top() };
+        let base = if setup.scope == SetupScope::User { setup.dir.clone() } else { setup.top() };
         let (plain, commented) = (base.join("opencode.json"), base.join("opencode.jsonc"));
         let config = if !plain.exists() && commented.exists() { commented } else { plain };
         let server = json!({ "type": "local", "command": [setup.program(), "mcp"], "enabled": true });
         vec![
             (setup.dir.join("plugins/tenure.js"), Content::Plugin(plugin(setup.program()))),
-            (config, Content::Json(vec![Part::Mcp { at: "mcp", value: server }])),
+            (config, Content::Json(vec![JsonPart::Mcp { at: "mcp", value: server }])),
         ]
     },
     // Of no effect: the plugin takes the place of hooks in a file.
-    shape: Shape::Grouped,
+    shape: HookLayout::Grouped,
     timeout_unit: 1,
     needs_trust: false,
     uses_login_shell: false,

@@ -1,7 +1,8 @@
 //! `tenure add`
 
 use clap::Args as _;
-use tenure_core::{Error, task};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, task};
 use tenure_kernel::op::add::Add;
 
 use super::{Group, Spec, bulk, print_task, read};
@@ -17,16 +18,17 @@ pub(super) const SPEC: Spec = Spec {
         "tenure add --stdin < tasks.jsonl",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         if args.stdin {
-            return bulk::add(context);
+            return bulk::add(session);
         }
-        let title = args
-            .title
-            .ok_or_else(|| Error::usage("title_empty", "no title was given").attempt("tenure add \"Fix the login\""))?;
-        let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
+        let title = args.title.ok_or_else(|| {
+            Error::usage(Code::TitleEmpty, "no title was given")
+                .attempt(Action::AddTask { title: "Fix the login".to_owned() })
+        })?;
+        let after = args.after.iter().map(|typed| session.task_id(typed)).collect::<Result<_, _>>()?;
         let request = Add {
             title,
             description: args.description.unwrap_or_default(),
@@ -34,10 +36,10 @@ pub(super) const SPEC: Spec = Spec {
             priority: args.priority.unwrap_or(task::PRIORITY_DEFAULT),
             labels: args.label,
             after,
-            assignee: args.assignee,
+            assignee: args.assignee.map(Into::into),
         };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Added", &task, &reply.body);
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Added", &task, &reply.body);
         Ok(0)
     },
 };

@@ -1,6 +1,7 @@
 //! `tenure agent list`
 
 use clap::{Args as _, Subcommand};
+use tenure_kernel::query::agents::Agents;
 
 use super::{Group, Spec, Verbs, read};
 use crate::output::table::print_page;
@@ -12,17 +13,17 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::People,
     about: "List the agents of this project and whether they are there",
     examples: &["tenure agent list", "tenure agent list --json"],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
-        let Verbs { verb: Verb::List(page) } = read(matches)?;
+    args: Verbs::<AgentVerb>::augment_args,
+    run: |session, matches| {
+        let Verbs { verb: AgentVerb::List(page) } = read(matches)?;
         let limit = page.limit()?;
-        let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
-        print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
+        let page = session.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor })?;
+        print_page(session.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
             vec![
-                agent.name.clone(),
+                agent.name.to_string(),
                 agent.liveness.as_str().to_owned(),
                 format!("{} ago", span(agent.last_seen_s)),
-                agent.focus.clone().unwrap_or_default(),
+                agent.focus.clone().unwrap_or_default().into(),
                 agent.tool.clone().unwrap_or_default(),
             ]
         });
@@ -31,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum AgentVerb {
     /// List agents by name
     List(super::list::Paging),
 }

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::backup::Taken;
+use tenure_client::phrasing::Commands;
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::backup::BackupTaken;
 use tenure_store::copy::Existing;
 use tenure_store::{Clock, SystemClock};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::refuse_closed;
 use crate::output::time::short;
-use crate::place::scratch::{Scratch, may_write};
+use crate::session::Session;
+use crate::workspace::scratch::{Scratch, may_write};
 
 pub(super) const SPEC: Spec = Spec {
     name: "backup",
@@ -27,15 +28,15 @@ pub(super) const SPEC: Spec = Spec {
         "tenure backup - | ssh host 'cat > tenure.db'",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.needs_store("`backup`")?;
+        session.needs_store("`backup`")?;
         match &args.file {
-            Some(file) if file.as_os_str() == "-" => to_stdout(context, args.force),
-            Some(file) => to_file(context, &context.env.cwd()?.join(file), args.force),
+            Some(file) if file.as_os_str() == "-" => to_stdout(session, args.force),
+            Some(file) => to_file(session, &session.env.cwd()?.join(file), args.force),
             None => {
                 let name = format!("tenure-{}.backup", stamp());
-                to_file(context, &context.env.cwd()?.join(name), args.force)
+                to_file(session, &session.env.cwd()?.join(name), args.force)
             }
         }
     },
@@ -50,44 +51,44 @@ struct Args {
     force: bool,
 }
 
-fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
+fn to_file(session: &Session<'_>, path: &Path, force: bool) -> Result<u8> {
     let existing = if force { Existing::Replace } else { Existing::Keep };
     let hinted = |error: Error| match error.code() {
-        "file_exists" => error.hint("Nothing was written. Name another file; --force replaces this one."),
+        Code::FileExists => error.hint("Nothing was written. Name another file; --force replaces this one."),
         _ => error,
     };
-    may_write(path, existing, &context.place()?.store).map_err(hinted)?;
-    let taken = context
-        .ask(|reach, call| reach.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
+    may_write(path, existing, &session.workspace()?.store).map_err(hinted)?;
+    let taken = session
+        .ask_with(|client, call| client.kernel("`backup`")?.backup(call, path, existing, &progress(session, "copied")))
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
-    if context.out.is_json() {
-        context.out.data(&report);
+    if session.out.is_json() {
+        session.out.data(&report);
     } else {
-        context.out.text(&page(&format!("Backed up to {}", path.display()), &taken));
+        session.out.text(&page(&format!("Backed up to {}", path.display()), &taken));
     }
     Ok(0)
 }
 
 /// The backup is made and checked as a whole before its first byte is written.
-fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
+fn to_stdout(session: &Session<'_>, force: bool) -> Result<u8> {
     if force {
-        return Err(Error::usage("bad_arguments", "--force is about a file, and - is none"));
+        return Err(Error::usage(Code::BadArguments, "--force is about a file, and - is none"));
     }
-    if context.out.is_terminal() {
-        return Err(Error::usage("terminal_output", "a backup is not for a terminal")
+    if session.out.is_terminal() {
+        return Err(Error::usage(Code::TerminalOutput, "a backup is not for a terminal")
             .hint("Send it to a file or a program, or name a file."));
     }
     refuse_closed()?;
-    let scratch = Scratch::new(context.env)?;
+    let scratch = Scratch::new(session.env)?;
     let path = scratch.file("backup.db");
-    let taken = context.ask(|reach, call| {
-        reach.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
+    let taken = session.ask_with(|client, call| {
+        client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(session, "copied"))
     })?;
     match stream(scratch, &path) {
         Ok(()) => {
             let report = describe("-", &taken);
-            context.out.aside(&match context.out.is_json() {
+            session.out.aside(&match session.out.is_json() {
                 true => json!({ "ok": true, "data": report }).to_string(),
                 false => page("Backed up to standard output", &taken),
             });
@@ -99,11 +100,11 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
                 ErrorKind::BrokenPipe => "its reader hung up".to_owned(),
                 _ => error.to_string(),
             };
-            let error =
-                Error::new(Kind::Storage, "output_cut", Stage::Reply, format!("the backup was cut short: {why}"))
-                    .hint("What was written so far is not a backup.");
-            context.out.complain(&match context.out.is_json() {
-                true => json!({ "ok": false, "error": error.to_json() }).to_string(),
+            let error = Error::new(Code::OutputCut, format!("the backup was cut short: {why}"))
+                .at(Stage::Reply)
+                .hint("What was written so far is not a backup.");
+            session.out.complain(&match session.out.is_json() {
+                true => json!({ "ok": false, "error": error.to_json(&Commands) }).to_string(),
                 false => format!("tenure: {}\n  What was written so far is not a backup.", error.message()),
             });
             Ok(error.kind().exit())
@@ -122,11 +123,11 @@ fn stream(scratch: Scratch, path: &Path) -> std::io::Result<()> {
 }
 
 /// Says how far it is, to a person who watches.
-pub(super) fn progress<'a>(context: &'a Context<'_>, done: &'static str) -> impl Fn(u64) + 'a {
+pub(super) fn progress<'a>(session: &'a Session<'_>, done: &'static str) -> impl Fn(u64) + 'a {
     let watched = std::io::stderr().is_terminal();
     move |rows| {
         if watched && rows > 0 && rows.is_multiple_of(51_200) {
-            context.out.aside(&format!("{rows} rows {done} …"));
+            session.out.aside(&format!("{rows} rows {done} …"));
         }
     }
 }
@@ -137,13 +138,13 @@ pub(super) fn stamp() -> String {
 }
 
 /// A backup as JSON.
-pub(super) fn describe(path: &str, taken: &Taken) -> serde_json::Value {
+pub(super) fn describe(path: &str, taken: &BackupTaken) -> serde_json::Value {
     let mut report = json!(taken);
     report["path"] = path.into();
     report
 }
 
-fn page(heading: &str, taken: &Taken) -> String {
+fn page(heading: &str, taken: &BackupTaken) -> String {
     let mut text = format!(
         "{heading}\n  size      {} bytes\n  sha256    {}\n  projects  {}\n  events    {}\n  taken at  {}\n",
         taken.size,

@@ -3,7 +3,7 @@
 use clap::Args as _;
 use tenure_kernel::op::block::Block;
 
-use super::done::Acting;
+use super::done::ActingArgs;
 use super::{Group, Spec, print_task, read};
 
 pub(super) const SPEC: Spec = Spec {
@@ -16,14 +16,15 @@ pub(super) const SPEC: Spec = Spec {
         "tenure block t-7k3fq --reason \"API first\" --on t-9m2xq",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
-        let on = args.on.as_deref().map(|typed| context.task_id(typed)).transpose()?;
-        let request = Block { task, reason: args.reason, on, fence: args.acting.fence, force: args.acting.force };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Blocked", &task, &reply.body);
+        session.will_write();
+        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
+        let on = args.on.as_deref().map(|typed| session.task_id(typed)).transpose()?;
+        let request =
+            Block { task, reason: args.reason, on, fence: args.acting.fence.map(Into::into), force: args.acting.force };
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Blocked", &task, &reply.body);
         Ok(0)
     },
 };
@@ -31,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     #[command(flatten)]
-    acting: Acting,
+    acting: ActingArgs,
     /// Why it cannot go on
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: String,

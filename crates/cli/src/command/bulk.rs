@@ -2,28 +2,28 @@
 
 use std::io::Read;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::answer::Added;
 use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
-use tenure_kernel::shape::Added;
 
-use crate::context::Context;
+use crate::session::Session;
 
-pub(super) fn add(context: &Context<'_>) -> Result<u8> {
+pub(super) fn add(session: &Session<'_>) -> Result<u8> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut input).map_err(|error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::UnreadableInput, "standard input cannot be read").at(Stage::Arguments).cause(error)
     })?;
     let request = AddMany::parse(&input)?;
     drop(input);
     let count = request.items.len();
     if count > 5_000 {
-        context.out.aside(&format!("adding {count} tasks …"));
+        session.out.aside(&format!("adding {count} tasks …"));
     }
-    let (added, reply) = context.answer(request)?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+    let (added, reply) = session.answer(request)?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
     } else {
-        context.out.text(&summary(&added));
+        session.out.text(&summary(&added));
     }
     Ok(0)
 }

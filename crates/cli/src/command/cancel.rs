@@ -3,7 +3,7 @@
 use clap::Args as _;
 use tenure_kernel::op::cancel::Cancel;
 
-use super::done::Acting;
+use super::done::ActingArgs;
 use super::{Group, Spec, print_task, read};
 
 pub(super) const SPEC: Spec = Spec {
@@ -13,18 +13,18 @@ pub(super) const SPEC: Spec = Spec {
     about: "Give a task up; what depends on it is stuck until somebody edits or reopens",
     examples: &["tenure cancel t-7k3fq --reason \"no longer wanted\""],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
+        session.will_write();
+        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
         let request = Cancel {
             task,
             reason: args.reason.unwrap_or_default(),
-            fence: args.acting.fence,
+            fence: args.acting.fence.map(Into::into),
             force: args.acting.force,
         };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Cancelled", &task, &reply.body);
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Cancelled", &task, &reply.body);
         Ok(0)
     },
 };
@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     #[command(flatten)]
-    acting: Acting,
+    acting: ActingArgs,
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
 
 use super::{Group, Spec, read};
 use crate::output::path::checked;
-use crate::place::typed;
+use crate::workspace::path_args;
 
 pub(super) const SPEC: Spec = Spec {
     name: "check",
@@ -16,16 +16,16 @@ pub(super) const SPEC: Spec = Spec {
     about: "Ask whether paths are free for you; exits 1 when they are not",
     examples: &["tenure check src/lib.rs", "tenure check src/ --json"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        let typed = typed::read(context, &args.paths)?;
+        let typed = path_args::read(session, &args.paths)?;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
-        let question = Question { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
-        let answer = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
-        if context.out.is_json() {
-            context.out.data(&answer);
+        let question = Check { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
+        let answer = session.ask_who_holds(&question)?;
+        if session.out.is_json() {
+            session.out.data(&answer);
         } else {
-            context.out.text(&checked(context.out, &answer));
+            session.out.text(&checked(session.out, &answer));
         }
         Ok(u8::from(!answer.free))
     },

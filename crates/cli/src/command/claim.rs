@@ -14,20 +14,20 @@ pub(super) const SPEC: Spec = Spec {
     about: "Take a task: the one named, or the best that is ready",
     examples: &["tenure claim", "tenure claim t-7k3fq", "tenure claim --label backend --ttl 20m"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let ttl = given.or(context.place()?.config.task_ttl);
-        let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
+        let ttl = given.or(session.workspace()?.config.task_ttl);
+        let task = args.task.as_deref().map(|typed| session.task_id(typed)).transpose()?;
         // A task that is named is meant, whatever its labels.
-        let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(context)? };
+        let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(session)? };
         let request = Claim { task, ttl_s: ttl.map(Span::as_seconds), labels };
-        let (answer, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let (answer, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            context.out.text(&claimed(context.out, &answer));
+            session.out.text(&claimed(session.out, &answer));
         }
         Ok(0)
     },

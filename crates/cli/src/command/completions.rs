@@ -13,12 +13,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Print the completion script of a shell",
     examples: &["tenure completions bash > /etc/bash_completion.d/tenure"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let mut command = ALL.iter().map(build).fold(root(), clap::Command::subcommand);
         let mut script = Vec::new();
         clap_complete::generate(args.shell, &mut command, "tenure", &mut script);
-        context.out.text(&String::from_utf8_lossy(&script));
+        session.out.text(&String::from_utf8_lossy(&script));
         Ok(0)
     },
 };

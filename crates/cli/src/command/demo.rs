@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::event::Event as Fact;
+use tenure_core::{Code, Error, Kind, Result, Stage};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add_many, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Location, Options, OsEntropy};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::table::table;
+use crate::session::Session;
 
 /// How long a worker's hold lives: short, so that a killed worker's task is taken over while one watches.
 const TTL_S: i64 = 2;
@@ -29,15 +31,15 @@ pub(super) const SPEC: Spec = Spec {
     about: "Watch workers share tasks, die and be replaced, on a store that is thrown away",
     examples: &["tenure demo", "tenure demo --workers 4 --tasks 50 --kills 1"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         if args.workers < 2 || args.kills >= args.workers || args.tasks < 4 {
             return Err(Error::usage(
-                "bad_demo",
+                Code::BadDemo,
                 "the demo needs two workers or more, fewer kills than workers, and four tasks or more",
             ));
         }
-        run(context, &args)
+        run(session, &args)
     },
 };
 
@@ -74,23 +76,22 @@ struct WorkerArgs {
 }
 
 /// A directory that is gone when the demo ends, whatever its end.
-struct Scratch(PathBuf);
+struct DemoDirectory(PathBuf);
 
-impl Scratch {
-    fn new() -> Result<Scratch> {
+impl DemoDirectory {
+    fn new() -> Result<DemoDirectory> {
         let mut bytes = [0; 12];
         OsEntropy.fill(&mut bytes);
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let dir = std::env::temp_dir().join(format!("tenure-demo-{name}"));
         std::fs::create_dir(&dir).map_err(|error| {
-            Error::new(Kind::Storage, "not_writable", Stage::Open, format!("{} cannot be made", dir.display()))
-                .cause(error)
+            Error::new(Code::NotWritable, format!("{} cannot be made", dir.display())).at(Stage::Open).cause(error)
         })?;
-        Ok(Scratch(dir))
+        Ok(DemoDirectory(dir))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for DemoDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -109,12 +110,12 @@ impl Drop for Fleet {
 }
 
 fn kernel(file: &Path) -> Result<Kernel> {
-    Kernel::new(Location::File(file.to_owned()), Options::default())
+    Kernel::new(Location::File(file.to_owned()), Options::default(), tenure_client::phrasing::of)
 }
 
 fn call(name: &str) -> Call {
     Call {
-        project: project::Name { key: "name:demo".into(), label: "demo".into() },
+        project: project::NamedProject { key: "name:demo".into(), label: "demo".into() },
         actor: Actor::named(name),
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
@@ -133,7 +134,7 @@ fn work(file: &Path, name: &str) -> Result<u8> {
         let request = claim::Claim { ttl_s: Some(TTL_S), ..claim::Claim::default() };
         let claimed = kernel.execute(&call(name), &request)?.read()?;
         let Some(task) = claimed.task else {
-            let overview = kernel.status(&call(name))?;
+            let overview = kernel.ask(&call(name), &query::status::Status {})?;
             if overview.ready + overview.waiting + overview.started == 0 {
                 return Ok(0);
             }
@@ -151,13 +152,13 @@ fn work(file: &Path, name: &str) -> Result<u8> {
 }
 
 /// Tasks in layers of ten; each comes after two of the layer before.
-fn tasks(count: usize) -> Vec<add_many::Item> {
+fn tasks(count: usize) -> Vec<add_many::NewTask> {
     (0..count)
         .map(|n| {
             let (layer, place) = (n / 10, n % 10);
             let before = |place: usize| format!("k{}", (layer - 1) * 10 + place % 10);
             let after = if layer == 0 { Vec::new() } else { vec![before(place), before(place + 3)] };
-            add_many::Item {
+            add_many::NewTask {
                 title: format!("Task {} of layer {}", place + 1, layer + 1),
                 description: String::new(),
                 priority: 2,
@@ -172,12 +173,12 @@ fn tasks(count: usize) -> Vec<add_many::Item> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks at the workers")]
-fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
-    let scratch = Scratch::new()?;
+fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
+    let scratch = DemoDirectory::new()?;
     let file = scratch.0.join("tenure.db");
     let kernel = kernel(&file)?;
     let added = kernel.execute(&call("person:demo"), &add_many::AddMany { items: tasks(args.tasks) })?.read()?;
-    context.out.aside(&format!(
+    session.out.aside(&format!(
         "{} tasks with dependencies, {} workers, {} of them will be killed with kill -9 …",
         added.count, args.workers, args.kills
     ));
@@ -190,11 +191,11 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     let mut shown = 0;
     loop {
         std::thread::sleep(Duration::from_millis(20));
-        let overview = kernel.status(&call("person:demo"))?;
+        let overview = kernel.ask(&call("person:demo"), &query::status::Status {})?;
         let done = usize::try_from(overview.done).unwrap_or(0);
         if done / 20 > shown && done < args.tasks {
             shown = done / 20;
-            context.out.aside(&format!("  {done:>4} done, {} held, {} killed", overview.started, killed.len()));
+            session.out.aside(&format!("  {done:>4} done, {} held, {} killed", overview.started, killed.len()));
         }
         // The kills are spread over the middle of the work, each on a worker that holds a task at that moment.
         let due = args.tasks / 5 + killed.len() * args.tasks / 5;
@@ -216,7 +217,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     }
     fleet.0.clear();
     let stale = late_finishes(&kernel, &killed)?;
-    let exit = report(context, args, &events(&kernel)?, &killed, &stale, failed);
+    let exit = report(session, args, &events(&kernel)?, &killed, &stale, failed);
     // The store is closed before its directory goes.
     drop(kernel);
     drop(scratch);
@@ -246,20 +247,20 @@ struct Victim {
 /// Kills a worker that holds a task, if one does right now. It is stopped first, so that it cannot finish between the
 /// look and the blow.
 fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
-    let holds = kernel.holds(&call("person:demo"), None, 50, None)?;
+    let holds = kernel.ask(&call("person:demo"), &query::holds::Holds::of(None, 50))?;
     for hold in holds.items {
-        let Some(child) = fleet.0.get_mut(&hold.holder) else { continue };
+        let Some(child) = fleet.0.get_mut(hold.holder.as_str()) else { continue };
         let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
         let Some(pid) = pid else { continue };
         if rustix::process::kill_process(pid, rustix::process::Signal::STOP).is_err() {
             continue;
         }
-        let still = kernel.show_hold(&call("person:demo"), &hold.id)?;
+        let still = kernel.ask(&call("person:demo"), &query::show_hold::ShowHold { id: hold.id.to_string() })?;
         if still.state == "live" {
             let _ = child.kill();
             let _ = child.wait();
-            fleet.0.remove(&hold.holder);
-            return Ok(Some(Victim { name: hold.holder, task: hold.subject, fence: hold.fence }));
+            fleet.0.remove(hold.holder.as_str());
+            return Ok(Some(Victim { name: hold.holder.into(), task: hold.subject, fence: hold.fence.0 }));
         }
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
     }
@@ -270,8 +271,11 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
 fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     for victim in killed {
-        let request =
-            done::Done { task: Some(victim.task.clone()), fence: Some(victim.fence), ..done::Done::default() };
+        let request = done::Done {
+            task: Some(victim.task.clone().into()),
+            fence: Some(victim.fence.into()),
+            ..done::Done::default()
+        };
         match kernel.execute(&call(&victim.name), &request) {
             Err(error) if error.kind() == Kind::Stale => refused.push(victim.name.clone()),
             Err(error) => return Err(error),
@@ -281,12 +285,12 @@ fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-fn events(kernel: &Kernel) -> Result<Vec<Event>> {
+fn events(kernel: &Kernel) -> Result<Vec<LoggedEvent>> {
     let mut all = Vec::new();
     let mut since = log::Since::Number(0);
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call("person:demo"), &filter)?;
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call("person:demo"), &filter)?;
         all.extend(page.items);
         match page.next {
             Some(next) => since = log::Since::Cursor(next),
@@ -297,15 +301,16 @@ fn events(kernel: &Kernel) -> Result<Vec<Event>> {
 
 /// The table at the end, counted from the log, and whether it is what was promised.
 fn report(
-    context: &Context<'_>,
+    session: &Session<'_>,
     args: &Args,
-    events: &[Event],
+    events: &[LoggedEvent],
     killed: &[Victim],
     stale: &[String],
     failed: usize,
 ) -> u8 {
     let count = |kind: &str, who: &str| events.iter().filter(|event| event.kind == kind && event.actor == who).count();
-    let took_over = |event: &&Event| event.kind == "task.claimed" && event.data["lapsed_from"].is_string();
+    let took_over =
+        |event: &&LoggedEvent| matches!(event.fact(), Fact::TaskClaimed(claimed) if claimed.lapsed_from.is_some());
     let mut finished: BTreeMap<&str, usize> = BTreeMap::new();
     for event in events.iter().filter(|event| event.kind == "task.done") {
         *finished.entry(&event.subject).or_default() += 1;
@@ -320,8 +325,8 @@ fn report(
         && take_overs >= killed.len()
         && gapless
         && failed == 0;
-    if context.out.is_json() {
-        context.out.data(&json!({
+    if session.out.is_json() {
+        session.out.data(&json!({
             "tasks": args.tasks,
             "finished_once": once,
             "killed": killed.iter().map(|victim| &victim.name).collect::<Vec<_>>(),
@@ -346,8 +351,8 @@ fn report(
             ]
         })
         .collect();
-    context.out.text(&table(&["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows, 200));
-    context.out.text(&format!(
+    session.out.text(&table(&["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows, 200));
+    session.out.text(&format!(
         "\n{once} of {} tasks finished exactly once\n{take_overs} take-overs from {} killed workers\n{} stale finishes refused\n{} events, numbered {}\n{}",
         args.tasks,
         killed.len(),

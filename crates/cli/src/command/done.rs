@@ -12,32 +12,32 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::Everyday,
     about: "Finish your task, or one by id; what waited for it becomes ready",
     examples: &["tenure done", "tenure done t-7k3fq"],
-    args: Acting::augment_args,
-    run: |context, matches| {
-        let args: Acting = read(matches)?;
-        context.will_write();
-        let task = context.task_id_or_focus(args.task.as_deref())?;
-        let request = Done { task, fence: args.fence, force: args.force };
-        let (done, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+    args: ActingArgs::augment_args,
+    run: |session, matches| {
+        let args: ActingArgs = read(matches)?;
+        session.will_write();
+        let task = session.task_id_or_focus(args.task.as_deref())?;
+        let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
+        let (done, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
             return Ok(0);
         }
-        let mut text = format!("Done {}", line(context.out, &done.task));
+        let mut text = format!("Done {}", line(session.out, &done.task));
         if done.late {
             text.push_str("\n  late: your hold had lapsed and nobody had taken over");
         }
         if !done.unlocked.is_empty() {
             text.push_str(&format!("\n  ready now: {}", done.unlocked.join(" ")));
         }
-        context.out.text(&text);
+        session.out.text(&text);
         Ok(0)
     },
 };
 
 // The arguments of commands that act on a task under a fence.
 #[derive(clap::Args)]
-pub(super) struct Acting {
+pub(super) struct ActingArgs {
     /// The task: any unique beginning of its id; without it your focus
     #[arg(value_name = "ID")]
     pub(super) task: Option<String>,

@@ -16,30 +16,30 @@ pub(super) const SPEC: Spec = Spec {
         "tenure edit t-7k3fq --after t-9m2xq",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let after = if args.no_after {
             Some(Vec::new())
         } else if args.after.is_empty() {
             None
         } else {
-            Some(args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?)
+            Some(args.after.iter().map(|typed| session.task_id(typed)).collect::<Result<_, _>>()?)
         };
         let request = Edit {
-            task: context.task_id(&args.task)?,
+            task: session.task_id(&args.task)?,
             title: args.title,
             description: args.description,
             acceptance: args.acceptance,
             priority: args.priority,
             add_labels: args.label,
             remove_labels: args.unlabel,
-            assignee: args.assignee,
+            assignee: args.assignee.map(Into::into),
             after,
             expect_version: args.expect_version,
         };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Edited", &task, &reply.body);
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Edited", &task, &reply.body);
         Ok(0)
     },
 };

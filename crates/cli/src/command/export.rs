@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use serde_json::json;
 use tenure_core::Result;
-use tenure_kernel::query::export::Sink;
-use tenure_kernel::shape::export::End;
+use tenure_kernel::answer::export::ExportEnd;
+use tenure_kernel::query::export::ExportSink;
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::refuse_closed;
 use crate::output::spool::{Spool, check_target};
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "export",
@@ -20,11 +20,11 @@ pub(super) const SPEC: Spec = Spec {
     about: "Write all tasks and notes as JSON lines, to a file or standard output",
     examples: &["tenure export tasks.jsonl", "tenure export --log | gzip > project.jsonl.gz"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         match args.file.filter(|file| *file != Path::new("-")) {
-            None => to_output(context, args.log),
-            Some(file) => to_file(context, &file, args.log, args.force),
+            None => to_output(session, args.log),
+            Some(file) => to_file(session, &file, args.log, args.force),
         }
     },
 };
@@ -49,7 +49,7 @@ enum Gathered {
     Memory(Vec<u8>),
 }
 
-impl Sink for Gathered {
+impl ExportSink for Gathered {
     fn begin(&mut self) -> Result<()> {
         match self {
             Gathered::File(spool) => spool.clear(),
@@ -65,36 +65,36 @@ impl Sink for Gathered {
     }
 }
 
-fn gather(context: &Context<'_>, with_log: bool, mut sink: Gathered) -> Result<(End, Gathered)> {
+fn gather(session: &Session<'_>, with_log: bool, mut sink: Gathered) -> Result<(ExportEnd, Gathered)> {
     let cell = std::cell::RefCell::new(&mut sink);
-    let end = context.ask(|reach, call| reach.export(call, with_log, &mut **cell.borrow_mut()))?;
+    let end = session.ask_with(|client, call| client.export(call, with_log, &mut **cell.borrow_mut()))?;
     Ok((end, sink))
 }
 
-fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
+fn to_output(session: &Session<'_>, with_log: bool) -> Result<u8> {
     refuse_closed()?;
-    let dir = context.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
+    let dir = session.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
     // Where no file can be made, a read-only machine for one, there is still memory.
     let sink = Spool::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
-    match gather(context, with_log, sink)?.1 {
-        Gathered::File(spool) => spool.read_back(|piece| context.out.raw(piece))?,
-        Gathered::Memory(lines) => _ = context.out.raw(&lines),
+    match gather(session, with_log, sink)?.1 {
+        Gathered::File(spool) => spool.read_back(|piece| session.out.raw(piece))?,
+        Gathered::Memory(lines) => _ = session.out.raw(&lines),
     }
     Ok(0)
 }
 
-fn to_file(context: &Context<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
-    check_target(file, force, &context.place()?.store)?;
-    let (end, sink) = gather(context, with_log, Gathered::File(Spool::beside(file)?))?;
+fn to_file(session: &Session<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
+    check_target(file, force, &session.workspace()?.store)?;
+    let (end, sink) = gather(session, with_log, Gathered::File(Spool::beside(file)?))?;
     let Gathered::File(spool) = sink else { return Ok(0) };
     let bytes = spool.publish(file, force)?;
-    if context.out.is_json() {
-        let End { tasks, notes, events, .. } = end;
+    if session.out.is_json() {
+        let ExportEnd { tasks, notes, events, .. } = end;
         let file = file.display().to_string();
-        context.out.data(&json!({ "file": file, "tasks": tasks, "notes": notes, "events": events, "bytes": bytes }));
+        session.out.data(&json!({ "file": file, "tasks": tasks, "notes": notes, "events": events, "bytes": bytes }));
     } else {
         let log = if with_log { format!(" and {} events", end.events) } else { String::new() };
-        context.out.text(&format!("Exported {} tasks, {} notes{log} to {}", end.tasks, end.notes, file.display()));
+        session.out.text(&format!("Exported {} tasks, {} notes{log} to {}", end.tasks, end.notes, file.display()));
     }
     Ok(0)
 }

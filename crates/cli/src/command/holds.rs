@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use clap::Args as _;
 use serde_json::json;
 use tenure_core::Result;
+use tenure_kernel::answer::Hold;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::holds::Filter;
-use tenure_kernel::shape::Hold;
+use tenure_kernel::query::holds::{Filter, Holds};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::task::holds;
 use crate::output::tree::tree;
-use crate::place::typed::{self, Typed};
+use crate::session::Session;
+use crate::workspace::path_args::{self, PathArgs};
 
 pub(super) const SPEC: Spec = Spec {
     name: "holds",
@@ -22,24 +22,24 @@ pub(super) const SPEC: Spec = Spec {
     about: "List who holds what, the next to end first",
     examples: &["tenure holds", "tenure holds --mine --json", "tenure holds src/ --kind path", "tenure holds --tree"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let limit = args.page.limit()?;
         let cursor = args.page.cursor.as_deref();
         let typed = match args.paths.as_slice() {
-            [] => Typed { paths: Vec::new(), targets: Vec::new(), fold_case: false },
-            paths => typed::read(context, paths)?,
+            [] => PathArgs { paths: Vec::new(), targets: Vec::new(), fold_case: false },
+            paths => path_args::read(session, paths)?,
         };
-        let holder = args.holder.or_self(context)?;
+        let holder = args.holder.or_self(session)?;
         let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
         if args.tree {
-            return picture(context, &filter);
+            return picture(session, &filter);
         }
-        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, limit, cursor))?;
-        if context.out.is_json() {
-            context.out.data(&page);
+        let page = session.ask_who_holds(&Holds { filter, limit, cursor: cursor.map(str::to_owned) })?;
+        if session.out.is_json() {
+            session.out.data(&page);
         } else {
-            context.out.text(&holds(context.out, &page, context.here().as_deref()));
+            session.out.text(&holds(session.out, &page, session.here().as_deref()));
         }
         Ok(0)
     },
@@ -49,24 +49,24 @@ pub(super) const SPEC: Spec = Spec {
 const TREE: usize = 5_000;
 
 /// All holds as a tree of the repository.
-fn picture(context: &Context<'_>, filter: &Filter) -> Result<u8> {
+fn picture(session: &Session<'_>, filter: &Filter) -> Result<u8> {
     let mut items: Vec<Hold> = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
         let rows = LIMIT_MAX;
-        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, filter, rows, cursor.as_deref()))?;
+        let page = session.ask_who_holds(&Holds { filter: filter.clone(), limit: rows, cursor: cursor.clone() })?;
         items.extend(page.items);
         cursor = page.next;
         if cursor.is_none() || items.len() >= TREE {
             break;
         }
     }
-    let here = context.here();
-    let drawn = tree(context.out, &items, here.as_deref(), cursor.is_some());
-    if context.out.is_json() {
-        context.out.data(&json!({ "items": items, "more": cursor.is_some(), "next": cursor, "tree": drawn }));
+    let here = session.here();
+    let drawn = tree(session.out, &items, here.as_deref(), cursor.is_some());
+    if session.out.is_json() {
+        session.out.data(&json!({ "items": items, "more": cursor.is_some(), "next": cursor, "tree": drawn }));
     } else {
-        context.out.text(&drawn);
+        session.out.text(&drawn);
     }
     Ok(0)
 }
@@ -83,7 +83,7 @@ struct Args {
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     #[command(flatten)]
-    holder: super::list::Holder,
+    holder: super::list::HolderArg,
     #[command(flatten)]
     page: super::list::Paging,
 }

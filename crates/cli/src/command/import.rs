@@ -4,9 +4,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::answer::export::Imported;
 use tenure_kernel::op::import::{BYTES_MAX, Import};
-use tenure_kernel::shape::export::Imported;
+use tenure_kernel::query::import_plan::ImportPlan;
 
 use super::{Group, Spec, read};
 
@@ -17,34 +18,34 @@ pub(super) const SPEC: Spec = Spec {
     about: "Take tasks and notes in that `export` wrote, all or none",
     examples: &["tenure import tasks.jsonl --dry-run", "gunzip < project.jsonl.gz | tenure import -"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let input = input(&args.file)?;
         let request = Import::parse(&input)?;
         drop(input);
         let count = request.tasks.len() + request.notes.len();
         if count > 5_000 {
-            context.out.progress(&format!(
+            session.out.progress(&format!(
                 "importing {} tasks and {} notes …",
                 request.tasks.len(),
                 request.notes.len()
             ));
         }
         if args.dry_run {
-            let imported = context.ask(|reach, call| reach.import_plan(call, &request))?;
-            if context.out.is_json() {
-                context.out.data(&imported);
+            let imported = session.ask(&ImportPlan(request))?;
+            if session.out.is_json() {
+                session.out.data(&imported);
             } else {
-                context.out.text(&summary(&imported));
+                session.out.text(&summary(&imported));
             }
             return Ok(0);
         }
-        context.will_write();
-        let (imported, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        session.will_write();
+        let (imported, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            context.out.text(&summary(&imported));
+            session.out.text(&summary(&imported));
         }
         Ok(0)
     },
@@ -65,7 +66,8 @@ struct Args {
 fn input(file: &Path) -> Result<Vec<u8>> {
     let named = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
     let unreadable = |error: std::io::Error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{named} cannot be read"))
+        Error::new(Code::UnreadableInput, format!("{named} cannot be read"))
+            .at(Stage::Arguments)
             .entity(named.clone())
             .hint("Give a file that `tenure export` wrote, or - for standard input.")
             .cause(error)

@@ -2,9 +2,12 @@
 
 use clap::Args as _;
 use tenure_core::Result;
+use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
+use tenure_kernel::answer::{InboxPage, Message};
 use tenure_kernel::op::inbox;
-use tenure_kernel::shape::{Inbox, Message};
+use tenure_kernel::query::mail::Mail;
+use tenure_kernel::query::message_id;
 
 use super::{Group, Spec, read};
 use crate::output::time::short;
@@ -17,28 +20,31 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show new messages to you, oldest first, each of them once",
     examples: &["tenure inbox", "tenure inbox --peek", "tenure inbox --ack g-7k3fq"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         if args.peek {
-            let found = context.ask(|reach, call| reach.mail(call, args.limit))?;
-            if context.out.is_json() {
-                context.out.data(&found);
+            let found = session.ask(&Mail { limit: args.limit })?;
+            if session.out.is_json() {
+                session.out.data(&found);
             } else {
-                print(context.out, &found);
+                print(session.out, &found);
             }
             return Ok(0);
         }
-        context.will_write();
-        let ack = args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)));
+        session.will_write();
+        let ack = args
+            .ack
+            .iter()
+            .map(|typed| session.ask(&message_id::MessageId { typed: typed.into() }).map(MessageId::from));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
-        let (found, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let (found, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            found.acked.iter().for_each(|id| context.out.text(&format!("Acknowledged {id}")));
-            print(context.out, &found);
+            found.acked.iter().for_each(|id| session.out.text(&format!("Acknowledged {id}")));
+            print(session.out, &found);
         }
-        context.confirm(None, found.offered);
+        session.confirm(None, found.offered);
         Ok(0)
     },
 };
@@ -56,7 +62,7 @@ struct Args {
     peek: bool,
 }
 
-fn print(out: &Printer, found: &Inbox) {
+fn print(out: &Printer, found: &InboxPage) {
     if found.items.is_empty() {
         out.text("No new messages.");
     }

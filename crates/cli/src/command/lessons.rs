@@ -12,18 +12,18 @@ pub(super) const SPEC: Spec = Spec {
     about: "Draw lessons from what happened, as the end of a session does",
     examples: &["tenure lessons"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let _: Args = read(matches)?;
-        let (said, reply) = context.answer(Lessons {})?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let (said, reply) = session.answer(Lessons {})?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
             return Ok(0);
         }
         if said.items.is_empty() {
-            context.out.text("Nothing new was learnt.");
+            session.out.text("Nothing new was learnt.");
         }
         for item in said.items {
-            context.out.text(&format!("Learnt {}  {}", item.id, item.key));
+            session.out.text(&format!("Learnt {}  {}", item.id, item.key));
         }
         Ok(0)
     },

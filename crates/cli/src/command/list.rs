@@ -1,13 +1,14 @@
 //! `tenure list`
 
 use clap::{Args as _, ValueEnum};
-use tenure_core::task::State;
-use tenure_core::{Error, Result, name};
-use tenure_kernel::query::list::Filter;
+use tenure_core::name::AgentName;
+use tenure_core::task::TaskState;
+use tenure_core::{Code, Error, Result, name};
+use tenure_kernel::query::list::List;
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::task::list;
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "list",
@@ -16,25 +17,25 @@ pub(super) const SPEC: Spec = Spec {
     about: "List tasks in the order they are chosen in",
     examples: &["tenure list", "tenure list --state ready --label backend", "tenure list --all --limit 200 --json"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        let labels = args.labels.or_default(context)?;
-        let mut states: Vec<State> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
+        let labels = args.labels.or_default(session)?;
+        let mut states: Vec<TaskState> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
         states.dedup();
-        let filter = Filter {
+        let filter = List {
             states,
             all: args.all,
             labels,
-            assignee: args.assignee.as_deref().map(name::check).transpose()?.map(str::to_owned),
-            holder: args.holder.or_self(context)?,
+            assignee: args.assignee.as_deref().map(name::check).transpose()?.map(AgentName::from),
+            holder: args.holder.or_self(session)?,
             limit: args.page.limit()?,
             cursor: args.page.cursor,
         };
-        let page = context.ask_who_holds(|reach, call| reach.list(call, &filter))?;
-        if context.out.is_json() {
-            context.out.data(&page);
+        let page = session.ask_who_holds(&filter)?;
+        if session.out.is_json() {
+            session.out.data(&page);
         } else {
-            context.out.text(&list(context.out, &page));
+            session.out.text(&list(session.out, &page));
         }
         Ok(0)
     },
@@ -44,7 +45,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     /// Only tasks in this state; may be repeated
     #[arg(long, visible_alias = "status", value_name = "STATE", value_delimiter = ',')]
-    state: Vec<Wanted>,
+    state: Vec<StateArg>,
     /// With done and cancelled tasks
     #[arg(long, short)]
     all: bool,
@@ -54,14 +55,14 @@ struct Args {
     #[arg(long = "for", value_name = "AGENT")]
     assignee: Option<String>,
     #[command(flatten)]
-    holder: Holder,
+    holder: HolderArg,
     #[command(flatten)]
     page: Paging,
 }
 
 /// A state, or a stored status that stands for several.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Wanted {
+enum StateArg {
     Ready,
     Waiting,
     Stuck,
@@ -75,17 +76,17 @@ enum Wanted {
     Started,
 }
 
-impl Wanted {
-    fn states(self) -> &'static [State] {
+impl StateArg {
+    fn states(self) -> &'static [TaskState] {
         match self {
-            Wanted::Ready => &[State::Ready],
-            Wanted::Waiting => &[State::Waiting],
-            Wanted::Stuck => &[State::Stuck],
-            Wanted::Held | Wanted::Started => &[State::Held],
-            Wanted::Blocked => &[State::Blocked],
-            Wanted::Done => &[State::Done],
-            Wanted::Cancelled => &[State::Cancelled],
-            Wanted::Open => &[State::Ready, State::Waiting, State::Stuck],
+            StateArg::Ready => &[TaskState::Ready],
+            StateArg::Waiting => &[TaskState::Waiting],
+            StateArg::Stuck => &[TaskState::Stuck],
+            StateArg::Held | StateArg::Started => &[TaskState::Held],
+            StateArg::Blocked => &[TaskState::Blocked],
+            StateArg::Done => &[TaskState::Done],
+            StateArg::Cancelled => &[TaskState::Cancelled],
+            StateArg::Open => &[TaskState::Ready, TaskState::Waiting, TaskState::Stuck],
         }
     }
 }
@@ -100,14 +101,14 @@ pub(super) struct Labels {
 
 impl Labels {
     /// What was typed, else what the configuration says.
-    pub(super) fn or_default(self, context: &Context<'_>) -> Result<Vec<String>> {
-        Ok(if self.label.is_empty() { context.place()?.config.labels.clone() } else { self.label })
+    pub(super) fn or_default(self, session: &Session<'_>) -> Result<Vec<String>> {
+        Ok(if self.label.is_empty() { session.workspace()?.config.labels.clone() } else { self.label })
     }
 }
 
 // The holder filter of `list` and `holds`.
 #[derive(clap::Args)]
-pub(super) struct Holder {
+pub(super) struct HolderArg {
     /// Only what this agent holds
     #[arg(long, value_name = "AGENT", conflicts_with = "mine")]
     holder: Option<String>,
@@ -116,12 +117,12 @@ pub(super) struct Holder {
     mine: bool,
 }
 
-impl Holder {
-    pub(super) fn or_self(self, context: &Context<'_>) -> Result<Option<String>> {
+impl HolderArg {
+    pub(super) fn or_self(self, session: &Session<'_>) -> Result<Option<AgentName>> {
         if self.mine {
-            return context.own_name().map(Some);
+            return session.own_name().map(AgentName::from).map(Some);
         }
-        self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(str::to_owned))
+        self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(AgentName::from))
     }
 }
 
@@ -145,6 +146,6 @@ impl Paging {
 /// Checks a page size.
 pub(super) fn limit(rows: i64) -> Result<usize> {
     usize::try_from(rows)
-        .map_err(|_| Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+        .map_err(|_| Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
         .and_then(tenure_kernel::query::limit)
 }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, Span, hold};
+use tenure_core::{Code, Error, Result, Span, hold};
 use tenure_kernel::Op;
-use tenure_kernel::op::lock::{Lock, Renewal};
-use tenure_kernel::shape::{Hold, span};
+use tenure_kernel::answer::{Hold, span};
+use tenure_kernel::op::lock::{Lock, LockRenewal};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::Ink;
 use crate::runner;
+use crate::session::Session;
 use crate::wait;
 
 pub(super) const SPEC: Spec = Spec {
@@ -29,76 +29,76 @@ pub(super) const SPEC: Spec = Spec {
         "tenure release deploy",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        refuse_no_run(context, &args)?;
-        context.will_write();
+        refuse_no_run(session, &args)?;
+        session.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let times = context.place()?.config.wait;
+        let times = session.workspace()?.config.wait;
         let limit = args.wait.as_deref().map(|given| wait::limit(given, times.call)).transpose()?;
         let request = Lock {
             name: args.name,
             ttl_s: ttl.map(Span::as_seconds),
             reason: args.reason.unwrap_or_default(),
-            fence: args.fence,
-            renewal: if args.command.is_empty() { Renewal::Session } else { Renewal::Runner },
+            fence: args.fence.map(Into::into),
+            renewal: if args.command.is_empty() { LockRenewal::Session } else { LockRenewal::Runner },
             force: args.force,
             wait: limit.is_some(),
             place_ttl_s: times.place.map(Span::as_seconds),
             offer_ttl_s: times.offer.map(Span::as_seconds),
         };
         if args.command.is_empty() {
-            let (hold, body) = take(context, request, limit)?;
-            say(context, &hold, &body);
+            let (hold, body) = take(session, request, limit)?;
+            say(session, &hold, &body);
             return Ok(0);
         }
         let request = match limit {
             None => request,
             // A wait is long: what the runner trusts begins with the renewal that comes after it.
             Some(_) => {
-                let (hold, _) = take(context, request.clone(), limit)?;
+                let (hold, _) = take(session, request.clone(), limit)?;
                 Lock { fence: Some(hold.fence), force: false, wait: false, ..request }
             }
         };
         let again = limit.is_some();
         let taken = runner::take(|| {
-            if again { renew(context, request) } else { take(context, request, None).map(|(hold, _)| hold) }
+            if again { renew(session, request) } else { take(session, request, None).map(|(hold, _)| hold) }
         })?;
-        runner::run(context, &taken, &args.command)
+        runner::run(session, &taken, &args.command)
     },
 };
 
 /// A run that could not be what its caller means: of no command, or of one that an answer from before would stand for.
 #[expect(clippy::disallowed_methods, reason = "whether two dashes were typed is in the words of the process alone")]
-fn refuse_no_run(context: &Context<'_>, args: &Args) -> Result<()> {
+fn refuse_no_run(session: &Session<'_>, args: &Args) -> Result<()> {
     if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
-        return Err(Error::usage("no_command", "nothing stands after `--`, so there is no command to run")
+        return Err(Error::usage(Code::NoCommand, "nothing stands after `--`, so there is no command to run")
             .hint("Without a command to run, leave `--` out too."));
     }
-    if !args.command.is_empty() && context.globals.request_id.is_some() {
-        return Err(Error::usage("run_not_repeated", "a command under a lock is run, not repeated from an answer")
+    if !args.command.is_empty() && session.globals.request_id.is_some() {
+        return Err(Error::usage(Code::RunNotRepeated, "a command under a lock is run, not repeated from an answer")
             .hint("Leave --request-id out: each run takes the lock anew."));
     }
     Ok(())
 }
 
 /// Takes the lock: the answer, and how it was written.
-fn take(context: &Context<'_>, request: Lock, limit: Option<Duration>) -> Result<(Hold, String)> {
+fn take(session: &Session<'_>, request: Lock, limit: Option<Duration>) -> Result<(Hold, String)> {
     let op = Op::new(request);
     let reply = match limit {
-        None => context.run(&op)?,
-        Some(limit) => wait::until_held(context, &op, limit)?,
+        None => session.run(&op)?,
+        Some(limit) => wait::until_held(session, &op, limit)?,
     };
     Ok((reply.read()?, reply.body))
 }
 
 /// Renews the lock by an op of its own: the request id that was given is that of the first.
-fn renew(context: &Context<'_>, request: Lock) -> Result<Hold> {
-    context.run_aside(&Op::new(request))?.read()
+fn renew(session: &Session<'_>, request: Lock) -> Result<Hold> {
+    session.run_aside(&Op::new(request))?.read()
 }
 
-fn say(context: &Context<'_>, hold: &Hold, body: &str) {
-    let out = context.out;
+fn say(session: &Session<'_>, hold: &Hold, body: &str) {
+    let out = session.out;
     if out.is_json() {
         out.body(body);
         return;

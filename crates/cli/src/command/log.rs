@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use clap::Args as _;
-use tenure_core::{Kind, Result, Time, name};
-use tenure_kernel::Call;
-use tenure_kernel::query::log::{Filter, Since};
-use tenure_kernel::shape::Event;
-use tenure_store::table::project::whole_store;
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Kind, Result, Time, name};
+use tenure_kernel::answer::LoggedEvent;
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::log::{Log, Since};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "log",
@@ -27,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure log --whole-store --kind access.denied",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let since = match (&args.cursor, &args.since) {
             (Some(cursor), _) => Some(Since::Cursor(cursor.clone())),
@@ -36,41 +36,41 @@ pub(super) const SPEC: Spec = Spec {
         };
         let subject = match args.subject.as_deref() {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
-                Some(context.ask(|reach, call| reach.any_id(call, typed))?)
+                Some(session.ask(&AnyId { typed: typed.into() })?)
             }
             other => other.map(str::to_owned),
         };
-        let filter = Filter {
+        let filter = Log {
             subject,
-            agent: args.by.as_deref().map(name::check).transpose()?.map(str::to_owned),
+            agent: args.by.as_deref().map(name::check).transpose()?.map(AgentName::from),
             kind: args.kind,
             since,
             limit: super::list::limit(args.limit)?,
         };
         if args.follow {
-            return follow(context, filter);
+            return follow(session, filter);
         }
         if args.whole_store {
-            context.people_only("`log --whole-store`")?;
+            session.people_only("`log --whole-store`")?;
         }
-        let page = context.ask(|kernel, call| match args.whole_store {
-            true => kernel.log(&Call { project: whole_store(), checkout: None, ..call.clone() }, &filter),
-            false => kernel.log(call, &filter),
+        let page = session.ask_with(|client, call| match args.whole_store {
+            true => client.ask(&call.about_store(), &filter),
+            false => client.ask(call, &filter),
         })?;
-        if context.out.is_json() {
-            context.out.data(&page);
+        if session.out.is_json() {
+            session.out.data(&page);
             return Ok(0);
         }
         if page.items.is_empty() {
-            context.out.text("No events.");
+            session.out.text("No events.");
         } else if let Some(oldest) = page.kept_from {
-            context.out.text(&format!("(events before {oldest} are no longer kept)"));
+            session.out.text(&format!("(events before {oldest} are no longer kept)"));
         }
         let digits = page.items.iter().map(digits).max().unwrap_or(0);
-        page.items.iter().for_each(|event| context.out.text(&line(context.out, event, digits)));
+        page.items.iter().for_each(|event| session.out.text(&line(session.out, event, digits)));
         if let (true, Some(next)) = (page.more, &page.next) {
             let total = page.total.map_or(String::new(), |total| format!(" of {total}"));
-            context.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
+            session.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
         }
         Ok(0)
     },
@@ -115,11 +115,11 @@ fn parse(text: &str) -> Result<Since> {
 }
 
 /// How many digits the number of an event has.
-fn digits(event: &Event) -> usize {
+fn digits(event: &LoggedEvent) -> usize {
     event.number.to_string().len()
 }
 
-fn line(out: &Printer, event: &Event, digits: usize) -> String {
+fn line(out: &Printer, event: &LoggedEvent, digits: usize) -> String {
     let place = out.ink(Ink::Dim, &format!("{:>width$}  {}", event.number, short(&event.at), width = digits.max(6)));
     format!("{place}  {}", event.sentence())
 }
@@ -131,36 +131,36 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// open in between, so that a follower never keeps the store from tidying up. One that has begun goes on when the store is
 /// out of reach for a while: its cursor says where.
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
-fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
+fn follow(session: &Session<'_>, mut filter: Log) -> Result<u8> {
     let mut renewed = None;
     let (mut begun, mut told, mut reopened) = (false, false, false);
     loop {
-        let context = renewed.as_ref().unwrap_or(context);
-        context.will_last();
-        let page = match context.ask(|kernel, call| kernel.log(call, &filter)) {
+        let session = renewed.as_ref().unwrap_or(session);
+        session.will_last();
+        let page = match session.ask(&filter) {
             Err(error) if begun && error.kind() == Kind::Busy => {
                 if !told {
-                    context.out.complain(&format!("tenure: {}; going on when it answers", error.message()));
+                    session.out.complain(&format!("tenure: {}; going on when it answers", error.message()));
                 }
                 told = true;
                 std::thread::sleep(PAUSE);
                 continue;
             }
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if begun && !reopened && error.code() == "store_moved" => {
-                (renewed, reopened) = (Some(context.anew()), true);
+            Err(error) if begun && !reopened && error.code() == Code::StoreMoved => {
+                (renewed, reopened) = (Some(session.anew()), true);
                 continue;
             }
             other => other?,
         };
         (begun, told, reopened) = (true, false, false);
         for event in &page.items {
-            match (context.out.is_json(), serde_json::to_string(event)) {
-                (true, Ok(json)) => context.out.document(&json),
-                _ => context.out.text(&line(context.out, event, digits(event))),
+            match (session.out.is_json(), serde_json::to_string(event)) {
+                (true, Ok(json)) => session.out.document(&json),
+                _ => session.out.text(&line(session.out, event, digits(event))),
             }
         }
-        if context.out.is_hung_up() || context.out.is_quiet() {
+        if session.out.is_hung_up() || session.out.is_quiet() {
             return Ok(0);
         }
         let backward = filter.since.is_none();
@@ -173,7 +173,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
         if backward || !page.more {
             std::thread::sleep(PAUSE);
         }
-        if let Some(next) = context.renewed()? {
+        if let Some(next) = session.renewed()? {
             renewed = Some(next);
         }
     }

@@ -4,26 +4,25 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
-use serde_json::Value;
+use tenure_client::Connections;
 use tenure_core::agent::Process;
-use tenure_core::session::Whose;
+use tenure_core::session::CommandOwner;
 use tenure_core::{Result, Span};
+use tenure_kernel::answer::Resumed;
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
-use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Actor, Door, Op};
-use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Thread, Who};
-use tenure_server::reach::Connections;
+use tenure_server::mcp::{self, Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
 
 use super::{Group, Spec};
-use crate::context::Context;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::output::Printer;
-use crate::place::process::{HostFacts, stat};
-use crate::place::typed;
+use crate::session::Session;
+use crate::workspace::path_args;
+use crate::workspace::process::{HostFacts, stat};
 use crate::{failure, identity};
 
 pub(super) const SPEC: Spec = Spec {
@@ -33,21 +32,21 @@ pub(super) const SPEC: Spec = Spec {
     about: "Speak MCP on standard input and output, for agent tools",
     examples: &["tenure mcp"],
     args: |command| command,
-    run: |context, _| {
+    run: |session, _| {
         if std::io::stdin().is_terminal() {
-            context.out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
+            session.out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
         }
-        let desk = Reception {
-            globals: context.globals.clone(),
-            env: context.env.clone(),
-            process: process(context.env),
+        let host = ProjectHost {
+            globals: session.globals.clone(),
+            env: session.env.clone(),
+            process: process(session.env),
             connections: Connections::default(),
         };
         // Standard output belongs to the protocol, so even with --json an error does not go there.
-        Ok(match mcp::serve(Arc::new(desk)) {
+        Ok(match mcp::serve(Arc::new(host)) {
             Ok(()) => 0,
             Err(error) => {
-                context.out.complain(&failure::text(&error));
+                session.out.complain(&failure::text(&error));
                 error.kind().exit()
             }
         })
@@ -56,7 +55,7 @@ pub(super) const SPEC: Spec = Spec {
 
 /// The project around the server. Each call looks anew where it is, as each command does: nothing of the store is kept open
 /// between two calls, and what other processes changed meanwhile is seen.
-struct Reception {
+struct ProjectHost {
     globals: Globals,
     env: Env,
     /// The process of the server.
@@ -65,12 +64,17 @@ struct Reception {
     connections: Connections,
 }
 
-impl Reception {
-    fn with<T>(&self, who: &Who, request_id: Option<&str>, act: impl FnOnce(&Context<'_>) -> Result<T>) -> Result<T> {
+impl ProjectHost {
+    fn with<T>(
+        &self,
+        who: &ToolCaller,
+        request_id: Option<&str>,
+        act: impl FnOnce(&Session<'_>) -> Result<T>,
+    ) -> Result<T> {
         let out = Printer::new(false, true, &self.env);
         let globals = Globals { request_id: request_id.map(str::to_owned), ..self.globals.clone() };
         let actor = Actor {
-            name: who.name.clone(),
+            name: who.name.clone().into(),
             tool: who.tool.clone(),
             // An agent that is this connection is gone when the server is, whatever becomes of the client: a second
             // server is another connection. Of any other agent its own process says nothing: its tool may start the
@@ -79,62 +83,69 @@ impl Reception {
             door: Door::Mcp,
             principal: None,
         };
-        act(&Context::new(globals, &self.env, &out).over(&self.connections).acting_as(actor))
+        act(&Session::new(globals, &self.env, &out).over(&self.connections).acting_as(actor))
     }
 }
 
-impl Desk for Reception {
-    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>> {
+impl Host for ProjectHost {
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<ToolCaller>> {
         let out = Printer::new(false, true, &self.env);
-        let context = Context::new(self.globals.clone(), &self.env, &out).over(&self.connections);
-        let caller = context.asker()?;
-        let found =
-            identity::through_mcp(caller, thread, |tools| context.session_among(tools).unwrap_or(Whose::Unknown))?;
-        Ok(found.map(|identity| Who {
+        let session = Session::new(self.globals.clone(), &self.env, &out).over(&self.connections);
+        let caller = session.asker()?;
+        let found = identity::through_mcp(caller, thread, |tools| {
+            session.session_among(tools).unwrap_or(CommandOwner::Unknown)
+        })?;
+        Ok(found.map(|identity| ToolCaller {
             name: identity.name,
             tool: identity.tool.unwrap_or_default().to_owned(),
             is_connection: false,
         }))
     }
 
-    fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
-        self.with(who, request_id, |context| context.run(op)).map(|reply| reply.body)
+    fn run(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String> {
+        self.with(who, request_id, |session| session.run(op)).map(|reply| reply.body)
     }
 
-    fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
+    fn run_on_paths(
+        &self,
+        who: &ToolCaller,
+        request_id: Option<&str>,
+        typed: &[String],
+        op: &OnPaths<'_>,
+    ) -> Result<String> {
         let typed: Vec<OsString> = typed.iter().map(OsString::from).collect();
-        self.with(who, request_id, |context| {
-            let found = typed::read(context, &typed)?;
-            context.run(&op(found.paths, found.fold_case)).map(|reply| reply.body)
+        self.with(who, request_id, |session| {
+            let found = path_args::read(session, &typed)?;
+            session.run(&op(found.paths, found.fold_case)).map(|reply| reply.body)
         })
     }
 
-    fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
+    fn run_in_store(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String> {
         op.check()?;
-        self.with(who, request_id, |context| context.run_in(project::whole_store(), op)).map(|reply| reply.body)
+        self.with(who, request_id, |session| session.run_in(project::whole_store(), op)).map(|reply| reply.body)
     }
 
-    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
-        self.with(who, None, |context| context.ask_who_holds(|reach, call| query(reach, call)))
+    fn ask(&self, who: &ToolCaller, ask: &Ask<'_>) -> Result<()> {
+        self.with(who, None, |session| session.ask_who_holds_with(|client, call| ask(client, call)))
     }
 
-    fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed> {
-        self.with(who, None, |context| super::resume::peek(context, request))
+    fn peek(&self, who: &ToolCaller, request: &resume::Resume) -> Result<Resumed> {
+        self.with(who, None, |session| super::resume::peek(session, request))
     }
 
     fn artifact(&self, path: &str) -> Result<Artifact> {
         let out = Printer::new(false, true, &self.env);
         super::note::artifact(
-            &Context::new(self.globals.clone(), &self.env, &out).over(&self.connections),
+            &Session::new(self.globals.clone(), &self.env, &out).over(&self.connections),
             OsStr::new(path),
         )
     }
 
-    fn defaults(&self) -> Result<Defaults> {
+    fn defaults(&self) -> Result<HostDefaults> {
         let out = Printer::new(false, true, &self.env);
-        let context = Context::new(self.globals.clone(), &self.env, &out).over(&self.connections);
-        let config = &context.place()?.config;
-        Ok(Defaults { labels: config.labels.clone(), task_ttl_s: config.task_ttl.map(Span::as_seconds) })
+        let session = Session::new(self.globals.clone(), &self.env, &out).over(&self.connections);
+        let config = &session.workspace()?.config;
+        Ok(HostDefaults { labels: config.labels.clone(), task_ttl_s: config.task_ttl.map(Span::as_seconds) })
     }
 
     fn draw(&self, bytes: &mut [u8]) {

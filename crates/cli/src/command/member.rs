@@ -2,18 +2,18 @@
 
 use clap::{Args as _, Subcommand};
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
+use tenure_kernel::answer::{Membership, Principal};
 use tenure_kernel::op::{member_set, principal_set};
-use tenure_kernel::query::access::Of;
-use tenure_kernel::shape::{Membership, Principal};
+use tenure_kernel::query::members::Members;
 use tenure_store::table::project;
 
 use super::token::project_key;
 use super::{Group, Spec, Verbs, read};
-use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "member",
@@ -27,25 +27,25 @@ pub(super) const SPEC: Spec = Spec {
         "tenure member list",
         "tenure member disable person:bob",
     ],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
+    args: Verbs::<MemberVerb>::augment_args,
+    run: |session, matches| {
         let Verbs { verb } = read(matches)?;
-        context.people_only("`member`")?;
+        session.people_only("`member`")?;
         match verb {
-            Verb::Set(new) => set(context, &new),
-            Verb::List(which) => list(context, &which),
-            Verb::Disable { principal } => disable(context, principal, true),
-            Verb::Enable { principal } => disable(context, principal, false),
+            MemberVerb::Set(new) => set(session, &new),
+            MemberVerb::List(which) => list(session, &which),
+            MemberVerb::Disable { principal } => disable(session, principal, true),
+            MemberVerb::Enable { principal } => disable(session, principal, false),
         }
     },
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum MemberVerb {
     /// Give somebody a role in a project, or take it away
-    Set(New),
+    Set(NewMember),
     /// List who has which role where
-    List(Which),
+    List(MemberRef),
     /// Let nothing of somebody count any more: tokens, links, sessions
     Disable {
         /// person:NAME, service:NAME or an agent
@@ -61,7 +61,7 @@ enum Verb {
 }
 
 #[derive(clap::Args)]
-struct New {
+struct NewMember {
     /// person:NAME, service:NAME or an agent
     #[arg(value_name = "PRINCIPAL")]
     principal: String,
@@ -77,7 +77,7 @@ struct New {
 }
 
 #[derive(clap::Args)]
-struct Which {
+struct MemberRef {
     /// Only in this project, by key or name
     #[arg(long = "in", value_name = "PROJECT")]
     place: Option<String>,
@@ -88,66 +88,62 @@ struct Which {
     page: super::list::Paging,
 }
 
-fn set(context: &Context<'_>, new: &New) -> Result<u8> {
-    context.will_write();
+fn set(session: &Session<'_>, new: &NewMember) -> Result<u8> {
+    session.will_write();
     let role = match new.role.as_str() {
         "none" => None,
         word => Some(Role::parse(word)?),
     };
     let project = match &new.place {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
-        Some(typed) => project_key(context, typed)?,
-        None => context.place()?.project.key.clone().ok_or_else(|| {
-            Error::usage("no_project_yet", "nothing has happened in this project yet, so it has no key")
+        Some(typed) => project_key(session, typed)?,
+        None => session.workspace()?.project.key.clone().ok_or_else(|| {
+            Error::usage(Code::NoProjectYet, "nothing has happened in this project yet, so it has no key")
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };
-    let request = member_set::MemberSet { principal: new.principal.clone(), project, role };
-    let reply = context.run_in(project::whole_store(), &Op::new(request))?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+    let request = member_set::MemberSet { principal: new.principal.clone().into(), project: project.into(), role };
+    let reply = session.run_in(project::whole_store(), &Op::new(request))?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
         return Ok(0);
     }
     let now: Membership = reply.read()?;
     let place = if now.project == EVERY_PROJECT { "every project" } else { &now.project };
-    context.out.text(&match now.role {
+    session.out.text(&match now.role {
         Some(role) => format!("{} is {} in {place}", now.principal, role.as_str()),
         None => format!("{} has no role in {place}", now.principal),
     });
     Ok(0)
 }
 
-fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
+fn list(session: &Session<'_>, which: &MemberRef) -> Result<u8> {
     let limit = which.page.limit()?;
-    let key = which.place.as_deref().map(|typed| project_key(context, typed)).transpose()?;
-    let of = match (&key, &which.principal) {
-        (Some(key), _) => Of::Project(key),
-        (None, Some(principal)) => Of::Principal(principal),
-        (None, None) => Of::All,
-    };
-    let page = context.ask(|kernel, call| kernel.members(call, of, limit, which.page.cursor.as_deref()))?;
-    print_page(context.out, &page, "No members.", &["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], |member| {
+    let key = which.place.as_deref().map(|typed| project_key(session, typed)).transpose()?;
+    let principal = which.principal.clone().filter(|_| key.is_none());
+    let page = session.ask(&Members { principal, project: key, limit, cursor: which.page.cursor.clone() })?;
+    print_page(session.out, &page, "No members.", &["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], |member| {
         vec![
-            member.principal.clone(),
+            member.principal.to_string(),
             member.role.as_str().to_owned(),
             short(&member.set_at),
-            member.set_by.clone(),
-            member.project.clone(),
+            member.set_by.to_string(),
+            member.project.to_string(),
         ]
     });
     Ok(0)
 }
 
-fn disable(context: &Context<'_>, principal: String, disabled: bool) -> Result<u8> {
-    context.will_write();
-    let op = Op::new(principal_set::PrincipalSet { principal, disabled });
-    let reply = context.run_in(project::whole_store(), &op)?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+fn disable(session: &Session<'_>, principal: String, disabled: bool) -> Result<u8> {
+    session.will_write();
+    let op = Op::new(principal_set::PrincipalSet { principal: principal.into(), disabled });
+    let reply = session.run_in(project::whole_store(), &op)?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
     } else {
         let now: Principal = reply.read()?;
         let word = if now.disabled { "Disabled" } else { "Enabled" };
-        context.out.text(&format!("{word} {}", now.name));
+        session.out.text(&format!("{word} {}", now.name));
     }
     Ok(0)
 }

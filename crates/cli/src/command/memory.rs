@@ -2,16 +2,17 @@
 
 use clap::{Args as _, Subcommand};
 use tenure_core::Result;
-use tenure_kernel::query::memory::Filter;
-use tenure_kernel::shape::{Memory, Page};
+use tenure_kernel::answer::{Memory, Page};
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory_id::MemoryId;
 use tenure_kernel::{Op, op};
 use tenure_store::table::project;
 
-use super::remember::{Scope, Word};
+use super::remember::{KindArg, ScopeArg};
 use super::{Group, Spec, Verbs, read};
-use crate::context::Context;
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "memory",
@@ -19,23 +20,23 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::People,
     about: "List, pin and forget what is remembered",
     examples: &["tenure memory list", "tenure memory list --pinned", "tenure memory pin m-7k3fq"],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
+    args: Verbs::<MemoryVerb>::augment_args,
+    run: |session, matches| {
         let Verbs { verb } = read(matches)?;
         match verb {
-            Verb::List(list) => {
+            MemoryVerb::List(list) => {
                 let (limit, cursor) = (list.page.limit()?, list.page.cursor.clone());
-                let filter = Filter { limit, cursor, pinned: list.pinned, ..list.which.filter(context)? };
-                let page = context.ask(|reach, call| reach.memories(call, &filter))?;
-                print(context, &page, "Nothing is remembered.");
+                let filter = Memories { limit, cursor, pinned: list.pinned, ..list.which.filter(session)? };
+                let page = session.ask(&filter)?;
+                print(session, &page, "Nothing is remembered.");
             }
-            Verb::Pin { id, off } => {
-                let pin = |memory| Op::new(op::memory_pin::MemoryPin { memory, pinned: !off });
-                change(context, &id, pin, if off { "Took the pin out of" } else { "Pinned" })?;
+            MemoryVerb::Pin { id, off } => {
+                let pin = |memory: String| Op::new(op::memory_pin::MemoryPin { memory: memory.into(), pinned: !off });
+                change(session, &id, pin, if off { "Took the pin out of" } else { "Pinned" })?;
             }
-            Verb::Forget { id } => {
-                let forget = |memory| Op::new(op::memory_forget::MemoryForget { memory });
-                change(context, &id, forget, "Forgot")?;
+            MemoryVerb::Forget { id } => {
+                let forget = |memory: String| Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
+                change(session, &id, forget, "Forgot")?;
             }
         }
         Ok(0)
@@ -43,9 +44,9 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum MemoryVerb {
     /// List what you can see, nearest first: the task's, your own, the project's, the whole store's
-    List(List),
+    List(MemoryListArgs),
     /// Always show it in briefs (for the project and the whole store: people only)
     Pin {
         /// A memory: any unique beginning of its id
@@ -64,9 +65,9 @@ enum Verb {
 }
 
 #[derive(clap::Args)]
-struct List {
+struct MemoryListArgs {
     #[command(flatten)]
-    which: Which,
+    which: MemoryRef,
     /// Only pinned ones
     #[arg(long)]
     pinned: bool,
@@ -76,46 +77,46 @@ struct List {
 
 // Which memories, for `memory list` and `recall`.
 #[derive(clap::Args)]
-pub(super) struct Which {
+pub(super) struct MemoryRef {
     /// Only of this kind
     #[arg(long, value_enum)]
-    kind: Option<Word>,
+    kind: Option<KindArg>,
     /// Only of this scope
     #[arg(long, value_enum)]
-    scope: Option<Scope>,
+    scope: Option<ScopeArg>,
     /// Of this task, in place of the one in focus
     #[arg(long, value_name = "ID")]
     task: Option<String>,
 }
 
-impl Which {
-    pub(super) fn filter(&self, context: &Context<'_>) -> Result<Filter> {
-        Ok(Filter {
-            task: self.task.as_deref().map(|typed| context.task_id(typed)).transpose()?,
-            kind: self.kind.map(Word::kind),
+impl MemoryRef {
+    pub(super) fn filter(&self, session: &Session<'_>) -> Result<Memories> {
+        Ok(Memories {
+            task: self.task.as_deref().map(|typed| session.task_id(typed)).transpose()?,
+            kind: self.kind.map(KindArg::kind),
             scope: self.scope.map(|scope| scope.word().to_owned()),
-            ..Filter::default()
+            ..Memories::default()
         })
     }
 }
 
 /// Runs an op on a memory, in this project or in what belongs to the whole store.
-fn change(context: &Context<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
-    context.will_write();
-    let (of_store, id) = context.ask(|reach, call| reach.memory_id(call, typed))?;
-    let reply = if of_store { context.run_in(project::whole_store(), &op(id))? } else { context.run(&op(id))? };
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+fn change(session: &Session<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
+    session.will_write();
+    let (of_store, id) = session.ask(&MemoryId { typed: typed.into() })?;
+    let reply = if of_store { session.run_in(project::whole_store(), &op(id))? } else { session.run(&op(id))? };
+    if session.out.is_json() {
+        session.out.body(&reply.body);
     } else {
         let memory: Memory = reply.read()?;
-        context.out.text(&format!("{verb} {}  {}", memory.id, memory.key));
+        session.out.text(&format!("{verb} {}  {}", memory.id, memory.key));
     }
     Ok(())
 }
 
 /// Prints a page of memories, each with who says so.
-pub(super) fn print(context: &Context<'_>, page: &Page<Memory>, nothing: &str) {
-    let out = context.out;
+pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
+    let out = session.out;
     if out.is_json() {
         out.data(page);
         return;

@@ -42,7 +42,7 @@ mod serve;
 mod setup;
 mod show;
 mod status;
-mod thing;
+mod subject;
 mod token;
 mod transfer;
 mod unblock;
@@ -52,12 +52,12 @@ mod why;
 use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgMatches, Command};
-use tenure_core::{Error, Result};
-use tenure_kernel::shape::Task;
+use tenure_core::{Code, Error, Result};
+use tenure_kernel::answer::Task;
 
-use crate::context::Context;
 use crate::output::Printer;
 use crate::output::task::line;
+use crate::session::Session;
 
 /// A command.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(crate) struct Spec {
     /// Adds its arguments.
     pub(crate) args: fn(Command) -> Command,
     /// Does it, and returns the exit code.
-    pub(crate) run: fn(&Context<'_>, &ArgMatches) -> Result<u8>,
+    pub(crate) run: fn(&Session<'_>, &ArgMatches) -> Result<u8>,
 }
 
 /// Who mostly types a command.
@@ -151,7 +151,7 @@ fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreem
     if yes {
         return Ok(());
     }
-    let refused = |message: String| Error::usage("confirmation_needed", message);
+    let refused = |message: String| Error::usage(Code::ConfirmationNeeded, message);
     if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
         return Err(refused(format!("{undone}: there is no terminal to ask on"))
             .hint(format!("Look at {}, then call again with --yes.", shown.what))
@@ -182,10 +182,10 @@ fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
 }
 
 /// Prints the answer of an op that returns a task.
-fn print_task(context: &Context<'_>, verb: &str, task: &Task, body: &str) {
-    if context.out.is_json() {
-        context.out.body(body);
+fn print_task(session: &Session<'_>, verb: &str, task: &Task, body: &str) {
+    if session.out.is_json() {
+        session.out.body(body);
     } else {
-        context.out.text(&format!("{verb} {}", line(context.out, task)));
+        session.out.text(&format!("{verb} {}", line(session.out, task)));
     }
 }

@@ -1,6 +1,7 @@
 //! `tenure next`
 
 use clap::Args as _;
+use tenure_kernel::query::next::Next;
 
 use super::{Group, Spec, read};
 use crate::output::task::{body, line};
@@ -12,21 +13,21 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show the task that claim would take, and why",
     examples: &["tenure next", "tenure next --label backend --json"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        let labels = args.labels.or_default(context)?;
-        let next = context.ask_who_holds(|reach, call| reach.next(call, &labels))?;
-        if context.out.is_json() {
-            context.out.data(&next);
+        let labels = args.labels.or_default(session)?;
+        let next = session.ask_who_holds(&Next { labels })?;
+        if session.out.is_json() {
+            session.out.data(&next);
             return Ok(0);
         }
         match &next.task {
-            None => context.out.text(&format!("Nothing to take: {}.", next.reason)),
-            Some(task) => context.out.text(&format!(
+            None => session.out.text(&format!("Nothing to take: {}.", next.reason)),
+            Some(task) => session.out.text(&format!(
                 "{}\n  {}\n{}\nTake it: tenure claim {}\n",
-                line(context.out, task),
+                line(session.out, task),
                 next.reason,
-                body(context.out, task),
+                body(session.out, task),
                 task.id
             )),
         }

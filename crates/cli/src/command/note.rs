@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Stage, id};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result, Stage, id};
 use tenure_kernel::op::note::{Artifact, Note};
-use tenure_kernel::op::remember::Item;
+use tenure_kernel::op::remember::NewMemory;
 
 use super::{Group, Spec, read};
-use crate::context::Context;
-use crate::place::project::encode;
+use crate::session::Session;
+use crate::workspace::project::encode;
 
 pub(super) const SPEC: Spec = Spec {
     name: "note",
@@ -27,30 +28,29 @@ pub(super) const SPEC: Spec = Spec {
         "tenure note \"report written\" --artifact out/report.html --remember \"the export needs LC_ALL=C\"",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let (typed, text) = match (args.first, args.second) {
             (first, Some(text)) => (Some(first), text),
             // A lone id is a note without words, not words.
             (first, None) if first.starts_with("t-") && id::is_prefix(&first) => {
-                return Err(
-                    Error::usage("text_empty", "no text was given").attempt(format!("tenure note {first} \"…\""))
-                );
+                return Err(Error::usage(Code::TextEmpty, "no text was given").attempt(Action::note(first)));
             }
             (text, None) => (None, text),
         };
         let data = args.data.as_deref().map(data).transpose()?;
-        let task = context.task_id_or_focus(typed.as_deref())?;
-        let mut memories: Vec<Item> = args.remember.into_iter().map(|text| Item { text, ..Item::default() }).collect();
+        let task = session.task_id_or_focus(typed.as_deref())?;
+        let mut memories: Vec<NewMemory> =
+            args.remember.into_iter().map(|text| NewMemory { text, ..NewMemory::default() }).collect();
         if let Some(given) = &args.memories {
             memories.extend(items(json(given, "the memories are")?)?);
         }
-        let artifacts = args.artifact.iter().map(|given| artifact(context, given)).collect::<Result<Vec<_>>>()?;
-        let request = Note { task, text, memories, artifacts, data, fence: args.fence };
-        let (noted, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let artifacts = args.artifact.iter().map(|given| artifact(session, given)).collect::<Result<Vec<_>>>()?;
+        let request = Note { task, text, memories, artifacts, data, fence: args.fence.map(Into::into) };
+        let (noted, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
             let late = if noted.late { ", late: your hold had lapsed and nobody had taken over" } else { "" };
             let counted = |count: usize, one: &str, many: &str| match count {
@@ -62,7 +62,7 @@ pub(super) const SPEC: Spec = Spec {
             let memories = counted(noted.memories.len(), "memory", "memories");
             let with: Vec<String> = [files, memories].into_iter().flatten().collect();
             let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(" and ")) };
-            context.out.text(&format!("Noted {} on {}{with}{late}", noted.id, noted.task));
+            session.out.text(&format!("Noted {} on {}{with}{late}", noted.id, noted.task));
         }
         Ok(0)
     },
@@ -96,16 +96,16 @@ fn data(given: &str) -> Result<Value> {
     json(given, "the data is")
 }
 
-fn items(value: Value) -> Result<Vec<Item>> {
+fn items(value: Value) -> Result<Vec<NewMemory>> {
     serde_json::from_value(value).map_err(|error| {
-        Error::usage("bad_data", format!("the memories are not what they should be: {error}"))
+        Error::usage(Code::BadData, format!("the memories are not what they should be: {error}"))
             .hint("Give a list of objects with `text`, and where wanted `key`, `kind`, `scope`, `task`, `ttl_s`.")
     })
 }
 
 /// Reads a file that a note names: where it is, what it contained, how long it was.
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
-pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact> {
+pub(super) fn artifact(session: &Session<'_>, given: &OsStr) -> Result<Artifact> {
     let (kind, path) = match given.to_str().and_then(|text| text.split_once('=')) {
         // A file may have such a name itself.
         Some((kind, path)) if !Path::new(given).exists() => (Some(kind.to_owned()), PathBuf::from(path)),
@@ -113,30 +113,30 @@ pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact>
     };
     let unreadable = |error: std::io::Error| {
         let message = format!("{} cannot be read", path.display());
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, message).hint("Name a file.").cause(error)
+        Error::new(Code::UnreadableInput, message).at(Stage::Arguments).hint("Name a file.").cause(error)
     };
     let meta = std::fs::metadata(&path).map_err(unreadable)?;
     if !meta.is_file() {
         return Err(unreadable(std::io::ErrorKind::InvalidInput.into()));
     }
     let whole = path.canonicalize().map_err(unreadable)?;
-    let top = &context.place()?.dir;
+    let top = &session.workspace()?.dir;
     let inside = whole.strip_prefix(top.canonicalize().as_ref().unwrap_or(top)).map_err(|_| {
-        Error::usage("path_outside", format!("{} is outside of {}", path.display(), top.display()))
+        Error::usage(Code::PathOutside, format!("{} is outside of {}", path.display(), top.display()))
             .entity(path.display().to_string())
             .hint("Name files of this checkout: others cannot find what is elsewhere.")
     })?;
     let mut file = std::fs::File::open(&path).map_err(unreadable)?;
     let mut sum = Sha256::new();
-    let size = std::io::copy(&mut file, &mut Sink(&mut sum)).map_err(unreadable)?;
+    let size = std::io::copy(&mut file, &mut HashSink(&mut sum)).map_err(unreadable)?;
     let sha256 = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Artifact { path: encode(inside), kind, sha256, size: i64::try_from(size).unwrap_or(i64::MAX) })
 }
 
 /// Takes what is written to it into a sum.
-struct Sink<'a>(&'a mut Sha256);
+struct HashSink<'a>(&'a mut Sha256);
 
-impl std::io::Write for Sink<'_> {
+impl std::io::Write for HashSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -154,7 +154,7 @@ const INPUT_MAX: u64 = 1 << 20;
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
 fn json(given: &str, what: &str) -> Result<Value> {
     let unreadable = |what: &str, error: std::io::Error| {
-        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{what} cannot be read")).cause(error)
+        Error::new(Code::UnreadableInput, format!("{what} cannot be read")).at(Stage::Arguments).cause(error)
     };
     let text = if given == "-" {
         let mut text = String::new();
@@ -175,6 +175,7 @@ fn json(given: &str, what: &str) -> Result<Value> {
         given.to_owned()
     };
     serde_json::from_str(&text).map_err(|error| {
-        Error::usage("bad_data", format!("{what} not JSON: {error}")).hint("Give JSON, @FILE, or - for standard input.")
+        Error::usage(Code::BadData, format!("{what} not JSON: {error}"))
+            .hint("Give JSON, @FILE, or - for standard input.")
     })
 }

@@ -14,20 +14,20 @@ pub(super) const SPEC: Spec = Spec {
     about: "Switch the guards of this project off for a while; people only",
     examples: &["tenure off", "tenure off --for 10m", "tenure off --end"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let span = match args.end {
             true => Some(Span(0)),
             false => args.span.as_deref().map(Span::parse).transpose()?.map(rule::off_for).transpose()?,
         };
         let request = Off { for_s: span.map(Span::as_seconds) };
-        let (answer, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let (answer, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
             let said = guard::sentence(&answer).unwrap_or_else(|| "Guards are on.".to_owned());
-            context.out.text(&said);
+            session.out.text(&said);
         }
         Ok(0)
     },

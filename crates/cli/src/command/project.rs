@@ -2,18 +2,21 @@
 
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Error, Result};
-use tenure_kernel::shape::Forgotten;
+use tenure_core::{Code, Error, Result};
+use tenure_kernel::answer::Forgotten;
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Op, Trust, op};
 use tenure_store::{Entropy, OsEntropy};
 
 use super::{Agreement, Group, Spec, Verbs, read};
-use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::place::pin::{self, Pin};
-use crate::place::project::{KeyKind, id_key};
-use crate::place::{Location, git};
+use crate::session::Session;
+use crate::workspace::pin::{self, Pin};
+use crate::workspace::project::{KeyKind, id_key};
+use crate::workspace::{StoreLocation, git};
 
 pub(super) const SPEC: Spec = Spec {
     name: "project",
@@ -27,22 +30,22 @@ pub(super) const SPEC: Spec = Spec {
         "tenure project join",
         "tenure project pin --store postgres://db/tenure",
     ],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
+    args: Verbs::<ProjectVerb>::augment_args,
+    run: |session, matches| {
         let Verbs { verb } = read(matches)?;
         match verb {
-            Verb::Show => show(context),
-            Verb::New => new(context),
-            Verb::Join => join(context),
-            Verb::Pin { yes } => repin(context, yes),
-            Verb::List(page) => list(context, &page),
-            Verb::Forget { name, force } => forget(context, &name, force),
+            ProjectVerb::Show => show(session),
+            ProjectVerb::New => new(session),
+            ProjectVerb::Join => join(session),
+            ProjectVerb::Pin { yes } => repin(session, yes),
+            ProjectVerb::List(page) => list(session, &page),
+            ProjectVerb::Forget { name, force } => forget(session, &name, force),
         }
     },
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum ProjectVerb {
     /// Show the project, its key and its pin
     Show,
     /// Make this repository a project of its own: for a copy (people only)
@@ -69,14 +72,14 @@ enum Verb {
     },
 }
 
-fn show(context: &Context<'_>) -> Result<u8> {
-    let place = context.place()?;
+fn show(session: &Session<'_>) -> Result<u8> {
+    let place = session.workspace()?;
     let pin = place.pin()?;
-    let problem = context.ask(|reach, call| reach.switched_on(call)).err().map(|error| error.message().to_owned());
+    let problem = session.ask(&SwitchedOn {}).err().map(|error| error.message().to_owned());
     let (store, from) = (place.store.display(), place.store_from.as_str());
-    if context.out.is_json() {
+    if session.out.is_json() {
         let pin = pin.map(|pin| json!({ "store": pin.store, "location": pin.location, "key": pin.key }));
-        context.out.data(&json!({
+        session.out.data(&json!({
             "key": place.project.key,
             "label": place.project.label,
             "pin": pin,
@@ -91,7 +94,7 @@ fn show(context: &Context<'_>) -> Result<u8> {
     let problem = problem.map_or_else(String::new, |problem| format!("\nproblem  {problem}"));
     let pinned =
         pin.map_or("not yet: the first write pins it".to_owned(), |pin| format!("{} ({})", pin.location, pin.store));
-    context.out.text(&format!(
+    session.out.text(&format!(
         "project  {}{named}\nkey      {}\nstore    {store} (from {from})\npinned   {pinned}{problem}",
         place.project.label,
         place.project.key.as_deref().unwrap_or("not yet: made by the first write")
@@ -99,11 +102,11 @@ fn show(context: &Context<'_>) -> Result<u8> {
     Ok(0)
 }
 
-fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
+fn list(session: &Session<'_>, page: &super::list::Paging) -> Result<u8> {
     let limit = page.limit()?;
-    let page = context.ask(|reach, call| reach.projects(call, limit, page.cursor.as_deref()))?;
+    let page = session.ask(&Projects { limit, cursor: page.cursor.clone() })?;
     let heads = ["", "PROJECT", "OPEN", "DONE", "EVENTS", "LAST USED", "KEY"];
-    print_page(context.out, &page, "No projects.", &heads, |project| {
+    print_page(session.out, &page, "No projects.", &heads, |project| {
         vec![
             if project.here { "*".to_owned() } else { String::new() },
             project.label.clone(),
@@ -111,86 +114,89 @@ fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
             project.done.to_string(),
             project.events.to_string(),
             short(&project.last_at),
-            project.key.clone(),
+            project.key.to_string(),
         ]
     });
     Ok(0)
 }
 
-fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
-    context.people_only("`project forget`")?;
+fn forget(session: &Session<'_>, name: &str, force: bool) -> Result<u8> {
+    session.people_only("`project forget`")?;
     // The same call under the same id is answered from its record, although the project is gone by now.
-    let repeated = context.globals.request_id.is_some();
-    let project = context.ask(|reach, call| reach.project_called(call, name, repeated))?;
+    let repeated = session.globals.request_id.is_some();
+    let project = session.ask(&ProjectCalled { name: name.into(), also_forgotten: repeated })?;
     let request = op::forget::Forget { key: project.key.clone(), force };
-    let reply = context.run_in(project, &Op::new(request))?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+    let reply = session.run_in(project.into(), &Op::new(request))?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
         return Ok(0);
     }
     let Forgotten { label, key, tasks, events, .. } = reply.read()?;
-    context.out.text(&format!("Forgot {label} ({key}): {tasks} tasks, {events} events."));
+    session.out.text(&format!("Forgot {label} ({key}): {tasks} tasks, {events} events."));
     Ok(0)
 }
 
 /// The common git directory, for a person.
-fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
-    context.people_only(what)?;
+fn repository(session: &Session<'_>, what: &str) -> Result<std::path::PathBuf> {
+    session.people_only(what)?;
     // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
-    git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
-        Error::usage("no_repository", "this directory is not in a git repository")
+    git::locate(session.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
+        Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
     })
 }
 
-fn new(context: &Context<'_>) -> Result<u8> {
-    let common = repository(context, "`project new`")?;
+fn new(session: &Session<'_>) -> Result<u8> {
+    let common = repository(session, "`project new`")?;
     let pinned = pin::read_pin(&common)?;
     let fresh = pin::replace_id(&common, &mut |bytes| OsEntropy.fill(bytes))?;
     if let Some(old) = pinned.filter(|pin| KeyKind::Id.is_of(&pin.key)) {
         pin::replace_pin(&common, &Pin { key: id_key(&fresh), ..old })?;
     }
-    answer(context, &id_key(&fresh), "This repository is a project of its own now")
+    answer(session, &id_key(&fresh), "This repository is a project of its own now")
 }
 
-fn join(context: &Context<'_>) -> Result<u8> {
-    repository(context, "`project join`")?;
-    let reply = context.run_trusting(&Op::new(op::join::Join {}), Some(Trust::Joined))?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+fn join(session: &Session<'_>) -> Result<u8> {
+    repository(session, "`project join`")?;
+    let reply = session.run_trusting(&Op::new(op::join::Join {}), Some(Trust::Joined))?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
     } else {
-        context.out.text("This copy is a checkout of the project now.");
+        session.out.text("This copy is a checkout of the project now.");
     }
     Ok(0)
 }
 
-fn repin(context: &Context<'_>, yes: bool) -> Result<u8> {
-    context.people_only("`project pin`")?;
-    let place = context.place()?;
+fn repin(session: &Session<'_>, yes: bool) -> Result<u8> {
+    session.people_only("`project pin`")?;
+    let place = session.workspace()?;
     let needs_yes = place.needs_yes();
     // Without git there is no pin, but there may be something to say yes to.
-    let common = if needs_yes { None } else { Some(repository(context, "`project pin`")?) };
+    let common = if needs_yes { None } else { Some(repository(session, "`project pin`")?) };
     let common = common.or_else(|| place.checkout.as_ref().map(|checkout| checkout.common.clone()));
     if needs_yes {
-        confirm(context, yes)?;
+        confirm(session, yes)?;
     }
-    let identity = context.create_store()?;
-    if let (true, Location::Sqlite(_)) = (needs_yes, &place.store) {
-        refuse_damaged(context)?;
+    let identity = session.create_store()?;
+    if let (true, StoreLocation::Sqlite(_)) = (needs_yes, &place.store) {
+        refuse_damaged(session)?;
     }
     let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
     if let Some(common) = common {
-        pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
+        pin::replace_pin(
+            &common,
+            &Pin { store: identity.id.into(), location: place.store.display(), key: key.clone() },
+        )?;
     }
     if needs_yes {
-        place.say_yes(context.env, &key)?;
+        place.say_yes(session.env, &key)?;
     }
-    answer(context, &key, &format!("Pinned to {}", place.store.display()))
+    answer(session, &key, &format!("Pinned to {}", place.store.display()))
 }
 
 /// Refuses a store that a repository brings along and that is not as Tenure makes it.
-fn refuse_damaged(context: &Context<'_>) -> Result<()> {
-    let found = context.kernel("`project pin`")?.store().integrity()?;
+fn refuse_damaged(session: &Session<'_>) -> Result<()> {
+    let found = session.kernel("`project pin`")?.store().integrity()?;
     match found.first() {
         Some(what) => Err(tenure_store::error::corrupt(format!("the store is not as tenure makes it: {what}"))
             .hint("Nothing was pinned. Find out where the file comes from, or name another store.")),
@@ -199,8 +205,8 @@ fn refuse_damaged(context: &Context<'_>) -> Result<()> {
 }
 
 /// Shows what only the repository says, and asks whether it is believed for this clone.
-fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
-    let place = context.place()?;
+fn confirm(session: &Session<'_>, yes: bool) -> Result<()> {
+    let place = session.workspace()?;
     let mut asks = Vec::new();
     if place.named_by_repository {
         asks.push(format!("project  {}, shared with all who use that name on the store", place.project.label));
@@ -208,23 +214,23 @@ fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
     let from = place.store_from.as_str();
     asks.push(format!("store    {} (from {from})", place.store.display()));
     match &place.store {
-        Location::Postgres(url) => {
+        StoreLocation::Postgres(url) => {
             let reached = tenure_store::reached(url)?;
             asks.push(format!("host     {}", reached.hosts));
             asks.push(format!("database {}", reached.database));
             asks.push(format!("TLS      {}", reached.tls));
             asks.push("sent     PGUSER and PGPASSWORD, where the address has no user and no password".to_owned());
         }
-        Location::Server(address) => {
+        StoreLocation::Server(address) => {
             asks.push(format!("TLS      {}", if address.to_string().starts_with("https://") { "yes" } else { "no" }));
             asks.push("sent     the token of the line for this server in your file of tokens, no other".to_owned());
         }
-        Location::Sqlite(_) => {
+        StoreLocation::Sqlite(_) => {
             asks.extend(place.behind_links().map(|real| format!("link to  {}", real.display())));
         }
     }
     let shown = format!("This repository asks for:\n  {}", asks.join("\n  "));
-    let out = context.out;
+    let out = session.out;
     if !out.is_json() {
         out.text(&shown);
     }
@@ -232,11 +238,11 @@ fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
     super::confirm(out, yes, "Use them from this clone?", "nothing was pinned", shown)
 }
 
-fn answer(context: &Context<'_>, key: &str, text: &str) -> Result<u8> {
-    if context.out.is_json() {
-        context.out.data(&json!({ "key": key, "store": context.place()?.store.display() }));
+fn answer(session: &Session<'_>, key: &str, text: &str) -> Result<u8> {
+    if session.out.is_json() {
+        session.out.data(&json!({ "key": key, "store": session.workspace()?.store.display() }));
     } else {
-        context.out.text(&format!("{text} ({key})."));
+        session.out.text(&format!("{text} ({key})."));
     }
     Ok(0)
 }

@@ -1,7 +1,8 @@
 //! `tenure recall`
 
 use clap::Args as _;
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::recall::Recall;
 
 use super::{Group, Spec, memory, read};
 
@@ -12,12 +13,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Find what is remembered by its words, best first",
     examples: &["tenure recall importer locale", "tenure recall \"how to release\" --kind directive"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
-        let filter = Filter { limit, cursor: args.cursor, ..args.which.filter(context)? };
-        let page = context.ask(|reach, call| reach.recall(call, &words, &filter))?;
-        memory::print(context, &page, "Nothing of that is remembered.");
+        let filter = Memories { limit, cursor: args.cursor, ..args.which.filter(session)? };
+        let page = session.ask(&Recall { question: words, filter })?;
+        memory::print(session, &page, "Nothing of that is remembered.");
         Ok(0)
     },
 };
@@ -28,7 +29,7 @@ struct Args {
     #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
     #[command(flatten)]
-    which: memory::Which,
+    which: memory::MemoryRef,
     /// At most this many, 1 to 1000
     #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true)]
     limit: i64,

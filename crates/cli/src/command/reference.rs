@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
-use tenure_core::{Error, Kind, Result, Stage, shell};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Kind, Result, Stage, shell};
 use tenure_kernel::op::OPS;
 use tenure_server::mcp;
 
@@ -18,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Write the reference pages, or check that they are up to date",
     examples: &["tenure reference --check", "tenure reference --write"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let dir = args.dir.unwrap_or_else(|| PathBuf::from("docs/reference"));
         let mut stale = Vec::new();
@@ -31,16 +32,12 @@ pub(super) const SPEC: Spec = Spec {
             }
         }
         if stale.is_empty() {
-            context.out.text(if args.write { "Written." } else { "Up to date." });
+            session.out.text(if args.write { "Written." } else { "Up to date." });
             return Ok(0);
         }
-        Err(Error::new(
-            Kind::Conflict,
-            "stale_reference",
-            Stage::Arguments,
-            format!("not up to date: {}", stale.join(", ")),
-        )
-        .attempt("tenure reference --write"))
+        Err(Error::new(Code::StaleReference, format!("not up to date: {}", stale.join(", ")))
+            .at(Stage::Arguments)
+            .attempt(Action::WriteReference))
     },
 };
 
@@ -59,8 +56,7 @@ struct Args {
 
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = |error: std::io::Error| {
-        Error::new(Kind::Storage, "not_writable", Stage::Write, format!("{} cannot be written", path.display()))
-            .cause(error)
+        Error::new(Code::NotWritable, format!("{} cannot be written", path.display())).at(Stage::Write).cause(error)
     };
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir).map_err(failed)?;
@@ -78,7 +74,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("cli.md", commands()),
         ("mcp.md", tools()),
         ("ops.md", ops()),
-        ("errors.md", errors()),
+        ("../errors/README.md", errors()),
         ("environment.md", environment()),
         ("shell-guard.md", shell_guard()),
     ]
@@ -175,13 +171,40 @@ fn tools() -> String {
     trimmed(&text)
 }
 
+/// What stands before the tables of the page on errors.
+const ERRORS: &str = r#"# Errors
+
+Every error has a stable **code** and a **kind**. With `--json` an error is one document on standard output:
+
+```json
+{"ok":false,"error":{"code":"…","kind":"…","message":"…","hint":"…","retryable":false,"details":{"stage":"…","entity":"…"}}}
+```
+
+- `message` is one sentence for people; it may change. Programs read `code`, `kind` and `details`.
+- `hint` joins the advice, the commands that help now and how a person overrides. `details.try` has those commands,
+  at most three, one by one; `details.who` says who stands in the way; `details.cause` is what the system said.
+- `actions` has the same as data, such as `{"action":"show","id":"t-1"}`: what `details.try` says in words. It is left out
+  where nothing helps now.
+- `details.stage` says where it failed: `arguments`, `resolve`, `open`, `lock`, `idempotency`, `decide`, `read`,
+  `write`, `commit`, `reply`. `details.entity` is what it is about.
+- `retryable` is true for the kind `busy` alone: the same call, with the same request id, may succeed later.
+
+## Kinds
+
+The kind decides exit code, HTTP status and whether the same call may succeed later.
+
+| kind | exit | HTTP | retryable |
+|---|---|---|---|
+"#;
+
 fn errors() -> String {
-    let mut text = format!(
-        "{NOTICE}# Kinds of errors\n\nThe kind of an error decides exit code, HTTP status and whether the same call may succeed later.\n\n\
-         | kind | exit | HTTP | retryable |\n|---|---|---|---|\n"
-    );
+    let mut text = format!("{NOTICE}{ERRORS}");
     for kind in Kind::ALL {
         let _ = writeln!(text, "| {} | {} | {} | {} |", kind.as_str(), kind.exit(), kind.http(), kind.retryable());
+    }
+    text.push_str("\n## Codes\n\n| code | kind | when | what to do |\n|---|---|---|---|\n");
+    for code in Code::ALL {
+        let _ = writeln!(text, "| `{code}` | {} | {} | {} |", code.kind().as_str(), code.when(), code.remedy());
     }
     text
 }

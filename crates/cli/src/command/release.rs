@@ -3,17 +3,20 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Kind, Result, id};
+use tenure_kernel::answer::{Hold, Released};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::holds::Filter;
-use tenure_kernel::shape::{Hold, Released};
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::holds::{Filter, Holds};
+use tenure_kernel::query::lock_of::LockOf;
 
 use super::{Group, Spec, print_task, read};
-use crate::context::Context;
-use crate::place::typed::{self, Typed};
+use crate::session::Session;
+use crate::workspace::path_args::{self, PathArgs};
 
 pub(super) const SPEC: Spec = Spec {
     name: "release",
@@ -28,25 +31,29 @@ pub(super) const SPEC: Spec = Spec {
         "tenure release deploy",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let named = match args.lock {
             Some(lock) => Release { lock: Some(lock), ..Release::default() },
-            None => named(context, &args.what)?,
+            None => named(session, &args.what)?,
         };
-        let request =
-            Release { reason: args.reason.unwrap_or_default(), fence: args.fence, force: args.force, ..named };
-        let (answer, reply) = context.answer(request)?;
+        let request = Release {
+            reason: args.reason.unwrap_or_default(),
+            fence: args.fence.map(Into::into),
+            force: args.force,
+            ..named
+        };
+        let (answer, reply) = session.answer(request)?;
         match answer {
-            Released::Task(task) => print_task(context, "Released", &task, &reply.body),
-            Released::Paths(_) if context.out.is_json() => context.out.body(&reply.body),
+            Released::Task(task) => print_task(session, "Released", &task, &reply.body),
+            Released::Paths(_) if session.out.is_json() => session.out.body(&reply.body),
             Released::Paths(ended) => {
                 for hold in ended.holds {
-                    context.out.text(&format!("Released {}", cut(&hold.subject, 120)));
+                    session.out.text(&format!("Released {}", cut(&hold.subject, 120)));
                 }
                 for place in ended.left {
-                    context.out.text(&format!("Left the line: {place}"));
+                    session.out.text(&format!("Left the line: {place}"));
                 }
             }
         }
@@ -57,18 +64,18 @@ pub(super) const SPEC: Spec = Spec {
 /// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
 /// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
 /// makes it a path.
-fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
+fn named(session: &Session<'_>, what: &[OsString]) -> Result<Release> {
     match what {
         [] => return Ok(Release::default()),
         [only] => match only.to_str() {
             Some(typed) if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() => {
-                return Ok(Release { hold: Some(typed.to_owned()), ..Release::default() });
+                return Ok(Release { hold: Some(typed.into()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
-                return Ok(Release { hold: Some(hold), ..Release::default() });
+                let hold = session.ask(&AnyId { typed: typed.into() })?;
+                return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
-            Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
+            Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match session.task_id(typed) {
                 Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
                 Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
                 Err(error) => return Err(error),
@@ -78,15 +85,15 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
         _ => {}
     }
     // Paths first: they say in which checkout the command is.
-    let paths = typed::read(context, what);
+    let paths = path_args::read(session, what);
     let lock = match what {
-        [only] => only.to_str().map(|name| context.ask(|reach, call| reach.lock_of(call, name))).transpose()?.flatten(),
+        [only] => only.to_str().map(|name| session.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
-        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == context.caller()?.name;
+        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == session.caller()?.name;
         let (is_path, is_within) = match &paths {
-            Ok(typed) => holds_some(context, typed)?,
+            Ok(typed) => holds_some(session, typed)?,
             Err(_) => (false, false),
         };
         if is_own && is_within {
@@ -103,15 +110,12 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
 /// The refusal of a word that names a lock and a path, where the caller has both.
 fn both(word: &str) -> Error {
     let shown = cut(word, 120);
-    let error = Error::usage("release_which", format!("you have the lock {shown} and the path {shown}"))
+    let error = Error::usage(Code::ReleaseWhich, format!("you have the lock {shown} and the path {shown}"))
         .entity(shown)
         .hint("`./` before it means the path, `--lock` the lock.");
     match shell_word(word) {
-        Some(word) if word.starts_with('\'') => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
-        }
-        Some(word) => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        Some(_) => {
+            error.attempt(Action::release(format!("./{word}"))).attempt(Action::ReleaseLock { name: word.to_owned() })
         }
         None => error,
     }
@@ -119,11 +123,11 @@ fn both(word: &str) -> Error {
 
 /// Whether the caller has a path that has a file in common with one of these, and whether it has one within them, which is
 /// what a release of them would end.
-fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
-    let holder = Some(context.caller()?.name);
+fn holds_some(session: &Session<'_>, typed: &PathArgs) -> Result<(bool, bool)> {
+    let holder = Some(session.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
-    let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
-    let held = context.ask(|kernel, call| kernel.holds_where(call, &filter, LIMIT_MAX, None))?.items;
+    let filter = Filter { holder: holder.map(Into::into), kind: Some("path".to_owned()), paths, fold_case };
+    let held = session.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
     let within =

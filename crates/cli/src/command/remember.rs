@@ -2,10 +2,10 @@
 
 use clap::{Args as _, ValueEnum};
 use tenure_core::Span;
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::{Item, Reach, Remember};
-use tenure_kernel::shape::{Outcome, Remembered};
+use tenure_kernel::answer::{MemoryOutcome, Remembered};
+use tenure_kernel::op::remember::{MemoryReach, NewMemory, Remember};
 use tenure_store::table::project;
 
 use super::{Group, Spec, read};
@@ -21,34 +21,34 @@ pub(super) const SPEC: Spec = Spec {
         "tenure remember \"staging is down until Friday\" --key staging --ttl 3d",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
+        session.will_write();
+        let task = args.task.as_deref().map(|typed| session.task_id(typed)).transpose()?;
         let ttl_s = args.ttl.as_deref().map(Span::parse).transpose()?.map(Span::as_seconds);
-        let scope = args.scope.map(Scope::reach);
-        let item = Item { text: args.text, key: args.key, kind: args.kind.kind(), scope, task, ttl_s };
+        let scope = args.scope.map(ScopeArg::client);
+        let item = NewMemory { text: args.text, key: args.key, kind: args.kind.kind(), scope, task, ttl_s };
         let op = Op::new(Remember { items: vec![item] });
         let reply = match args.scope {
-            Some(Scope::Global) => {
+            Some(ScopeArg::Global) => {
                 op.check()?;
-                context.run_in(project::whole_store(), &op)?
+                session.run_in(project::whole_store(), &op)?
             }
-            _ => context.run(&op)?,
+            _ => session.run(&op)?,
         };
         let said: Remembered = reply.read()?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        if session.out.is_json() {
+            session.out.body(&reply.body);
             return Ok(0);
         }
         for item in said.items {
             let verb = match item.outcome {
-                Outcome::Added => "Remembered",
-                Outcome::Changed => "Changed",
-                Outcome::Unchanged => "Known already:",
+                MemoryOutcome::Added => "Remembered",
+                MemoryOutcome::Changed => "Changed",
+                MemoryOutcome::Unchanged => "Known already:",
             };
             let whose = item.of.map_or(item.scope.clone(), |of| format!("{} {of}", item.scope));
-            context.out.text(&format!("{verb} {}  {}  ({whose})", item.id, item.key));
+            session.out.text(&format!("{verb} {}  {}  ({whose})", item.id, item.key));
         }
         Ok(0)
     },
@@ -64,10 +64,10 @@ struct Args {
     key: Option<String>,
     /// What it is
     #[arg(long, value_enum, default_value = "fact")]
-    kind: Word,
+    kind: KindArg,
     /// For whom; your task if you have one in focus, else the project
     #[arg(long, value_enum)]
-    scope: Option<Scope>,
+    scope: Option<ScopeArg>,
     /// For whoever works on this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
@@ -78,7 +78,7 @@ struct Args {
 
 /// A kind as it is typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Word {
+pub(super) enum KindArg {
     /// Something that is so
     Fact,
     /// Something to be done or left whenever it applies
@@ -87,19 +87,19 @@ pub(super) enum Word {
     Lesson,
 }
 
-impl Word {
-    pub(super) fn kind(self) -> Kind {
+impl KindArg {
+    pub(super) fn kind(self) -> MemoryKind {
         match self {
-            Word::Fact => Kind::Fact,
-            Word::Directive => Kind::Directive,
-            Word::Lesson => Kind::Lesson,
+            KindArg::Fact => MemoryKind::Fact,
+            KindArg::Directive => MemoryKind::Directive,
+            KindArg::Lesson => MemoryKind::Lesson,
         }
     }
 }
 
 /// A scope as it is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Scope {
+pub(super) enum ScopeArg {
     /// Whoever works on the task
     Task,
     /// You
@@ -110,22 +110,22 @@ pub(super) enum Scope {
     Global,
 }
 
-impl Scope {
-    fn reach(self) -> Reach {
+impl ScopeArg {
+    fn client(self) -> MemoryReach {
         match self {
-            Scope::Task => Reach::Task,
-            Scope::Agent => Reach::Agent,
-            Scope::Project => Reach::Project,
-            Scope::Global => Reach::Global,
+            ScopeArg::Task => MemoryReach::Task,
+            ScopeArg::Agent => MemoryReach::Agent,
+            ScopeArg::Project => MemoryReach::Project,
+            ScopeArg::Global => MemoryReach::Global,
         }
     }
 
     pub(super) fn word(self) -> &'static str {
         match self {
-            Scope::Task => "task",
-            Scope::Agent => "agent",
-            Scope::Project => "project",
-            Scope::Global => "global",
+            ScopeArg::Task => "task",
+            ScopeArg::Agent => "agent",
+            ScopeArg::Project => "project",
+            ScopeArg::Global => "global",
         }
     }
 }

@@ -12,12 +12,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Open a finished or cancelled task again",
     examples: &["tenure reopen t-7k3fq --reason \"broke on staging\""],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let request = Reopen { task: context.task_id(&args.task)?, reason: args.reason.unwrap_or_default() };
-        let (task, reply) = context.answer(request)?;
-        print_task(context, "Reopened", &task, &reply.body);
+        session.will_write();
+        let request = Reopen { task: session.task_id(&args.task)?, reason: args.reason.unwrap_or_default() };
+        let (task, reply) = session.answer(request)?;
+        print_task(session, "Reopened", &task, &reply.body);
         Ok(0)
     },
 };

@@ -3,16 +3,18 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
+use tenure_core::error::detail::FreePaths;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
-use tenure_kernel::op::reserve::{Reserve, reserve_command, wait_command};
-use tenure_kernel::shape::Reserved;
+use tenure_kernel::answer::Reserved;
+use tenure_kernel::op::reserve::Reserve;
 
 use super::{Group, Spec, read};
 use crate::output::path::reserved;
-use crate::place::typed;
 use crate::wait;
+use crate::workspace::path_args;
 
 pub(super) const SPEC: Spec = Spec {
     name: "reserve",
@@ -26,12 +28,12 @@ pub(super) const SPEC: Spec = Spec {
         "tenure reserve src/lib.rs --wait",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let typed = typed::read(context, &args.paths)?;
-        let times = context.place()?.config.wait;
+        let typed = path_args::read(session, &args.paths)?;
+        let times = session.workspace()?.config.wait;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let spelled = paths.clone();
         let request = Reserve {
@@ -48,17 +50,17 @@ pub(super) const SPEC: Spec = Spec {
         };
         let op = Op::new(request);
         let reply = match &args.wait {
-            None => context.run(&op),
-            Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
+            None => session.run(&op),
+            Some(given) => wait::until_held(session, &op, wait::limit(given, times.call)?),
         }
         .map_err(|error| {
             let flags = (args.shared, args.all_checkouts, ttl);
             as_typed(error, (&args.paths, &spelled), flags)
         })?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &reply.read::<Reserved>()?));
+            session.out.text(&reserved(session.out, &reply.read::<Reserved>()?));
         }
         Ok(0)
     },
@@ -71,25 +73,26 @@ fn as_typed(
     (paths, spelled): (&[OsString], &[String]),
     (shared, all_checkouts, ttl): (bool, bool, Option<Span>),
 ) -> Error {
-    const RESERVE: &str = "tenure reserve ";
-    const WAIT: &str = "tenure reserve --wait ";
-    let free: Vec<String> =
-        error.get("free").and_then(|free| serde_json::from_value(free.clone()).ok()).unwrap_or_default();
+    let free = error.read::<FreePaths>().map_or_else(Vec::new, |free| free.0);
     let is_free = |text: &String| {
         Pattern::parse(text, Case::Kept).is_ok_and(|pattern| free.iter().any(|free| free == pattern.text()))
     };
-    let words = |wanted: &dyn Fn(&String) -> bool| {
+    // None where they cannot be typed again.
+    let typed = |wanted: &dyn Fn(&String) -> bool| {
         let wanted = paths.iter().zip(spelled).filter(|(_, text)| wanted(text));
         let typed: Option<Vec<String>> = wanted.map(|(path, _)| path.to_str().map(str::to_owned)).collect();
-        typed.and_then(|typed| text::shell_words(&typed))
+        typed.filter(|typed| text::shell_words(typed).is_some())
     };
-    let (all, free) = (words(&|_| true), words(&is_free));
-    error.attempts_as(|other| match (&all, &free) {
-        (Some(all), _) if other.starts_with(WAIT) => wait_command(shared, all_checkouts, ttl, all),
-        (_, Some(free)) if other.starts_with(RESERVE) && !other.starts_with(WAIT) => {
-            reserve_command(shared, all_checkouts, ttl, free)
-        }
-        _ => other.to_owned(),
+    let (all, free) = (typed(&|_| true), typed(&is_free));
+    error.map_actions(|action| match action {
+        Action::Reserve { wait, .. } => match if wait { &all } else { &free } {
+            Some(typed) => {
+                let ttl_s = ttl.map(Span::as_seconds);
+                Action::Reserve { paths: typed.clone(), wait, shared, all_checkouts, ttl_s }
+            }
+            None => action,
+        },
+        other => other,
     })
 }
 

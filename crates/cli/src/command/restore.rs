@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_store::copy::{Backup, Existing, HEAD, bad, declared_size};
 
 use super::backup::{describe, progress, stamp};
 use super::{Group, Spec, read};
-use crate::context::Context;
-use crate::place::restores;
-use crate::place::scratch::{Scratch, may_read, may_write, unreadable};
-use crate::place::{Location, Place};
+use crate::session::Session;
+use crate::workspace::restore_record;
+use crate::workspace::scratch::{Scratch, may_read, may_write, unreadable};
+use crate::workspace::{StoreLocation, Workspace};
 
 pub(super) const SPEC: Spec = Spec {
     name: "restore",
@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure restore - --replace < /backups/tenure.db",
     ],
     args: Args::augment_args,
-    run: |context, matches| restore(context, &read(matches)?),
+    run: |session, matches| restore(session, &read(matches)?),
 };
 
 #[derive(clap::Args)]
@@ -45,35 +45,35 @@ struct Args {
     safety: Option<PathBuf>,
 }
 
-fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
-    let call = context.person("`restore`")?;
-    context.needs_store("`restore`")?;
-    let place = context.place()?;
-    let safety = safety(context, place, args)?;
-    let source = source(context, place, &args.file)?;
-    let scratch = Scratch::new(context.env)?;
+fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
+    let call = session.person("`restore`")?;
+    session.needs_store("`restore`")?;
+    let place = session.workspace()?;
+    let safety = safety(session, place, args)?;
+    let source = source(session, place, &args.file)?;
+    let scratch = Scratch::new(session.env)?;
     let copy = scratch.file("backup.db");
     fetch(source, &copy)?;
     let backup = Backup::open(&copy)?;
     // It is read without a name from here on, so that a kill leaves nothing.
     drop(scratch);
-    context.may_make_store();
+    session.may_make_store();
     let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
     let store = &backup.identity().id;
     let mut remarks = Vec::new();
-    let earlier = restores::earlier(context.env, store).unwrap_or_else(|error| {
+    let earlier = restore_record::earlier(session.env, store).unwrap_or_else(|error| {
         remarks.push(format!("the record of an earlier restore cannot be used: {}", error.message()));
         None
     });
     let unrecorded = RefCell::new(None);
     let record = |point| {
-        if let Err(error) = restores::record(context.env, store, point) {
+        if let Err(error) = restore_record::record(session.env, store, point) {
             *unrecorded.borrow_mut() = Some(error);
         }
     };
     let ledger = Ledger { earlier, record: &record };
-    let progress = progress(context, "restored");
-    let restored = context.kernel("`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
+    let progress = progress(session, "restored");
+    let restored = session.kernel("`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
     if let Some(error) = unrecorded.take() {
         remarks.push(format!(
             "this machine has no record of this restore: {}; restore this backup again only under a clock that was not set \
@@ -81,19 +81,21 @@ fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
             error.message()
         ));
     }
-    report(context, place, safety.as_deref(), &restored, remarks)
+    report(session, place, safety.as_deref(), &restored, remarks)
 }
 
 /// Where the backup of what is replaced goes.
-fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<PathBuf>> {
+fn safety(session: &Session<'_>, place: &Workspace, args: &Args) -> Result<Option<PathBuf>> {
     if !args.replace {
         return Ok(None);
     }
     let path = match (&args.safety, &place.store) {
-        (Some(given), _) => context.env.cwd()?.join(given),
-        (None, Location::Sqlite(database)) => database.with_file_name(format!("before-restore-{}.backup", stamp())),
-        (None, Location::Postgres(_) | Location::Server(_)) => {
-            return Err(Error::usage("safety_needed", "--replace needs a place for a backup of what is there now")
+        (Some(given), _) => session.env.cwd()?.join(given),
+        (None, StoreLocation::Sqlite(database)) => {
+            database.with_file_name(format!("before-restore-{}.backup", stamp()))
+        }
+        (None, StoreLocation::Postgres(_) | StoreLocation::Server(_)) => {
+            return Err(Error::usage(Code::SafetyNeeded, "--replace needs a place for a backup of what is there now")
                 .hint("Name a new file with --safety."));
         }
     };
@@ -102,7 +104,7 @@ fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<Pa
 }
 
 /// What was given, as far as its first bytes: they say that it is a backup, and how long it is.
-struct Source {
+struct BackupSource {
     name: PathBuf,
     head: Vec<u8>,
     rest: Box<dyn Read>,
@@ -110,15 +112,15 @@ struct Source {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a backup; the store's own files are refused before")]
-fn source(context: &Context<'_>, place: &Place, given: &Path) -> Result<Source> {
+fn source(session: &Session<'_>, place: &Workspace, given: &Path) -> Result<BackupSource> {
     if given.as_os_str() == "-" {
         if std::io::stdin().is_terminal() {
-            return Err(Error::usage("terminal_input", "a backup is not typed at a terminal")
+            return Err(Error::usage(Code::TerminalInput, "a backup is not typed at a terminal")
                 .hint("Send a backup to standard input, or name a file."));
         }
         return begin("standard input".into(), Box::new(std::io::stdin().lock()));
     }
-    let path = context.env.cwd()?.join(given);
+    let path = session.env.cwd()?.join(given);
     may_read(&path, &place.store)?;
     let mut wal = path.clone().into_os_string();
     wal.push("-wal");
@@ -136,17 +138,17 @@ fn source(context: &Context<'_>, place: &Place, given: &Path) -> Result<Source> 
     Ok(source)
 }
 
-fn begin(name: PathBuf, mut input: Box<dyn Read>) -> Result<Source> {
+fn begin(name: PathBuf, mut input: Box<dyn Read>) -> Result<BackupSource> {
     let mut head = Vec::with_capacity(HEAD);
     input.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(|error| unreadable(&name, error))?;
     let size = declared_size(&head).map_err(|error| error.entity(name.display().to_string()))?;
-    Ok(Source { name, head, rest: input, size })
+    Ok(BackupSource { name, head, rest: input, size })
 }
 
 /// Copies what was given to a private file: what is checked is then what is used, whoever changes the original. One byte
 /// more than it must have is enough to see that it is too long.
 #[expect(clippy::disallowed_methods, reason = "a new file")]
-fn fetch(mut source: Source, to: &Path) -> Result<()> {
+fn fetch(mut source: BackupSource, to: &Path) -> Result<()> {
     let fail = |error| no_copy(to, error);
     let mut output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(fail)?;
     output.write_all(&source.head).map_err(fail)?;
@@ -167,20 +169,21 @@ fn fetch(mut source: Source, to: &Path) -> Result<()> {
     if left == 1 { Ok(()) } else { Err(wrong_length(&source)) }
 }
 
-fn wrong_length(source: &Source) -> Error {
+fn wrong_length(source: &BackupSource) -> Error {
     bad(format!("it should have {} bytes and has more or fewer", source.size)).entity(source.name.display().to_string())
 }
 
 fn no_copy(to: &Path, error: std::io::Error) -> Error {
     let message = format!("the backup cannot be copied to {}: {error}", to.display());
-    Error::new(Kind::Storage, "no_scratch", Stage::Open, message)
+    Error::new(Code::NoScratch, message)
+        .at(Stage::Open)
         .hint("Nothing was changed. Set TMPDIR to a directory with room for the backup.")
         .cause(error)
 }
 
 fn report(
-    context: &Context<'_>,
-    place: &Place,
+    session: &Session<'_>,
+    place: &Workspace,
     safety: Option<&Path>,
     restored: &Restored,
     mut remarks: Vec<String>,
@@ -194,8 +197,8 @@ fn report(
             pin.location
         )
     }));
-    if context.out.is_json() {
-        context.out.data(&json!({
+    if session.out.is_json() {
+        session.out.data(&json!({
             "store": restored.store,
             "location": place.store.display(),
             "incarnation": restored.incarnation,
@@ -218,6 +221,6 @@ fn report(
         text.push_str(&format!("  before it    {path}\n"));
     }
     remarks.iter().for_each(|remark| text.push_str(&format!("  remark       {remark}\n")));
-    context.out.text(&text);
+    session.out.text(&text);
     Ok(0)
 }

@@ -3,12 +3,13 @@
 use clap::Args as _;
 use tenure_core::{Result, Span, hold};
 use tenure_kernel::Call;
+use tenure_kernel::answer::Resumed;
 use tenure_kernel::op::resume::Resume;
-use tenure_kernel::shape::Resumed;
+use tenure_kernel::query::peek::Peek;
 
 use super::{Group, Spec, read};
-use crate::callable::callable;
-use crate::context::Context;
+use crate::program_path::callable;
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "resume",
@@ -17,50 +18,51 @@ pub(super) const SPEC: Spec = Spec {
     about: "Go on where you stopped, or take the best task: with everything there is to know about it",
     examples: &["tenure resume", "tenure resume --label backend", "tenure resume --peek --budget 600"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         if !args.peek {
-            context.will_write();
+            session.will_write();
         }
         let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let ttl = given.or(context.place()?.config.task_ttl);
-        let labels = args.labels.or_default(context)?;
+        let ttl = given.or(session.workspace()?.config.task_ttl);
+        let labels = args.labels.or_default(session)?;
         let request = Resume { labels, ttl_s: ttl.map(Span::as_seconds), budget: args.budget, limit: args.limit };
         if args.peek {
-            let seen = peek(context, &request)?;
-            if context.out.is_json() {
-                context.out.data(&seen);
+            let seen = peek(session, &request)?;
+            if session.out.is_json() {
+                session.out.data(&seen);
             } else {
-                context.out.text(&callable(seen.brief.text, context.env));
+                session.out.text(&callable(seen.brief.text, session.env));
             }
             return Ok(0);
         }
-        let (answer, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let (answer, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
         } else {
-            context.out.text(&callable(answer.brief.text.clone(), context.env));
+            session.out.text(&callable(answer.brief.text.clone(), session.env));
         }
         let new = !answer.events.items.is_empty() || answer.events.more;
         // The text has what found room in it, the document has all that is offered.
-        let (events, mail) = match context.out.is_json() {
+        let (events, mail) = match session.out.is_json() {
             true => (answer.events.offered, answer.mail.offered),
             false => (answer.brief.events, answer.brief.mail),
         };
-        context.confirm(events.filter(|_| new), mail);
+        session.confirm(events.filter(|_| new), mail);
         Ok(0)
     },
 };
 
 /// What `resume` would answer now.
-pub(super) fn peek(context: &Context<'_>, request: &Resume) -> Result<Resumed> {
-    let tree = context.tree();
-    context.ask_who_holds(|reach, call| {
+pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
+    let tree = session.tree();
+    let query = Peek(request.clone());
+    session.ask_who_holds_with(|client, call| {
         let mut call: Call = call.clone();
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        reach.peek(&call, request)
+        client.ask(&call, &query)
     })
 }
 

@@ -3,17 +3,20 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Kind, Result};
+use tenure_kernel::answer::Recipient;
 use tenure_kernel::op::send::Send;
-use tenure_kernel::query::check::Question;
-use tenure_kernel::shape::Recipient;
+use tenure_kernel::query::check::Check;
+use tenure_kernel::query::lock_of::LockOf;
 
-use super::thing::{self, Thing};
+use super::subject::{self, Subject};
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::time::span;
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "send",
@@ -27,9 +30,9 @@ pub(super) const SPEC: Spec = Spec {
         "tenure send --about t-7k3fq \"please release it when you can\" --request --urgent",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
+        session.will_write();
         let mut to = args.to;
         let text = match (args.first, args.second) {
             (names, Some(text)) => {
@@ -38,53 +41,55 @@ pub(super) const SPEC: Spec = Spec {
             }
             (text, None) => text,
         };
-        let about = args.about.as_ref().map(|typed| what(context, typed));
+        let about = args.about.as_ref().map(|typed| what(session, typed));
         let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
-        let request = Send { to, about: about.transpose()?, text, urgency, request: args.request };
-        let (sent, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        let request = Send {
+            to: to.into_iter().map(AgentName::from).collect(),
+            about: about.transpose()?,
+            text,
+            urgency,
+            request: args.request,
+        };
+        let (sent, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
             return Ok(0);
         }
         let names: Vec<String> = sent.to.iter().map(|to| format!("{} ({})", to.agent, presence(to))).collect();
         let about = sent.about.map_or(String::new(), |about| format!(" about {about}"));
-        context.out.text(&format!("Sent {} to {}{about}", sent.id, names.join(", ")));
+        session.out.text(&format!("Sent {} to {}{about}", sent.id, names.join(", ")));
         if sent.hold.is_some() {
-            context.out.text("It ends when the hold ends, and you are told how: tenure inbox");
+            session.out.text("It ends when the hold ends, and you are told how: tenure inbox");
         }
         Ok(0)
     },
 };
 
 /// What a message is about: a task or a hold by its id, or the hold on a path or a lock.
-fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
-    let blockers = match thing::find(context, typed)? {
-        Thing::Id(id) | Thing::Memory(id) => return Ok(id),
-        Thing::Lock(name) => {
-            context.ask(|reach, call| reach.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
+fn what(session: &Session<'_>, typed: &OsString) -> Result<String> {
+    let blockers = match subject::find(session, typed)? {
+        Subject::Id(id) | Subject::Memory(id) => return Ok(id),
+        Subject::Lock(name) => {
+            let found = session.ask(&LockOf { name })?;
+            found.map(|hold| hold.id.as_str().into()).into_iter().collect()
         }
-        Thing::Path(typed, _) => {
+        Subject::Path(typed, _) => {
             let (fold_case, paths) = (typed.fold_case, typed.with_targets());
-            let question = Question { paths, fold_case, ..Question::default() };
-            let found = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
+            let question = Check { paths, fold_case, ..Check::default() };
+            let found = session.ask_who_holds(&question)?;
             found.blockers.into_iter().filter(|found| found.state == "held").map(|found| found.id).collect::<Vec<_>>()
         }
     };
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => {
-            Err(Error::refused(Kind::NotFound, "not_held", format!("nobody else holds {shown}"))
-                .attempt("tenure holds"))
-        }
-        several => Err(Error::refused(
-            Kind::Usage,
-            "several_holds",
-            format!("{} holds of others are on {shown}", several.len()),
-        )
-        .hint("Say which one by its id.")
-        .attempt(format!("tenure holds {shown}"))
-        .detail("candidates", several)),
+        [one] => Ok(one.to_string()),
+        [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
+            .with_kind(Kind::NotFound)
+            .attempt(Action::holds())),
+        several => Err(Error::new(Code::SeveralHolds, format!("{} holds of others are on {shown}", several.len()))
+            .hint("Say which one by its id.")
+            .attempt(Action::holds_around(&shown))
+            .detail("candidates", several)),
     }
 }
 

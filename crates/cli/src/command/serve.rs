@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use clap::Args as _;
 use serde_json::json;
+use tenure_client::socket_path as sockets;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
 use tenure_kernel::{Call, Kernel, Op};
-use tenure_server::log::Log;
-use tenure_server::reach::place as sockets;
-use tenure_server::serve::{Reloaded, Settings, Snapshot, serve};
+use tenure_server::log::ServerLog;
+use tenure_server::serve::{Reloaded, ServerConfig, ServerSettings, serve};
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
-use crate::place::config::{Config, Serve};
+use crate::session::Session;
+use crate::workspace::config::{Config, Serve};
 
 /// Where a server of one person listens.
 const USUAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7133));
@@ -32,20 +32,20 @@ pub(super) const UP: Spec = Spec {
     about: "Serve the store of this project to this machine: quicker commands, HTTP, live events; people only",
     examples: &["tenure up", "tenure up --listen 127.0.0.1:8000", "tenure up --no-http"],
     args: UpArgs::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: UpArgs = read(matches)?;
-        let person = context.people_only("`up`")?;
+        let person = session.people_only("`up`")?;
         let flags = Serve::given(args.listen.as_deref(), &[], [None; 5])?;
-        let listen = if args.no_http { None } else { Some(listens(context, &flags)?) };
+        let listen = if args.no_http { None } else { Some(listens(session, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
-            return Err(Error::usage("not_this_machine", format!("{far} is open to other machines"))
+            return Err(Error::usage(Code::NotThisMachine, format!("{far} is open to other machines"))
                 .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
         }
-        let kernel = context.own_kernel("`up`")?;
+        let kernel = session.own_kernel("`up`")?;
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
         // A person at a terminal is not told of every request, unless it asks for it.
-        let told = if context.env.says_yes("TENURE_LOG") { Told::All } else { Told::Errors };
-        run(context, kernel, listen, &flags, (link, told))
+        let told = if session.env.says_yes("TENURE_LOG") { Verbosity::All } else { Verbosity::Errors };
+        run(session, kernel, listen, &flags, (link, told))
     },
 };
 
@@ -56,13 +56,13 @@ pub(super) const SERVE: Spec = Spec {
     about: "Serve a store to a team: HTTP for those who have a token, behind a proxy that does TLS",
     examples: &["tenure serve --store postgres://db/tenure", "tenure serve --listen 0.0.0.0:7133 --per-second 500"],
     args: ServeArgs::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: ServeArgs = read(matches)?;
         let numbers = [args.body_mib, args.seconds, args.at_once, args.listeners, args.per_second];
         let flags = Serve::given(args.listen.as_deref(), &args.proxies, numbers)?;
-        let listen = listens(context, &flags)?;
-        let told = if context.out.is_told_quiet() { Told::Errors } else { Told::All };
-        run(context, context.own_kernel("`serve`")?, Some(listen), &flags, (None, told))
+        let listen = listens(session, &flags)?;
+        let told = if session.out.is_told_quiet() { Verbosity::Errors } else { Verbosity::All };
+        run(session, session.own_kernel("`serve`")?, Some(listen), &flags, (None, told))
     },
 };
 
@@ -102,67 +102,68 @@ struct ServeArgs {
 }
 
 /// Where it listens: by flag, by configuration, or as usual.
-fn listens(context: &Context<'_>, flags: &Serve) -> Result<SocketAddr> {
-    Ok(flags.clone().over(&context.place()?.config.serve).listen.unwrap_or(USUAL))
+fn listens(session: &Session<'_>, flags: &Serve) -> Result<SocketAddr> {
+    Ok(flags.clone().over(&session.workspace()?.config.serve).listen.unwrap_or(USUAL))
 }
 
 /// What is told on standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Verbosity {
     All,
     Errors,
 }
 
 fn run(
-    context: &Context<'_>,
+    session: &Session<'_>,
     kernel: Kernel,
     listen: Option<SocketAddr>,
     flags: &Serve,
-    (link, told): (Option<Secret>, Told),
+    (link, told): (Option<Secret>, Verbosity),
 ) -> Result<u8> {
-    let store = context.place()?.store.display();
-    let socket = socket(context, &kernel)?;
+    let store = session.workspace()?.store.display();
+    let socket = socket(session, &kernel)?;
     if socket.is_none() && listen.is_none() {
-        return Err(Error::usage("no_socket", "there is no place for a socket, and HTTP is switched off")
+        return Err(Error::usage(Code::NoSocket, "there is no place for a socket, and HTTP is switched off")
+            .with_kind(Kind::Usage)
             .hint("The path of the store is too long for a socket: set XDG_RUNTIME_DIR, or leave --no-http out."));
     }
     let shown = socket.clone();
     let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
-    let log = Log::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
-    let log = if told == Told::Errors { log.errors_only() } else { log };
-    let config = &context.place()?.config;
-    let settings = Settings { socket, listen, snapshot: snapshot(flags, config), log };
+    let log = ServerLog::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
+    let log = if told == Verbosity::Errors { log.errors_only() } else { log };
+    let config = &session.workspace()?.config;
+    let settings = ServerSettings { socket, listen, snapshot: snapshot(flags, config), log };
     let at_terminal = has_terminal();
     let reload = || match at_terminal && !has_terminal() {
         true => Ok(Reloaded::HungUp),
-        false => reload(context, flags, listen),
+        false => reload(session, flags, listen),
     };
     serve(kernel, settings, reload, |address| {
         let address = address.map(|address| format!("http://{address}"));
         let page = link.map(|link| format!("{}/login/{}", address.as_deref().unwrap_or_default(), link.expose()));
-        if context.out.is_json() {
+        if session.out.is_json() {
             let socket = shown.as_ref().map(|path| path.display().to_string());
-            context.out.data(&json!({ "store": store, "socket": socket, "url": address, "sign_in": page }));
+            session.out.data(&json!({ "store": store, "socket": socket, "url": address, "sign_in": page }));
             return;
         }
         let socket = shown.map(|path| path.display().to_string());
         let rows = [("store", Some(store)), ("socket", socket), ("http", address), ("sign in", page)];
         let rows = rows.into_iter().filter_map(|(name, value)| Some(format!("\n  {name:<9}{}", value?)));
-        context.out.text(&format!("Serving; Ctrl-C ends it.\n{}\n", rows.collect::<String>()));
+        session.out.text(&format!("Serving; Ctrl-C ends it.\n{}\n", rows.collect::<String>()));
     })?;
     Ok(0)
 }
 
 /// What the server follows: the flags over the configuration.
-fn snapshot(flags: &Serve, config: &Config) -> Snapshot {
+fn snapshot(flags: &Serve, config: &Config) -> ServerConfig {
     let serve = flags.clone().over(&config.serve);
-    Snapshot { limits: serve.limits(), proxies: serve.proxies(), revision: config.revision.clone() }
+    ServerConfig { limits: serve.limits(), proxies: serve.proxies(), revision: config.revision.clone() }
 }
 
 /// Reads the configuration anew. What a server cannot change while it runs is named.
-fn reload(context: &Context<'_>, flags: &Serve, listen: Option<SocketAddr>) -> Result<Reloaded> {
-    let before = &context.place()?.config;
-    let config = before.again(context.env)?;
+fn reload(session: &Session<'_>, flags: &Serve, listen: Option<SocketAddr>) -> Result<Reloaded> {
+    let before = &session.workspace()?.config;
+    let config = before.again(session.env)?;
     let listens = flags.clone().over(&config.serve).listen.unwrap_or(USUAL);
     let waiting = [
         ("serve.listen", listen.is_some_and(|now| now != listens)),
@@ -181,14 +182,15 @@ fn has_terminal() -> bool {
 }
 
 /// Where commands of this machine find the server, beside an embedded store.
-fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
+fn socket(session: &Session<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     let Location::File(database) = kernel.store().location() else { return Ok(None) };
     kernel.store().create()?;
-    let runtime = context.env.directory("XDG_RUNTIME_DIR");
+    let runtime = session.env.directory("XDG_RUNTIME_DIR");
     let socket = sockets::socket_path(database, runtime.as_deref());
     if let Some(dir) = socket.as_ref().and_then(|socket| socket.parent()).filter(|dir| !dir.exists()) {
         std::fs::DirBuilder::new().mode(0o700).create(dir).map_err(|error| {
-            Error::new(Kind::Storage, "no_socket", Stage::Open, "there is no place for a socket")
+            Error::new(Code::NoSocket, "there is no place for a socket")
+                .at(Stage::Open)
                 .entity(dir.display().to_string())
                 .cause(error)
         })?;
@@ -199,18 +201,12 @@ fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
 /// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
     let call = || Call::of_store(person, &OsEntropy);
-    let role = member_set::MemberSet {
-        principal: person.to_owned(),
-        project: EVERY_PROJECT.to_owned(),
-        role: Some(Role::Admin),
-    };
+    let role =
+        member_set::MemberSet { principal: person.into(), project: EVERY_PROJECT.into(), role: Some(Role::Admin) };
     kernel.run(&call(), &Op::new(role))?;
     let secret = Secret::draw(&OsEntropy);
-    let offer = login_offer::LoginOffer {
-        principal: person.to_owned(),
-        hash: secret.hash(),
-        ..login_offer::LoginOffer::default()
-    };
+    let offer =
+        login_offer::LoginOffer { principal: person.into(), hash: secret.hash(), ..login_offer::LoginOffer::default() };
     kernel.run(&call(), &Op::new(offer))?;
     Ok(secret)
 }

@@ -6,22 +6,25 @@ use std::path::PathBuf;
 
 use clap::Args as _;
 use serde_json::{Value, json};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_client::phrasing::Commands;
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Op, op};
 
 use super::{Agreement, Group, Spec, confirm, read};
 use crate::agent_tool;
-use crate::context::Context;
 use crate::output::Ink;
 use crate::output::table::table;
-use crate::place::Location;
+use crate::session::Session;
 use crate::setup::check::installed;
 use crate::setup::diagnosis::{Diagnosis, diagnose, survey};
 use crate::setup::diff;
 use crate::setup::githook::Hooks;
-use crate::setup::plan::{Change, Plan, Way, plan};
-use crate::setup::target::{Content, File, Ground, Scope, Target, named};
-use crate::setup::write::{Desk, Record, left_behind};
+use crate::setup::plan::{FileChange, PlanDirection, SetupPlan, plan};
+use crate::setup::target::{Content, Ground, SetupScope, SetupTarget, TargetFile, named};
+use crate::setup::writer::{SetupRecord, SetupRecords, left_behind};
+use crate::workspace::StoreLocation;
 
 pub(super) const SPEC: Spec = Spec {
     name: "setup",
@@ -37,7 +40,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure setup --remove",
     ],
     args: Args::augment_args,
-    run: |context, matches| run(context, &read(matches)?),
+    run: |session, matches| run(session, &read(matches)?),
 };
 
 #[derive(clap::Args)]
@@ -68,49 +71,48 @@ fn tools_help() -> String {
 }
 
 /// What a call is about.
-struct Job<'a> {
-    context: &'a Context<'a>,
+struct SetupJob<'a> {
+    session: &'a Session<'a>,
     ground: Ground,
-    targets: Vec<Target>,
-    scopes: Vec<Scope>,
+    targets: Vec<SetupTarget>,
+    scopes: Vec<SetupScope>,
     /// Where setup keeps its lock, its record and what was there before.
-    desk: PathBuf,
+    records: PathBuf,
 }
 
-fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
-    let mut ground = ground(context)?;
-    let desk = context.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
+fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
+    let mut ground = ground(session)?;
+    let records = session.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
     let scopes = match args.scope.as_deref() {
-        Some("project") => vec![Scope::Project],
-        Some(_) => vec![Scope::User],
-        None if args.check || args.remove => vec![Scope::User, Scope::Project],
-        None => vec![Scope::User],
+        Some("project") => vec![SetupScope::Project],
+        Some(_) => vec![SetupScope::User],
+        None if args.check || args.remove => vec![SetupScope::User, SetupScope::Project],
+        None => vec![SetupScope::User],
     };
-    if scopes == [Scope::Project] && ground.checkout.is_none() {
-        return Err(Error::usage("no_repository", "this directory is not in a git repository")
+    if scopes == [SetupScope::Project] && ground.checkout.is_none() {
+        return Err(Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("`--scope project` writes files of a repository; without it your own are written."));
     }
     let everything = args.check || args.remove;
     let targets = targets(&args.tools, &ground, everything)?;
-    if targets.contains(&Target::Git) {
+    if targets.contains(&SetupTarget::Git) {
         let named = args.tools.iter().any(|name| name.eq_ignore_ascii_case("git"));
-        ground.git = hooks(context, named, &ground.program)?;
+        ground.git = hooks(session, named, &ground.program)?;
     }
-    let job = Job { context, ground, targets, scopes, desk };
+    let job = SetupJob { session, ground, targets, scopes, records };
     match (args.check, args.remove) {
         (true, _) => job.check(),
-        (_, true) => job.change(Way::Remove, args.yes),
-        _ => job.change(Way::Set, args.yes),
+        (_, true) => job.change(PlanDirection::Remove, args.yes),
+        _ => job.change(PlanDirection::Set, args.yes),
     }
 }
 
-fn ground(context: &Context<'_>) -> Result<Ground> {
-    let env = context.env;
-    let place = context.place()?;
+fn ground(session: &Session<'_>) -> Result<Ground> {
+    let env = session.env;
+    let place = session.workspace()?;
     let path = env.path();
     let running = crate::env::program().map_err(|error| {
-        Error::new(Kind::Storage, "io_failure", Stage::Resolve, "this program cannot tell which file it is")
-            .cause(error)
+        Error::new(Code::IoFailure, "this program cannot tell which file it is").at(Stage::Resolve).cause(error)
     })?;
     Ok(Ground {
         home: env.home(),
@@ -123,48 +125,48 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
         program: named(&path, &running),
         store: match &place.store {
             // No sandbox is opened for a directory that only a repository names.
-            Location::Sqlite(database) if place.condition(env).is_ok() => database.parent().map(PathBuf::from),
-            Location::Sqlite(_) | Location::Postgres(_) | Location::Server(_) => None,
+            StoreLocation::Sqlite(database) if place.condition(env).is_ok() => database.parent().map(PathBuf::from),
+            StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) | StoreLocation::Server(_) => None,
         },
         path,
     })
 }
 
 /// Where the hooks of this repository are. A caller that names git gets an error where there are none.
-fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
-    let place = context.place()?;
+fn hooks(session: &Session<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
+    let place = session.workspace()?;
     // A bare repository makes no commits.
     let checkout = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common);
     let found = checkout.and_then(|checkout| Hooks::of(checkout, program));
     if found.is_none() && named {
-        return Err(Error::usage("no_repository", "this directory is not in the working tree of a git repository")
+        return Err(Error::usage(Code::NoRepository, "this directory is not in the working tree of a git repository")
             .hint("`tenure setup git` installs the hooks of a repository: call it inside of one, with git on PATH."));
     }
     Ok(found)
 }
 
 /// The targets: those named, or those found; to check and to remove, all there are.
-fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Target>> {
+fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<SetupTarget>> {
     if given.is_empty() {
-        let all = Target::with_hooks().chain(everything.then_some(Target::Agents));
-        let targets: Vec<Target> = all.filter(|target| everything || target.is_found(ground)).collect();
+        let all = SetupTarget::with_hooks().chain(everything.then_some(SetupTarget::Agents));
+        let targets: Vec<SetupTarget> = all.filter(|target| everything || target.is_found(ground)).collect();
         // Git is everywhere; it is offered only beside an agent tool.
-        if targets.iter().all(|target| *target == Target::Git) {
+        if targets.iter().all(|target| *target == SetupTarget::Git) {
             return Err(Error::usage(
-                "no_tools",
+                Code::NoTools,
                 "no agent tool was found: no configuration of one, and no program on PATH",
             )
-            .hint(format!("Name the tools: {}.", Target::names()))
-            .attempt("tenure setup claude"));
+            .hint(format!("Name the tools: {}.", SetupTarget::names()))
+            .attempt(Action::Setup { tool: Some("claude".to_owned()) }));
         }
         return Ok(targets);
     }
     let mut targets = Vec::new();
     for name in given {
-        let target = Target::called(&name.to_lowercase()).ok_or_else(|| {
+        let target = SetupTarget::called(&name.to_lowercase()).ok_or_else(|| {
             let name = tenure_core::text::excerpt(name);
-            Error::usage("unknown_tool", format!("`{name}` is not a tool that can be set up"))
-                .hint(format!("Known are: {}.", Target::names()))
+            Error::usage(Code::UnknownTool, format!("`{name}` is not a tool that can be set up"))
+                .hint(format!("Known are: {}.", SetupTarget::names()))
         })?;
         if !targets.contains(&target) {
             targets.push(target);
@@ -174,12 +176,12 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Ta
 }
 
 fn no_home() -> Error {
-    Error::usage("no_home", "HOME is not set and the user has no home directory").hint("Set HOME.")
+    Error::usage(Code::NoHome, "HOME is not set and the user has no home directory").hint("Set HOME.")
 }
 
-impl Job<'_> {
-    fn files(&self) -> Vec<File> {
-        let mut files: Vec<File> = Vec::new();
+impl SetupJob<'_> {
+    fn files(&self) -> Vec<TargetFile> {
+        let mut files: Vec<TargetFile> = Vec::new();
         for target in &self.targets {
             for scope in &self.scopes {
                 for file in target.files(*scope, &self.ground) {
@@ -193,41 +195,41 @@ impl Job<'_> {
         files
     }
 
-    fn change(&self, way: Way, yes: bool) -> Result<u8> {
-        let mut shown = plan(&self.files(), way, &Record::read(&self.desk));
+    fn change(&self, way: PlanDirection, yes: bool) -> Result<u8> {
+        let mut shown = plan(&self.files(), way, &SetupRecord::read(&self.records));
         loop {
             if shown.changes.is_empty() && !shown.failed.is_empty() {
-                return self.report(Done { way, plan: shown, kept: Vec::new(), switched_on: false });
+                return self.report(SetupResult { way, plan: shown, kept: Vec::new(), switched_on: false });
             }
-            let switch_on = way == Way::Set && self.is_off()?;
-            let any = shown.changes.iter().any(Change::is_change);
+            let switch_on = way == PlanDirection::Set && self.is_off()?;
+            let any = shown.changes.iter().any(FileChange::is_change);
             let paths: Vec<PathBuf> = shown.changes.iter().map(|change| change.path.clone()).collect();
             if !any && !switch_on {
                 if !left_behind(&paths).is_empty()
-                    && let Ok(desk) = Desk::open(&self.desk)
+                    && let Ok(records) = SetupRecords::open(&self.records)
                 {
-                    desk.sweep(&paths);
+                    records.sweep(&paths);
                 }
-                return self.report(Done { way, plan: shown, kept: Vec::new(), switched_on: false });
+                return self.report(SetupResult { way, plan: shown, kept: Vec::new(), switched_on: false });
             }
             self.confirm(&shown.changes, switch_on, yes)?;
-            let desk = Desk::open(&self.desk)?;
-            desk.sweep(&paths);
-            let now = plan(&self.files(), way, &desk.record());
+            let records = SetupRecords::open(&self.records)?;
+            records.sweep(&paths);
+            let now = plan(&self.files(), way, &records.record());
             // Another program was faster: what the person agreed to is not what would be written now.
             if now.changes != shown.changes && !yes {
-                drop(desk);
-                self.context.out.aside("The files were changed in the meantime.");
+                drop(records);
+                self.session.out.aside("The files were changed in the meantime.");
                 shown = now;
                 continue;
             }
             if switch_on {
                 // First, so that a store that cannot be written leaves everything as it is.
-                self.context.run(&Op::new(op::switch_on::SwitchOn {}))?;
+                self.session.run(&Op::new(op::switch_on::SwitchOn {}))?;
             }
-            let (plan, kept) = write(&desk, now);
-            drop(desk);
-            return self.report(Done { way, plan, kept, switched_on: switch_on });
+            let (plan, kept) = write(&records, now);
+            drop(records);
+            return self.report(SetupResult { way, plan, kept, switched_on: switch_on });
         }
     }
 
@@ -237,12 +239,12 @@ impl Job<'_> {
         if self.ground.checkout.is_none() {
             return Ok(false);
         }
-        self.context.will_write();
-        Ok(!self.context.ask(|reach, call| reach.switched_on(call))?)
+        self.session.will_write();
+        Ok(!self.session.ask(&SwitchedOn {})?)
     }
 
-    fn confirm(&self, changes: &[Change], switch_on: bool, yes: bool) -> Result<()> {
-        let out = self.context.out;
+    fn confirm(&self, changes: &[FileChange], switch_on: bool, yes: bool) -> Result<()> {
+        let out = self.session.out;
         let diffs: String = changes
             .iter()
             .map(|change| diff::unified(&self.short(&change.path), change.before.as_deref(), change.after.as_deref()))
@@ -258,7 +260,7 @@ impl Job<'_> {
     }
 
     fn label(&self) -> String {
-        self.context.place().map(|place| place.project.label.clone()).unwrap_or_default()
+        self.session.workspace().map(|place| place.project.label.clone()).unwrap_or_default()
     }
 
     /// A path as people write it.
@@ -273,8 +275,8 @@ impl Job<'_> {
     }
 
     /// Says what was done. One tool that failed alone is the refusal itself.
-    fn report(&self, done: Done) -> Result<u8> {
-        let Done { way, plan: Plan { changes, mut failed }, kept, switched_on } = done;
+    fn report(&self, done: SetupResult) -> Result<u8> {
+        let SetupResult { way, plan: SetupPlan { changes, mut failed }, kept, switched_on } = done;
         if changes.is_empty()
             && failed.len() == 1
             && !switched_on
@@ -282,13 +284,13 @@ impl Job<'_> {
         {
             return Err(error);
         }
-        let found = if way == Way::Set { self.diagnoses() } else { Vec::new() };
+        let found = if way == PlanDirection::Set { self.diagnoses() } else { Vec::new() };
         let notes = self.notes(way, &changes, &found);
         // A caller that asks for the hooks of git alone and gets none must not take them for installed.
-        let no_hooks = way == Way::Set && self.targets == [Target::Git] && self.has_no_hooks();
+        let no_hooks = way == PlanDirection::Set && self.targets == [SetupTarget::Git] && self.has_no_hooks();
         let code = u8::from(no_hooks || !failed.is_empty());
-        let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
-        let out = self.context.out;
+        let backup = |change: &FileChange| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
+        let out = self.session.out;
         if out.is_json() {
             let files: Vec<Value> = changes
                 .iter()
@@ -303,7 +305,7 @@ impl Job<'_> {
                     })
                 })
                 .collect();
-            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
+            let of = |(target, error): &(SetupTarget, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice().map(|advice| advice.say(&Commands)) });
             let failed: Vec<Value> = failed.iter().map(of).collect();
             out.data(&json!({
                 "files": files, "failed": failed, "switched_on": switched_on, "findings": found, "notes": notes,
@@ -311,16 +313,16 @@ impl Job<'_> {
             return Ok(code);
         }
         let mut text = String::new();
-        let any = changes.iter().any(Change::is_change);
+        let any = changes.iter().any(FileChange::is_change);
         match (way, any || switched_on) {
-            (Way::Set, _) if no_hooks => text.push_str("The hooks of git are not installed.\n"),
+            (PlanDirection::Set, _) if no_hooks => text.push_str("The hooks of git are not installed.\n"),
             _ if changes.is_empty() => {}
-            (Way::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(&changes))),
-            (Way::Remove, false) => text.push_str("Nothing to remove.\n"),
+            (PlanDirection::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(&changes))),
+            (PlanDirection::Remove, false) => text.push_str("Nothing to remove.\n"),
             _ => {
                 let rows: Vec<Vec<String>> = changes
                     .iter()
-                    .filter(|change| way == Way::Set || change.is_change())
+                    .filter(|change| way == PlanDirection::Set || change.is_change())
                     .map(|change| {
                         vec![change.target.name().to_owned(), action(change, way).to_owned(), self.short(&change.path)]
                     })
@@ -336,10 +338,10 @@ impl Job<'_> {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
         }
         for (target, error) in &failed {
-            let what = if way == Way::Set { "is not set up" } else { "is not removed" };
+            let what = if way == PlanDirection::Set { "is not set up" } else { "is not removed" };
             let label = out.ink(Ink::Red, "FAILED:");
             text.push_str(&format!("{label} {} {what}: {}\n", target.name(), error.message()));
-            text.extend(error.advice().map(|advice| format!("  {advice}\n")));
+            text.extend(error.advice().map(|advice| format!("  {}\n", advice.say(&Commands))));
         }
         out.text(&text);
         Ok(code)
@@ -347,34 +349,35 @@ impl Job<'_> {
 
     /// What is wrong or worth knowing of what these tools have installed.
     fn diagnoses(&self) -> Vec<Diagnosis> {
-        diagnose(&survey(&self.targets, &self.scopes, &self.ground), &self.ground, self.context.env)
+        diagnose(&survey(&self.targets, &self.scopes, &self.ground), &self.ground, self.session.env)
     }
 
     /// Whether git looks for hooks where none of this repository can be.
     fn has_no_hooks(&self) -> bool {
-        self.targets.contains(&Target::Git) && self.ground.git.as_ref().is_some_and(Hooks::has_no_place)
+        self.targets.contains(&SetupTarget::Git) && self.ground.git.as_ref().is_some_and(Hooks::has_no_place)
     }
 
-    fn names(&self, changes: &[Change]) -> String {
+    fn names(&self, changes: &[FileChange]) -> String {
         let mut names: Vec<&str> = changes.iter().map(|change| change.target.name()).collect();
         names.dedup();
         names.join(", ")
     }
 
     /// What a person should know now.
-    fn notes(&self, way: Way, changes: &[Change], found: &[Diagnosis]) -> Vec<String> {
+    fn notes(&self, way: PlanDirection, changes: &[FileChange], found: &[Diagnosis]) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for change in changes {
             let remark = |remark: &String| format!("{}: {remark}.", self.short(&change.path));
             notes.extend(change.remarks.iter().map(remark));
         }
-        if way == Way::Remove {
+        if way == PlanDirection::Remove {
             return notes;
         }
-        if self.targets.contains(&Target::Git) && !self.has_no_hooks() {
+        if self.targets.contains(&SetupTarget::Git) && !self.has_no_hooks() {
             notes.extend(self.ground.git.as_ref().and_then(Hooks::note));
         }
-        let is_untrusted = |target: Target| found.iter().any(|one| one.is_trust && one.tool == Some(target.name()));
+        let is_untrusted =
+            |target: SetupTarget| found.iter().any(|one| one.is_trust && one.tool == Some(target.name()));
         for change in changes.iter().filter(|change| change.is_change() && !is_untrusted(change.target)) {
             notes.extend(change.target.note(change.scope).map(str::to_owned));
         }
@@ -383,7 +386,7 @@ impl Job<'_> {
         let all = |diagnosis: &&Diagnosis| diagnosis.tool.is_none() || told(diagnosis) || self.has_no_hooks();
         notes.extend(found.iter().filter(all).map(Diagnosis::sentence));
         for target in &self.targets {
-            let other = if self.scopes == [Scope::User] { Scope::Project } else { Scope::User };
+            let other = if self.scopes == [SetupScope::User] { SetupScope::Project } else { SetupScope::User };
             let files = target.files(other, &self.ground);
             if target.tool().is_some() && installed(&files, &self.ground).is_ok_and(|found| !found.hooks.is_empty()) {
                 notes.push(format!(
@@ -396,7 +399,7 @@ impl Job<'_> {
                 ));
             }
         }
-        if self.ground.store.is_none() && changes.iter().any(Change::is_change) {
+        if self.ground.store.is_none() && changes.iter().any(FileChange::is_change) {
             notes.push(
                 "The store is a PostgreSQL database: a shell in a sandbox without network reaches it through the MCP \
                  tools only."
@@ -409,27 +412,27 @@ impl Job<'_> {
 }
 
 /// What was done.
-struct Done {
-    way: Way,
-    plan: Plan,
+struct SetupResult {
+    way: PlanDirection,
+    plan: SetupPlan,
     /// Where what was there before is kept.
     kept: Vec<(PathBuf, PathBuf)>,
     switched_on: bool,
 }
 
 /// Writes what is planned, one tool after the other: one that cannot be written keeps no other from it.
-fn write(desk: &Desk, mut plan: Plan) -> (Plan, Vec<(PathBuf, PathBuf)>) {
+fn write(records: &SetupRecords, mut plan: SetupPlan) -> (SetupPlan, Vec<(PathBuf, PathBuf)>) {
     let mut kept = Vec::new();
-    let mut targets: Vec<Target> = plan.changes.iter().map(|change| change.target).collect();
+    let mut targets: Vec<SetupTarget> = plan.changes.iter().map(|change| change.target).collect();
     targets.dedup();
     let stamp = super::backup::stamp();
     for target in targets {
-        let is_meant = |change: &&Change| change.target == target && change.is_change();
-        let changes: Vec<Change> = plan.changes.iter().filter(is_meant).cloned().collect();
+        let is_meant = |change: &&FileChange| change.target == target && change.is_change();
+        let changes: Vec<FileChange> = plan.changes.iter().filter(is_meant).cloned().collect();
         if changes.is_empty() {
             continue;
         }
-        match desk.write(&changes, &stamp) {
+        match records.write(&changes, &stamp) {
             Ok(backups) => {
                 let paths = changes.into_iter().map(|change| change.path);
                 kept.extend(paths.zip(backups).filter_map(|(path, backup)| Some((path, backup?))));
@@ -443,11 +446,11 @@ fn write(desk: &Desk, mut plan: Plan) -> (Plan, Vec<(PathBuf, PathBuf)>) {
     (plan, kept)
 }
 
-fn action(change: &Change, way: Way) -> &'static str {
+fn action(change: &FileChange, way: PlanDirection) -> &'static str {
     match (&change.before, &change.after) {
         _ if !change.is_change() => match way {
-            Way::Set => "as it is",
-            Way::Remove => "untouched",
+            PlanDirection::Set => "as it is",
+            PlanDirection::Remove => "untouched",
         },
         (None, _) => "made",
         (_, None) => "removed",
@@ -460,22 +463,22 @@ fn same_kind(one: &Content, other: &Content) -> bool {
 }
 
 /// What `doctor` says about hooks.
-pub(super) struct Summary {
+pub(super) struct HookSummary {
     /// How many hooks each tool has that is set up.
     pub(super) hooks: Vec<(&'static str, usize)>,
     /// What is wrong or worth knowing.
     pub(super) diagnoses: Vec<Diagnosis>,
 }
 
-pub(super) fn summary(context: &Context<'_>) -> Result<Summary> {
-    let mut ground = ground(context)?;
-    ground.git = hooks(context, false, &ground.program)?;
-    let targets: Vec<Target> = Target::with_hooks().collect();
-    let found = survey(&targets, &[Scope::User, Scope::Project], &ground);
-    let count = |target: &Target| {
+pub(super) fn summary(session: &Session<'_>) -> Result<HookSummary> {
+    let mut ground = ground(session)?;
+    ground.git = hooks(session, false, &ground.program)?;
+    let targets: Vec<SetupTarget> = SetupTarget::with_hooks().collect();
+    let found = survey(&targets, &[SetupScope::User, SetupScope::Project], &ground);
+    let count = |target: &SetupTarget| {
         let of = found.iter().filter(|one| one.target == *target).filter_map(|one| one.installed.as_ref().ok());
         of.map(|installed| installed.hooks.len()).sum::<usize>()
     };
     let counted = targets.iter().map(|target| (target.name(), count(target))).filter(|(_, hooks)| *hooks > 0).collect();
-    Ok(Summary { hooks: counted, diagnoses: diagnose(&found, &ground, context.env) })
+    Ok(HookSummary { hooks: counted, diagnoses: diagnose(&found, &ground, session.env) })
 }

@@ -6,17 +6,20 @@ use clap::{Args as _, ValueEnum};
 use serde_json::json;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
-use tenure_kernel::query::holds::Filter;
-use tenure_kernel::query::show::Found;
-use tenure_kernel::shape::{Hold, Place};
+use tenure_kernel::answer::{Hold, Place};
+use tenure_kernel::query::graph::Graph;
+use tenure_kernel::query::holds::{Filter, Holds};
+use tenure_kernel::query::lock_of::LockOf;
+use tenure_kernel::query::look_up::{Found, LookUp};
+use tenure_kernel::query::memory::Memory;
 
-use super::thing::{Thing, find};
+use super::subject::{Subject, find};
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::output::Printer;
 use crate::output::graph::{mermaid, tree};
 use crate::output::table::table;
 use crate::output::task::{HOLD_HEADS, hold_row, holds, shown, waiting};
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "show",
@@ -30,43 +33,43 @@ pub(super) const SPEC: Spec = Spec {
         "tenure show t-7k --graph=mermaid > graph.mmd",
     ],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         let typed = args.what.to_str().unwrap_or_default().to_owned();
         let Some(picture) =
             args.graph.filter(|_| !["h-", "w-", "n-", "g-", "c-"].iter().any(|sort| typed.starts_with(sort)))
         else {
-            return show(context, &args.what);
+            return show(session, &args.what);
         };
-        let id = context.task_id(&typed)?;
-        let graph = context.ask_who_holds(|reach, call| reach.graph(call, &id))?;
-        if context.out.is_json() {
-            context.out.data(&json!({
+        let id = session.task_id(&typed)?;
+        let graph = session.ask_who_holds(&Graph { id: id.to_string() })?;
+        if session.out.is_json() {
+            session.out.data(&json!({
                 "root": graph.root,
                 "tasks": graph.tasks,
                 "edges": graph.edges.iter().map(|(task, after)| json!({ "task": task, "after": after })).collect::<Vec<_>>(),
                 "more": graph.more,
-                "tree": tree(context.out, &graph),
+                "tree": tree(session.out, &graph),
                 "mermaid": mermaid(&graph),
             }));
             return Ok(0);
         }
         match picture {
-            Picture::Tree => context.out.text(&tree(context.out, &graph)),
-            Picture::Mermaid => context.out.text(&mermaid(&graph)),
+            Picture::Tree => session.out.text(&tree(session.out, &graph)),
+            Picture::Mermaid => session.out.text(&mermaid(&graph)),
             Picture::Both => {
-                context.out.text(&tree(context.out, &graph));
-                context.out.text(&format!("\n```mermaid\n{}```\n", mermaid(&graph)));
+                session.out.text(&tree(session.out, &graph));
+                session.out.text(&format!("\n```mermaid\n{}```\n", mermaid(&graph)));
             }
         }
         Ok(0)
     },
 };
 
-fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
-    let out = context.out;
-    match find(context, what)? {
-        Thing::Id(id) => match context.ask_who_holds(|reach, call| reach.look_up(call, &id))? {
+fn show(session: &Session<'_>, what: &OsString) -> Result<u8> {
+    let out = session.out;
+    match find(session, what)? {
+        Subject::Id(id) => match session.ask_who_holds(&LookUp { typed: id })? {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
             Found::Task(task) => out.text(&shown(out, &task)),
@@ -89,25 +92,25 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
                 checkout.host
             )),
         },
-        Thing::Memory(id) => {
-            let memory = context.ask(|reach, call| reach.memory(call, &id))?;
+        Subject::Memory(id) => {
+            let memory = session.ask(&Memory { id })?;
             if out.is_json() {
                 out.data(&memory);
             } else {
                 out.text(&super::memory::whole(out, &memory));
             }
         }
-        Thing::Lock(name) => {
-            let hold = context.ask_who_holds(|reach, call| reach.lock_of(call, &name))?;
+        Subject::Lock(name) => {
+            let hold = session.ask_who_holds(&LockOf { name: name.clone() })?;
             say_hold(out, &hold.ok_or_else(|| id::unknown(&name, id::Sort::Hold))?);
         }
-        Thing::Path(typed, unknown) => {
+        Subject::Path(typed, unknown) => {
             let filter = Filter { paths: typed.paths, fold_case: typed.fold_case, ..Filter::default() };
-            let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, 50, None))?;
+            let page = session.ask_who_holds(&Holds { filter, limit: 50, cursor: None })?;
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),
-                _ => out.text(&holds(out, &page, context.here().as_deref())),
+                _ => out.text(&holds(out, &page, session.here().as_deref())),
             }
         }
     }
@@ -129,7 +132,7 @@ fn say_place(out: &Printer, place: &Place) {
     if place.state == "ended" {
         out.text(&format!("over; queued {}", place.queued_at));
     } else {
-        let kept = tenure_kernel::shape::span(place.expires_in_s);
+        let kept = tenure_kernel::answer::span(place.expires_in_s);
         out.text(&format!("{}; queued {}, kept for {kept} unless renewed", place.state, place.queued_at));
     }
 }

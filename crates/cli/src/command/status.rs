@@ -1,17 +1,17 @@
 //! `tenure status`
 
 use clap::Args as _;
-use tenure_core::Result;
-use tenure_kernel::shape::{Hindered, Overview};
-use tenure_server::reach::Reach;
+use tenure_core::{Code, Result};
+use tenure_kernel::answer::{Hindered, Overview};
+use tenure_kernel::query::status::Status;
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 use crate::guard;
 use crate::output::table::table;
 use crate::output::task::{HOLD_HEADS, hold_row, several, waiting};
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "status",
@@ -20,24 +20,24 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show why nothing, or what, is happening",
     examples: &["tenure status", "tenure status --watch"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
         if args.watch {
-            return watch(context);
+            return watch(session);
         }
-        let overview = look(context)?;
-        if context.out.is_json() {
-            context.out.data(&overview);
+        let overview = look(session)?;
+        if session.out.is_json() {
+            session.out.data(&overview);
         } else {
-            context.out.text(&page(context.out, &overview));
+            session.out.text(&page(session.out, &overview));
         }
         Ok(0)
     },
 };
 
-fn look(context: &Context<'_>) -> Result<Overview> {
-    let overview = context.ask_who_holds(Reach::status)?;
-    Ok(Overview { guards: guard::here(context.env, overview.guards), ..overview })
+fn look(session: &Session<'_>) -> Result<Overview> {
+    let overview = session.ask_who_holds(&Status {})?;
+    Ok(Overview { guards: guard::here(session.env, overview.guards), ..overview })
 }
 
 #[derive(clap::Args)]
@@ -49,39 +49,39 @@ struct Args {
 
 /// Shows the status until the reader hangs up or the person has enough.
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
-fn watch(context: &Context<'_>) -> Result<u8> {
+fn watch(session: &Session<'_>) -> Result<u8> {
     let mut last = String::new();
     let (mut renewed, mut reopened) = (None, true);
     loop {
-        let context = renewed.as_ref().unwrap_or(context);
-        context.will_last();
-        let overview = match look(context) {
+        let session = renewed.as_ref().unwrap_or(session);
+        session.will_last();
+        let overview = match look(session) {
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if !reopened && error.code() == "store_moved" => {
-                (renewed, reopened) = (Some(context.anew()), true);
+            Err(error) if !reopened && error.code() == Code::StoreMoved => {
+                (renewed, reopened) = (Some(session.anew()), true);
                 continue;
             }
             other => other?,
         };
         reopened = false;
-        let shown = if context.out.is_json() {
+        let shown = if session.out.is_json() {
             serde_json::to_string(&overview).unwrap_or_default()
         } else {
-            page(context.out, &overview)
+            page(session.out, &overview)
         };
         if shown != last {
-            match (context.out.is_json(), context.out.is_terminal()) {
-                (true, _) => context.out.document(&shown),
-                (false, true) => context.out.text(&format!("\u{1b}[H\u{1b}[2J{shown}")),
-                (false, false) => context.out.text(&format!("{shown}\n")),
+            match (session.out.is_json(), session.out.is_terminal()) {
+                (true, _) => session.out.document(&shown),
+                (false, true) => session.out.text(&format!("\u{1b}[H\u{1b}[2J{shown}")),
+                (false, false) => session.out.text(&format!("{shown}\n")),
             }
             last = shown;
         }
-        if context.out.is_hung_up() {
+        if session.out.is_hung_up() {
             return Ok(0);
         }
         std::thread::sleep(std::time::Duration::from_secs(1));
-        if let Some(next) = context.renewed()? {
+        if let Some(next) = session.renewed()? {
             renewed = Some(next);
         }
     }
@@ -128,7 +128,7 @@ fn page(out: &Printer, overview: &Overview) -> String {
             .iter()
             .map(|open| {
                 let about = open.about.clone().unwrap_or_default();
-                vec![open.id.clone(), open.from.clone(), open.to.join(", "), about, span(open.age_s)]
+                vec![open.id.to_string(), open.from.to_string(), open.to.join(", "), about, span(open.age_s)]
             })
             .collect();
         text.push_str(&table(&["MESSAGE", "FROM", "TO", "ABOUT", "OPEN FOR"], &rows, out.width()));
@@ -140,10 +140,10 @@ fn page(out: &Printer, overview: &Overview) -> String {
             .iter()
             .map(|agent| {
                 vec![
-                    agent.name.clone(),
+                    agent.name.to_string(),
                     agent.liveness.as_str().to_owned(),
                     format!("{} ago", span(agent.last_seen_s)),
-                    agent.focus.clone().unwrap_or_default(),
+                    agent.focus.clone().unwrap_or_default().into(),
                 ]
             })
             .collect();
@@ -161,7 +161,7 @@ fn hindered(text: &mut String, out: &Printer, heading: &str, tasks: &[Hindered])
         .iter()
         .map(|task| {
             let gone = if task.gone { format!(" (gone: tenure unblock {})", task.id) } else { String::new() };
-            vec![task.id.clone(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
+            vec![task.id.to_string(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
         })
         .collect();
     text.push_str(&table(&["TASK", "TITLE", "BY"], &rows, out.width()));

@@ -3,19 +3,23 @@
 use clap::{Args as _, Subcommand};
 use serde_json::Value;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Result, Span};
+use tenure_core::name::ProjectKey;
+use tenure_core::{Code, Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::access::Secret;
+use tenure_kernel::answer::Token;
 use tenure_kernel::op::{token_add, token_revoke};
-use tenure_kernel::query::access::Of;
-use tenure_kernel::shape::Token;
+use tenure_kernel::query::members::Members;
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::token_id::TokenId;
+use tenure_kernel::query::tokens::Tokens;
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
 
 use super::{Group, Spec, Verbs, read};
-use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
+use crate::session::Session;
 
 pub(super) const SPEC: Spec = Spec {
     name: "token",
@@ -28,24 +32,24 @@ pub(super) const SPEC: Spec = Spec {
         "tenure token list",
         "tenure token revoke k-7k3fq",
     ],
-    args: Verbs::<Verb>::augment_args,
-    run: |context, matches| {
+    args: Verbs::<TokenVerb>::augment_args,
+    run: |session, matches| {
         let Verbs { verb } = read(matches)?;
-        context.people_only("`token`")?;
+        session.people_only("`token`")?;
         match verb {
-            Verb::Add(new) => add(context, &new),
-            Verb::List(which) => list(context, &which),
-            Verb::Revoke { id } => revoke(context, &id),
+            TokenVerb::Add(new) => add(session, &new),
+            TokenVerb::List(which) => list(session, &which),
+            TokenVerb::Revoke { id } => revoke(session, &id),
         }
     },
 };
 
 #[derive(Subcommand)]
-enum Verb {
+enum TokenVerb {
     /// Make a token and show its secret, this once
-    Add(New),
+    Add(NewToken),
     /// List tokens; never their secrets
-    List(Which),
+    List(TokenRef),
     /// Revoke a token: from now on it is nothing
     Revoke {
         /// A token: any unique beginning of its id
@@ -55,7 +59,7 @@ enum Verb {
 }
 
 #[derive(clap::Args)]
-struct New {
+struct NewToken {
     /// Whose it is: person:NAME, service:NAME or an agent; you by default
     #[arg(long = "for", value_name = "PRINCIPAL")]
     principal: Option<String>,
@@ -74,7 +78,7 @@ struct New {
 }
 
 #[derive(clap::Args)]
-struct Which {
+struct TokenRef {
     /// Only of this principal
     #[arg(long = "for", value_name = "PRINCIPAL")]
     principal: Option<String>,
@@ -82,12 +86,13 @@ struct Which {
     page: super::list::Paging,
 }
 
-fn add(context: &Context<'_>, new: &New) -> Result<u8> {
-    context.will_write();
-    let me = context.people_only("`token add`")?.name;
+fn add(session: &Session<'_>, new: &NewToken) -> Result<u8> {
+    session.will_write();
+    let me = session.people_only("`token add`")?.name;
     let mut typed = new.projects.clone();
-    typed.extend(context.globals.project.clone());
-    let mut projects = typed.iter().map(|typed| project_key(context, typed)).collect::<Result<Vec<_>>>()?;
+    typed.extend(session.globals.project.clone());
+    let mut projects =
+        typed.iter().map(|typed| project_key(session, typed).map(ProjectKey::from)).collect::<Result<Vec<_>>>()?;
     projects.sort();
     projects.dedup();
     // Everywhere is what it is without any list.
@@ -95,35 +100,40 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
     // The secret is made here and goes no further than the screen: what is stored is its hash.
     let secret = Secret::draw(&OsEntropy);
     let request = token_add::TokenAdd {
-        principal: new.principal.clone().unwrap_or(me),
+        principal: new.principal.clone().unwrap_or(me).into(),
         hash: secret.hash(),
         label: new.label.clone(),
         role: new.role.as_deref().map(Role::parse).transpose()?,
         projects: (!everywhere).then_some(projects),
         expires_in_s: Some(Span::parse(&new.expires)?.as_seconds()),
     };
-    let reply = context.run_in(project::whole_store(), &Op::new(request))?;
+    let reply = session.run_in(project::whole_store(), &Op::new(request))?;
     let token: Token = reply.read()?;
-    if context.out.is_json() {
+    if session.out.is_json() {
         let mut data: Value = reply.read()?;
         data["secret"] = secret.expose().into();
-        context.out.data(&data);
-    } else if context.out.is_quiet() {
+        session.out.data(&data);
+    } else if session.out.is_quiet() {
         // It is what was asked for, and there is no second time.
-        context.out.raw(format!("{}\n", secret.expose()).as_bytes());
+        session.out.raw(format!("{}\n", secret.expose()).as_bytes());
     } else {
         let good = token.projects.as_ref().map_or("all its projects".to_owned(), |keys| keys.join(", "));
         let most = token.role.map_or(String::new(), |role| format!(", at most as {}", role.as_str()));
-        context.out.text(&format!(
+        session.out.text(&format!(
             "Token {} of {}: until {}, in {good}{most}\n\n    {}\n\nKeep it now: it is not shown again.",
             token.id,
             token.principal,
             short(&token.expires_at),
             secret.expose()
         ));
-        let members = context.ask(|kernel, call| kernel.members(call, Of::Principal(&token.principal), 1, None))?;
+        let members = session.ask(&Members {
+            principal: Some(token.principal.to_string()),
+            project: None,
+            limit: 1,
+            cursor: None,
+        })?;
         if members.items.is_empty() {
-            context.out.text(&format!(
+            session.out.text(&format!(
                 "{0} has no role anywhere yet: `tenure member set {0} --role worker`.",
                 token.principal
             ));
@@ -132,15 +142,15 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
     Ok(0)
 }
 
-fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
+fn list(session: &Session<'_>, which: &TokenRef) -> Result<u8> {
     let limit = which.page.limit()?;
     let cursor = which.page.cursor.as_deref();
-    let page = context.ask(|kernel, call| kernel.tokens(call, which.principal.as_deref(), limit, cursor))?;
+    let page = session.ask(&Tokens { principal: which.principal.clone(), limit, cursor: cursor.map(str::to_owned) })?;
     let heads = ["ID", "PRINCIPAL", "IS", "UNTIL", "AT MOST", "ONLY IN", "LABEL"];
-    print_page(context.out, &page, "No tokens.", &heads, |token| {
+    print_page(session.out, &page, "No tokens.", &heads, |token| {
         vec![
-            token.id.clone(),
-            token.principal.clone(),
+            token.id.to_string(),
+            token.principal.to_string(),
             token.state.as_str().to_owned(),
             short(&token.expires_at),
             token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
@@ -151,29 +161,29 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     Ok(0)
 }
 
-fn revoke(context: &Context<'_>, typed: &str) -> Result<u8> {
-    context.will_write();
-    let token = context.ask(|kernel, call| kernel.token_id(call, typed))?;
-    let op = Op::new(token_revoke::TokenRevoke { token });
-    let reply = context.run_in(project::whole_store(), &op)?;
-    if context.out.is_json() {
-        context.out.body(&reply.body);
+fn revoke(session: &Session<'_>, typed: &str) -> Result<u8> {
+    session.will_write();
+    let token = session.ask(&TokenId { typed: typed.into() })?;
+    let op = Op::new(token_revoke::TokenRevoke { token: token.into() });
+    let reply = session.run_in(project::whole_store(), &op)?;
+    if session.out.is_json() {
+        session.out.body(&reply.body);
     } else {
         let token: Token = reply.read()?;
-        context.out.text(&format!("Revoked {} of {}", token.id, token.principal));
+        session.out.text(&format!("Revoked {} of {}", token.id, token.principal));
     }
     Ok(0)
 }
 
 /// The key of a project that somebody typed: `*`, a key, or what a project of this store is called. One that nothing has
 /// happened in yet is named by its key.
-pub(super) fn project_key(context: &Context<'_>, typed: &str) -> Result<String> {
+pub(super) fn project_key(session: &Session<'_>, typed: &str) -> Result<String> {
     if typed == EVERY_PROJECT {
         return Ok(typed.to_owned());
     }
-    match context.ask(|kernel, call| kernel.project_called(call, typed, false)) {
-        Ok(found) => Ok(found.key),
-        Err(error) if error.code() == "unknown_project" && is_key(typed) => Ok(typed.to_owned()),
+    match session.ask(&ProjectCalled { name: typed.into(), also_forgotten: false }) {
+        Ok(found) => Ok(found.key.into()),
+        Err(error) if error.code() == Code::UnknownProject && is_key(typed) => Ok(typed.to_owned()),
         Err(error) => Err(error),
     }
 }

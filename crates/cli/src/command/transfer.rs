@@ -3,7 +3,7 @@
 use clap::Args as _;
 use tenure_kernel::op::transfer::Transfer;
 
-use super::done::Acting;
+use super::done::ActingArgs;
 use super::{Group, Spec, read};
 
 pub(super) const SPEC: Spec = Spec {
@@ -13,18 +13,19 @@ pub(super) const SPEC: Spec = Spec {
     about: "Hand a held task to another agent",
     examples: &["tenure transfer t-7k3fq --to codex-2", "tenure transfer --to codex-2"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
-        let request = Transfer { task, to: args.to, fence: args.acting.fence, force: args.acting.force };
-        let (answer, reply) = context.answer(request)?;
-        if context.out.is_json() {
-            context.out.body(&reply.body);
+        session.will_write();
+        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
+        let request =
+            Transfer { task, to: args.to.into(), fence: args.acting.fence.map(Into::into), force: args.acting.force };
+        let (answer, reply) = session.answer(request)?;
+        if session.out.is_json() {
+            session.out.body(&reply.body);
             return Ok(0);
         }
         for hold in &answer.holds {
-            context.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
+            session.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
         }
         Ok(0)
     },
@@ -33,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     #[command(flatten)]
-    acting: Acting,
+    acting: ActingArgs,
     /// The agent that gets it
     #[arg(long, value_name = "AGENT")]
     to: String,

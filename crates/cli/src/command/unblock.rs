@@ -12,12 +12,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Say that a blocked task can go on",
     examples: &["tenure unblock t-7k3fq"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        context.will_write();
-        let task = context.task_id(&args.task)?;
-        let (task, reply) = context.answer(Unblock { task })?;
-        print_task(context, "Unblocked", &task, &reply.body);
+        session.will_write();
+        let task = session.task_id(&args.task)?;
+        let (task, reply) = session.answer(Unblock { task })?;
+        print_task(session, "Unblocked", &task, &reply.body);
         Ok(0)
     },
 };

@@ -5,8 +5,10 @@ use tenure_core::name;
 
 use super::{Group, Spec};
 use crate::guard;
-use crate::identity::Caller;
-use crate::place::Location;
+use crate::identity::ResolvedCaller;
+use crate::workspace::StoreLocation;
+use tenure_kernel::query::guards::Guards;
+use tenure_kernel::query::switched_on::SwitchedOn;
 
 pub(super) const SPEC: Spec = Spec {
     name: "whoami",
@@ -15,25 +17,26 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show who calls, in which project and checkout, on which store",
     examples: &["tenure whoami", "tenure whoami --json"],
     args: |command| command,
-    run: |context, _| {
-        let place = context.place()?;
+    run: |session, _| {
+        let place = session.workspace()?;
         // This is what one asks when something is wrong, so it answers then too.
-        let asked = context.ask(|reach, call| Ok((reach.switched_on(call)?, reach.guards(call)?)));
+        let asked =
+            session.ask_with(|client, call| Ok((client.ask(call, &SwitchedOn {})?, client.ask(call, &Guards {})?)));
         let switched_on = asked.as_ref().ok().map(|(switched_on, _)| *switched_on);
         let stored = asked.as_ref().map(|(_, guards)| guards.clone()).unwrap_or_default();
-        let guards = guard::here(context.env, stored);
+        let guards = guard::here(session.env, stored);
         let problem = asked.as_ref().err().map(|error| error.message().to_owned());
-        let (agent, source) = match context.asker()? {
-            Caller::Known(identity) | Caller::Pretender(identity) => {
+        let (agent, source) = match session.asker()? {
+            ResolvedCaller::Known(identity) | ResolvedCaller::Pretender(identity) => {
                 (Some(identity.name), identity.source.as_str().to_owned())
             }
-            Caller::Several(tool) => (None, format!("{tool} with a session that is several agents")),
-            Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
+            ResolvedCaller::Several(tool) => (None, format!("{tool} with a session that is several agents")),
+            ResolvedCaller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
         };
         // Far away a person is whom the token makes it, whatever this machine calls its user.
-        let is_far = matches!(place.store, Location::Server(_));
+        let is_far = matches!(place.store, StoreLocation::Server(_));
         let (agent, source, problem) = match agent.clone().filter(|name| is_far && name::is_person(name)) {
-            Some(name) if problem.is_none() => match context.principal() {
+            Some(name) if problem.is_none() => match session.principal() {
                 Ok(Some(principal)) => (Some(principal), "token".to_owned(), None),
                 Ok(None) => (Some(name), source, None),
                 Err(error) => (None, "token".to_owned(), Some(error.message().to_owned())),
@@ -43,8 +46,8 @@ pub(super) const SPEC: Spec = Spec {
         };
         let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();
         let store = place.store.display();
-        if context.out.is_json() {
-            context.out.data(&json!({
+        if session.out.is_json() {
+            session.out.data(&json!({
                 "agent": agent,
                 "source": source,
                 "project": place.project.key,
@@ -60,7 +63,7 @@ pub(super) const SPEC: Spec = Spec {
         }
         let key = place.project.key.clone().unwrap_or_else(|| "no id yet: made by the first write".to_owned());
         let off = guard::sentence(&guards).map_or_else(String::new, |off| format!("\nguards    {off}"));
-        context.out.text(&format!(
+        session.out.text(&format!(
             "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{off}",
             agent.as_deref().unwrap_or(match is_far && source == "token" {
                 true => "unknown: the server says who the token is of",

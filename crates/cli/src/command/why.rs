@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
-use tenure_kernel::query::check::Question;
+use tenure_core::{Code, Error};
+use tenure_kernel::query::why::Why;
+use tenure_kernel::query::why_lock::WhyLock;
+use tenure_kernel::query::why_path::WhyPath;
 
-use super::thing::{Thing, find};
+use super::subject::{Subject, find};
 use super::{Group, Spec, read};
 use crate::output::Ink;
 use crate::output::time::short;
@@ -19,41 +22,40 @@ pub(super) const SPEC: Spec = Spec {
     about: "Tell the story of a task, a hold, a lock, a memory or a path in plain sentences",
     examples: &["tenure why t-7k3fq", "tenure why src/lib.rs", "tenure why deploy"],
     args: Args::augment_args,
-    run: |context, matches| {
+    run: |session, matches| {
         let args: Args = read(matches)?;
-        let story = match find(context, &args.what)? {
-            Thing::Id(id) | Thing::Memory(id) => context.ask_who_holds(|kernel, call| kernel.why(call, &id))?,
-            Thing::Lock(name) => context.ask(|kernel, call| kernel.why_lock(call, &name))?,
-            Thing::Path(typed, unknown) => {
-                let question = Question { paths: typed.paths, fold_case: typed.fold_case, ..Question::default() };
-                let story = context.ask_who_holds(|kernel, call| kernel.why_path(call, &question))?;
+        let story = match find(session, &args.what)? {
+            Subject::Id(id) | Subject::Memory(id) => session.ask_who_holds(&Why { id })?,
+            Subject::Lock(name) => session.ask(&WhyLock { name })?,
+            Subject::Path(typed, unknown) => {
+                let question = WhyPath { paths: typed.paths, fold_case: typed.fold_case, ..WhyPath::default() };
+                let story = session.ask_who_holds(&question)?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing =
-                        || Error::refused(Kind::NotFound, "nothing_known", format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())
                             .hint("Nobody has held it or changed it with a tool that says so.")
-                            .attempt("tenure holds")
+                            .attempt(Action::holds())
                     }));
                 }
                 story
             }
         };
-        if context.out.is_json() {
-            context.out.data(&story);
+        if session.out.is_json() {
+            session.out.data(&story);
             return Ok(0);
         }
         if story.more {
-            context.out.text("(what happened before is in `tenure log`)");
+            session.out.text("(what happened before is in `tenure log`)");
         }
         if story.forgotten {
-            context.out.text("(what happened before is no longer kept)");
+            session.out.text("(what happened before is no longer kept)");
         }
         for sentence in &story.story {
-            let at = context.out.ink(Ink::Dim, &short(&sentence.at));
-            context.out.text(&format!("{at}  {}", sentence.text));
+            let at = session.out.ink(Ink::Dim, &short(&sentence.at));
+            session.out.text(&format!("{at}  {}", sentence.text));
         }
         Ok(0)
     },

@@ -2,12 +2,12 @@
 
 use tenure_core::Result;
 use tenure_core::text;
-use tenure_kernel::query::peek::Beginning;
-use tenure_kernel::shape::{Resumed, Task};
-use tenure_kernel::{Call, Evidence, Op, Tree, op};
+use tenure_kernel::answer::{Resumed, Task};
+use tenure_kernel::query::beginning::{Beginning, SessionOpening};
+use tenure_kernel::{Call, Evidence, Op, WorkingTree, op};
 
-use super::door::Door;
-use crate::place::tree;
+use super::session::HookSession;
+use crate::workspace::head;
 
 /// Most bytes that are shown when a session begins.
 const MOST: usize = 8 * 1024;
@@ -19,7 +19,7 @@ const SHORT: i64 = 500;
 const READY: usize = 3;
 
 /// What is shown, and up to where that tells events and mail.
-pub(super) struct Shown {
+pub(super) struct SessionBrief {
     pub(super) text: Option<String>,
     /// Whether a task was taken for it.
     pub(super) is_taken: bool,
@@ -28,57 +28,67 @@ pub(super) struct Shown {
 
 /// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
 /// worker takes what it is going to do.
-pub(super) fn of(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Shown> {
-    if door.context.env.says_yes("TENURE_WORKER") {
-        let answer: Resumed = door.run_seeing(agent, &Op::new(request(door, BUDGET)?), dead.to_vec(), seen(door))?;
+pub(super) fn of(hook_session: &HookSession<'_>, agent: &str, dead: &[Evidence]) -> Result<SessionBrief> {
+    if hook_session.context.env.says_yes("TENURE_WORKER") {
+        let answer: Resumed = hook_session.run_seeing(
+            agent,
+            &Op::new(request(hook_session, BUDGET)?),
+            dead.to_vec(),
+            seen(hook_session),
+        )?;
         let offered = op::confirm::Confirm { events: answer.brief.events, mail: answer.brief.mail };
-        return Ok(Shown { text: Some(cut(answer.brief.text)), is_taken: answer.focus.is_some(), offered });
+        return Ok(SessionBrief { text: Some(cut(answer.brief.text)), is_taken: answer.focus.is_some(), offered });
     }
-    Ok(Shown { text: again(door, agent, dead)?, is_taken: false, offered: op::confirm::Confirm::default() })
+    Ok(SessionBrief {
+        text: again(hook_session, agent, dead)?,
+        is_taken: false,
+        offered: op::confirm::Confirm::default(),
+    })
 }
 
 /// The same for a session that has begun, and of which nothing is left: it takes nothing.
-pub(super) fn again(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Option<String>> {
-    let text = match beginning(door, agent, &request(door, BUDGET)?, (dead, READY))? {
-        Beginning::Brief(text) => Some(text),
-        Beginning::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
+pub(super) fn again(hook_session: &HookSession<'_>, agent: &str, dead: &[Evidence]) -> Result<Option<String>> {
+    let text = match beginning(hook_session, agent, &request(hook_session, BUDGET)?, (dead, READY))? {
+        SessionOpening::Brief(text) => Some(text),
+        SessionOpening::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
     };
     Ok(text.map(cut))
 }
 
 /// The short brief of the task this agent holds; nothing where it holds none.
-pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
-    match beginning(door, agent, &request(door, SHORT)?, (&[], 0))? {
-        Beginning::Brief(text) => Ok(Some(text)),
-        Beginning::Free { .. } => Ok(None),
+pub(super) fn short(hook_session: &HookSession<'_>, agent: &str) -> Result<Option<String>> {
+    match beginning(hook_session, agent, &request(hook_session, SHORT)?, (&[], 0))? {
+        SessionOpening::Brief(text) => Ok(Some(text)),
+        SessionOpening::Free { .. } => Ok(None),
     }
 }
 
-fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Resume> {
-    let labels = door.context.place()?.config.labels.clone();
+fn request(hook_session: &HookSession<'_>, budget: i64) -> Result<op::resume::Resume> {
+    let labels = hook_session.context.workspace()?.config.labels.clone();
     Ok(op::resume::Resume { labels, budget: Some(budget), ..op::resume::Resume::default() })
 }
 
 fn beginning(
-    door: &Door<'_>,
+    hook_session: &HookSession<'_>,
     agent: &str,
     request: &op::resume::Resume,
     (dead, ready): (&[Evidence], usize),
-) -> Result<Beginning> {
-    let tree = seen(door);
-    door.ask(agent, |reach, call| {
+) -> Result<SessionOpening> {
+    let tree = seen(hook_session);
+    let query = Beginning { request: request.clone(), ready };
+    hook_session.ask(agent, |client, call| {
         let mut call = Call { proven_dead: dead.to_vec(), ..call.clone() };
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        reach.beginning(&call, request, ready)
+        client.ask(&call, &query)
     })
 }
 
 /// The commit that the working tree is at. What differs from it is not asked for: that would start a process.
-fn seen(door: &Door<'_>) -> Tree {
-    let checkout = door.context.place().ok().and_then(|place| place.checkout.as_ref());
-    Tree { head: checkout.map_or_else(String::new, tree::head), ..Tree::default() }
+fn seen(hook_session: &HookSession<'_>) -> WorkingTree {
+    let checkout = hook_session.context.workspace().ok().and_then(|place| place.checkout.as_ref());
+    WorkingTree { head: checkout.map_or_else(String::new, head::head), ..WorkingTree::default() }
 }
 
 fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {

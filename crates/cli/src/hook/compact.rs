@@ -4,21 +4,21 @@
 use tenure_core::Result;
 use tenure_core::session::Context;
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::Depth;
+use tenure_kernel::query::standing::Depth;
 
 use super::brief;
-use super::door::Door;
+use super::session::HookSession;
 use crate::agent_tool::AfterCompaction;
 
-pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(None) };
-    let afterwards = door.tool.after_compaction;
+pub(super) fn act(hook_session: &HookSession<'_>) -> Result<Option<String>> {
+    let Some(standing) = hook_session.standing(&hook_session.presence(), Depth::News)? else { return Ok(None) };
+    let afterwards = hook_session.tool.after_compaction;
     // The context of a sub-agent is its own.
-    let own = door.sub_agent.is_none();
+    let own = hook_session.sub_agent.is_none();
     let context = if own && afterwards == AfterCompaction::Prompt { Context::Shortened } else { Context::Kept };
-    door.say_after(&standing, &tool_used::ToolUsed { context, ..door.presence() })?;
+    hook_session.say_after(&standing, &tool_used::ToolUsed { context, ..hook_session.presence() })?;
     match &standing.mine {
-        Some(mine) if own && afterwards == AfterCompaction::Now => brief::short(door, &mine.agent),
+        Some(mine) if own && afterwards == AfterCompaction::Now => brief::short(hook_session, &mine.agent),
         _ => Ok(None),
     }
 }

@@ -5,177 +5,195 @@
 //! costs one look, and nothing is written. Files of several checkouts are as many transactions, and what the first ones
 //! took is given back where a later one is refused.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
+use tenure_core::error::Detail;
+use tenure_core::error::detail::NobodySeen;
 use tenure_core::guard::Treatment;
-use tenure_core::pattern::Pattern;
+use tenure_core::pattern::{BYTES_MAX, Pattern};
 use tenure_core::session::Start;
-use tenure_core::{Error, Result, name};
+use tenure_core::{Code, Error, Result, name};
+use tenure_kernel::answer::{Blockers, Guarded};
 use tenure_kernel::op::{guard as op, release, tool_used};
-use tenure_kernel::query::session::{Depth, Standing};
-use tenure_kernel::shape::Guarded;
+use tenure_kernel::query::in_the_way::InTheWay;
+use tenure_kernel::query::standing::{Depth, HookContext};
 use tenure_kernel::{Call, Evidence, Op};
 
-use super::door::Door;
-use super::edited::{File, Group, grouped};
-use super::stake::Aim;
-use super::{elsewhere, log, refusal, shell};
-use crate::context::is_unconfirmed;
+use super::edited_files::{EditedGroup, EditedPath, grouped};
+use super::guard_scope::Aim;
+use super::session::HookSession;
+use super::{log, other_checkouts, refusal, shell};
 use crate::env::Env;
 use crate::guard;
-use crate::place::ignored::Ignored;
-use crate::place::typed;
+use crate::session::is_unconfirmed;
+use crate::workspace::gitignore::GitIgnore;
+use crate::workspace::{git, path_args};
 
 /// What a guard found out about a part of a call.
-enum Finding {
+enum GuardFinding {
     /// It may go on; what was taken for it, and what there is to say about it.
     Free(Guarded, Option<String>),
     /// It may not.
     Refused(String),
 }
 
-impl Finding {
-    fn nothing() -> Finding {
-        Finding::Free(Guarded::default(), None)
+impl GuardFinding {
+    fn nothing() -> GuardFinding {
+        GuardFinding::Free(Guarded::default(), None)
     }
 }
 
-pub(super) fn act(door: &Door<'_>, aim: &Aim) -> Result<Option<String>> {
-    let env = door.context.env;
+pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<String>> {
+    let env = hook_session.context.env;
     let is_off = guard::off_by_variable(env);
     let risks = aim.line.as_ref().filter(|_| !is_off).map(|line| shell::risks(line, &aim.cwd, env)).unwrap_or_default();
     if is_off || (aim.edited.is_empty() && !aim.is_unclear && risks.is_empty()) {
-        present(door);
+        present(hook_session);
         return Ok(None);
     }
     if aim.is_unclear {
-        return unclear(door).map(|()| None);
+        return unclear(hook_session).map(|()| None);
     }
-    let place = door.context.place()?;
+    let place = hook_session.context.workspace()?;
     let groups = grouped(&place.dir, place.checkout.is_some(), &aim.cwd, &aim.edited)?;
-    let deny = |reason: &str| Ok(Some((door.tool.deny)(door.event(), reason).to_string()));
+    let deny = |reason: &str| Ok(Some((hook_session.tool.deny)(hook_session.event(), reason).to_string()));
     for risk in &risks {
-        if let Finding::Refused(reason) = at(door, &risk.dir, |there| command(there, risk))? {
+        if let GuardFinding::Refused(reason) = at(hook_session, &risk.dir, |there| command(there, risk))? {
             return deny(&reason);
         }
     }
     if groups.is_empty() {
-        present(door);
+        present(hook_session);
     }
-    let mut taken: Vec<(&Group, Guarded)> = Vec::new();
+    let mut taken: Vec<(&EditedGroup, Guarded)> = Vec::new();
     let mut told = None;
     for group in &groups {
-        match at(door, &group.top, |there| edit(there, group, env.cwd()?))? {
-            Finding::Free(guarded, said) => {
+        match at(hook_session, &group.top, |there| edit(there, group, env.cwd()?))? {
+            GuardFinding::Free(guarded, said) => {
                 told = told.or(said);
                 taken.push((group, guarded));
             }
-            Finding::Refused(reason) => {
+            GuardFinding::Refused(reason) => {
                 // Whatever becomes of that, the call stays refused: what cannot be given back lapses.
                 for (group, guarded) in taken {
-                    let _ = at(door, &group.top, |there| Ok(give_back(there, &guarded)));
+                    let _ = at(hook_session, &group.top, |there| Ok(give_back(there, &guarded)));
                 }
                 return deny(&reason);
             }
         }
     }
-    Ok(told.map(|text| (door.tool.context)(door.event(), &text).to_string()))
+    Ok(told.map(|text| (hook_session.tool.context)(hook_session.event(), &text).to_string()))
 }
 
 /// Says that the session is there. A guard that has nothing to refuse fails by nothing: that it could not be said is
 /// for the log.
-fn present(door: &Door<'_>) {
-    heard(door, door.present());
+fn present(hook_session: &HookSession<'_>) {
+    heard(hook_session, hook_session.present());
 }
 
-fn heard(door: &Door<'_>, said: Result<()>) {
+fn heard(hook_session: &HookSession<'_>, said: Result<()>) {
     if let Err(error) = said {
-        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code());
+        log::append(
+            hook_session.context.env,
+            &format!("{} {}", hook_session.tool.name, hook_session.event()),
+            error.code().as_str(),
+        );
     }
 }
 
 /// An edit of nobody knows what cannot be checked, where it would be.
-fn unclear(door: &Door<'_>) -> Result<()> {
-    match door.standing(&door.presence(), Depth::News)? {
+fn unclear(hook_session: &HookSession<'_>) -> Result<()> {
+    match hook_session.standing(&hook_session.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
-            Err(Error::usage("bad_tool_path", "the event does not say which file is edited"))
+            Err(Error::usage(Code::BadToolPath, "the event does not say which file is edited"))
         }
         _ => Ok(()),
     }
 }
 
 /// Looks at what is in a directory: with the session's own project, or with the one that is there.
-fn at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Finding>) -> Result<Finding> {
-    match believed_at(door, dir, look) {
+fn at(
+    hook_session: &HookSession<'_>,
+    dir: &Path,
+    look: impl FnOnce(&HookSession<'_>) -> Result<GuardFinding>,
+) -> Result<GuardFinding> {
+    match believed_at(hook_session, dir, look) {
         // A clone that is not believed yet says nothing, and keeps nothing from being said of others.
-        Err(error) if is_unconfirmed(&error) => Ok(Finding::nothing()),
+        Err(error) if is_unconfirmed(&error) => Ok(GuardFinding::nothing()),
         other => other,
     }
 }
 
-fn believed_at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Finding>) -> Result<Finding> {
-    let own = door.context.place()?;
-    if dir == own.dir || dir == door.context.env.cwd()? {
-        return if own.project.key.is_some() { look(door) } else { Ok(Finding::nothing()) };
+fn believed_at(
+    hook_session: &HookSession<'_>,
+    dir: &Path,
+    look: impl FnOnce(&HookSession<'_>) -> Result<GuardFinding>,
+) -> Result<GuardFinding> {
+    let own = hook_session.context.workspace()?;
+    if dir == own.dir || dir == hook_session.context.env.cwd()? {
+        return if own.project.key.is_some() { look(hook_session) } else { Ok(GuardFinding::nothing()) };
     }
-    let env: Env = door.context.env.moved(dir.to_path_buf());
-    let there = door.elsewhere(&env)?;
+    let env: Env = hook_session.context.env.moved(dir.to_path_buf());
+    let there = hook_session.elsewhere(&env)?;
     match there {
-        Some(there) if there.context.place()?.dir != own.dir => look(&there),
-        Some(_) => look(door),
-        None => Ok(Finding::nothing()),
+        Some(there) if there.context.workspace()?.dir != own.dir => look(&there),
+        Some(_) => look(hook_session),
+        None => Ok(GuardFinding::nothing()),
     }
 }
 
 /// The edit guard in one checkout. `cwd` is where the session types its commands.
-fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
-    let place = door.context.place()?;
-    let fold_case = typed::folds_case(&door.context)?;
-    let named = |file: &File| Some((typed::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
-    let mut files: Vec<(String, File)> = group.files.iter().filter_map(named).collect();
-    let patterns = |files: &[(String, File)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
+fn edit(hook_session: &HookSession<'_>, group: &EditedGroup, cwd: &Path) -> Result<GuardFinding> {
+    let place = hook_session.context.workspace()?;
+    let fold_case = path_args::folds_case(&hook_session.context)?;
+    let named = |file: &EditedPath| Some((path_args::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
+    let mut files: Vec<(String, EditedPath)> = group.files.iter().filter_map(named).collect();
+    let patterns =
+        |files: &[(String, EditedPath)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
     // What is too much to be taken is not held already either.
     let looked = if files.len() > op::FILES_MAX { Vec::new() } else { patterns(&files) };
-    let Some(outlook) = door.outlook(&looked, fold_case)? else { return Ok(Finding::nothing()) };
+    let Some(outlook) = hook_session.outlook(&looked, fold_case)? else { return Ok(GuardFinding::nothing()) };
     let standing = &outlook.standing;
     if outlook.is_quiet {
-        return Ok(Finding::nothing());
+        return Ok(GuardFinding::nothing());
     }
     if !standing.guards.off {
-        leave_out(door, &mut files)?;
+        leave_out(hook_session, &mut files)?;
     }
     if standing.guards.off || files.is_empty() {
-        heard(door, door.say_after(standing, &door.presence()));
-        return Ok(Finding::nothing());
+        heard(hook_session, hook_session.say_after(standing, &hook_session.presence()));
+        return Ok(GuardFinding::nothing());
     }
     if files.len() > op::FILES_MAX {
-        return Ok(Finding::Refused(refusal::of_too_many(files.len())));
+        return Ok(GuardFinding::Refused(refusal::of_too_many(files.len())));
     }
     let paths = patterns(&files);
     let (agent, guarded) = match &standing.mine {
-        Some(mine) => (mine.agent.clone(), take(door, &mine.agent, paths.clone(), fold_case, false)),
+        Some(mine) => (mine.agent.clone(), take(hook_session, &mine.agent, paths.clone(), fold_case, false)),
         // Hooks that were set up in the middle of a session, or one of another project.
-        None => match door.start(standing, Start::Resume, &[]) {
-            Ok(started) => (started.agent.clone(), take(door, &started.agent, paths.clone(), fold_case, true)),
-            Err(error) => (door.agent(standing, Start::Resume, &door.proofs(&standing.known)), Err(error)),
+        None => match hook_session.start(standing, Start::Resume, &[]) {
+            Ok(started) => (started.agent.clone(), take(hook_session, &started.agent, paths.clone(), fold_case, true)),
+            Err(error) => {
+                (hook_session.agent(standing, Start::Resume, &hook_session.proofs(&standing.known)), Err(error))
+            }
         },
     };
     let guarded = match guarded {
         // Nothing can be taken now, but what others have taken is there to be seen.
-        Err(error) if !is_held(&error) => Err(visible(door, &agent, &paths, fold_case, error)),
+        Err(error) if !is_held(&error) => Err(visible(hook_session, &agent, &paths, fold_case, error)),
         other => other,
     };
     match guarded {
         Ok(guarded) => {
             // What was taken is taken, whether or not it can be told.
-            let said = tell(door, standing, &guarded).unwrap_or(None);
-            Ok(Finding::Free(guarded, said))
+            let said = tell(hook_session, standing, &guarded).unwrap_or(None);
+            Ok(GuardFinding::Free(guarded, said))
         }
         Err(error) if is_held(&error) => {
             let reason = refusal::of_edit(&error, &typed_from(cwd, &place.dir, &files));
             Ok(match guard::treats(&place.config, name::is_person(&agent)) {
-                Treatment::Refuse => Finding::Refused(reason),
-                Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(&reason))),
+                Treatment::Refuse => GuardFinding::Refused(reason),
+                Treatment::Warn => GuardFinding::Free(Guarded::default(), Some(other_checkouts::cut(&reason))),
             })
         }
         Err(error) => Err(error),
@@ -183,15 +201,21 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
 }
 
 /// Takes files for an agent.
-fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first: bool) -> Result<Guarded> {
-    let says = tool_used::ToolUsed { first, ..door.presence() };
+fn take(
+    hook_session: &HookSession<'_>,
+    agent: &str,
+    paths: Vec<String>,
+    fold_case: bool,
+    first: bool,
+) -> Result<Guarded> {
+    let says = tool_used::ToolUsed { first, ..hook_session.presence() };
     let request = Op::new(op::Guard { paths, fold_case, says });
-    match door.run::<Guarded>(agent, &request, Vec::new()) {
+    match hook_session.run::<Guarded>(agent, &request, Vec::new()) {
         // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
         // Where that look fails, what was found stands.
-        Err(error) if is_held(&error) => match door.dead(agent) {
+        Err(error) if is_held(&error) => match hook_session.dead(agent) {
             Ok(dead) if !dead.is_empty() => {
-                let again = door.run::<Guarded>(agent, &request, dead);
+                let again = hook_session.run::<Guarded>(agent, &request, dead);
                 again.map_err(|second| if is_held(&second) { second } else { error })
             }
             _ => Err(error),
@@ -202,20 +226,19 @@ fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first
 
 /// The refusal of files that others are seen to hold or to wait for, where they could not be taken for another reason;
 /// else that reason.
-fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
+fn visible(hook_session: &HookSession<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
+    let query = InTheWay { files: paths.to_vec(), fold_case };
     let look = |dead: &[Evidence]| {
-        door.ask(agent, |reach, call| {
-            reach.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
-        })
+        hook_session.ask(agent, |client, call| client.ask(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &query))
     };
     match look(&[]) {
-        Ok(None) => error.detail("nobody_seen", true),
+        Ok(None) => error.with(&NobodySeen(true)),
         Err(_) => error,
         Ok(Some(held)) => {
-            let dead = door.dead(agent).unwrap_or_default();
+            let dead = hook_session.dead(agent).unwrap_or_default();
             match look(&dead) {
                 _ if dead.is_empty() => held,
-                Ok(None) => error.detail("nobody_seen", true),
+                Ok(None) => error.with(&NobodySeen(true)),
                 Ok(Some(again)) => again,
                 Err(_) => held,
             }
@@ -224,8 +247,8 @@ fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, erro
 }
 
 /// Files as they would be typed in a directory: relative at the top of their checkout, else in full.
-fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
-    let typed = |(pattern, file): &(String, File)| match file.real.to_str() {
+fn typed_from(cwd: &Path, top: &Path, files: &[(String, EditedPath)]) -> Vec<String> {
+    let typed = |(pattern, file): &(String, EditedPath)| match file.real.to_str() {
         Some(real) if cwd != top => real.to_owned(),
         _ => pattern.clone(),
     };
@@ -234,12 +257,12 @@ fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
 
 /// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.
 fn is_held(error: &Error) -> bool {
-    error.is_refusal() && error.get("blockers").is_some()
+    error.is_refusal() && error.get(Blockers::KEY).is_some()
 }
 
 /// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
-fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
-    let place = door.context.place()?;
+fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath)>) -> Result<()> {
+    let place = hook_session.context.workspace()?;
     let relaxed = place.config.relaxed()?;
     let is_relaxed = |pattern: &str| {
         let path = pattern.strip_prefix("./").unwrap_or(pattern);
@@ -247,7 +270,7 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
     };
     files.retain(|(pattern, _)| !is_relaxed(pattern));
     if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
-        let ignored = Ignored::of(checkout, door.context.env);
+        let ignored = GitIgnore::of(checkout, hook_session.context.env);
         files.retain(|(_, file)| !ignored.leaves(&file.real));
     }
     Ok(())
@@ -255,43 +278,47 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
 
 /// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
 /// its next prompt.
-fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Option<String>> {
+fn tell(hook_session: &HookSession<'_>, standing: &HookContext, guarded: &Guarded) -> Result<Option<String>> {
     let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
-    if !door.tool.hears_before || door.sub_agent.is_some() {
+    if !hook_session.tool.hears_before || hook_session.sub_agent.is_some() {
         return Ok(None);
     }
-    let Some(said) = elsewhere::sentence(&guarded.elsewhere, told_at, standing.now) else { return Ok(None) };
+    let Some(said) = other_checkouts::sentence(&guarded.elsewhere, told_at, standing.now) else { return Ok(None) };
     let told_as_of = Some(guarded.at.clone()).filter(|at| !at.is_empty());
-    let says = tool_used::ToolUsed { told: true, told_as_of, ..door.presence() };
-    door.run::<serde_json::Value>(&guarded.agent, &Op::new(says), Vec::new())?;
+    let says = tool_used::ToolUsed { told: true, told_as_of, ..hook_session.presence() };
+    hook_session.run::<serde_json::Value>(&guarded.agent, &Op::new(says), Vec::new())?;
     Ok(Some(said))
 }
 
 /// Gives back what was taken for a call that is refused.
-fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
+fn give_back(hook_session: &HookSession<'_>, guarded: &Guarded) -> GuardFinding {
     for hold in &guarded.granted {
-        let request = release::Release { hold: Some(hold.clone()), ..release::Release::default() };
-        let _ = door.run::<serde_json::Value>(&guarded.agent, &Op::new(request), Vec::new());
+        let request = release::Release { hold: Some(hold.as_str().into()), ..release::Release::default() };
+        let _ = hook_session.run::<serde_json::Value>(&guarded.agent, &Op::new(request), Vec::new());
     }
-    Finding::nothing()
+    GuardFinding::nothing()
 }
 
 /// The shell guard in one checkout.
-fn command(door: &Door<'_>, risk: &shell::Risk) -> Result<Finding> {
-    let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(Finding::nothing()) };
+fn command(hook_session: &HookSession<'_>, risk: &shell::ShellRisk) -> Result<GuardFinding> {
+    let Some(standing) = hook_session.standing(&hook_session.presence(), Depth::News)? else {
+        return Ok(GuardFinding::nothing());
+    };
     if standing.guards.off {
-        return Ok(Finding::nothing());
+        return Ok(GuardFinding::nothing());
     }
     // A session that nobody knows yet holds nothing.
     let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
-    Ok(shell::refused(door, agent, risk)?.map_or_else(Finding::nothing, Finding::Refused))
+    Ok(shell::refused(hook_session, agent, risk)?.map_or_else(GuardFinding::nothing, GuardFinding::Refused))
 }
 
 /// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.
 pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in named.iter().filter(|name| !name.contains('\0')) {
-        let Some(path) = plain(&cwd.join(name)) else { continue };
+        let Some(path) = git::plain(&cwd.join(name)).filter(|path| path.as_os_str().len() <= BYTES_MAX) else {
+            continue;
+        };
         // A tool may name a file by another way to the same directory than git does.
         let real =
             |path: &Path| path.parent()?.canonicalize().ok().map(|dir| dir.join(path.file_name().unwrap_or_default()));
@@ -301,28 +328,11 @@ pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
             .ok()
             .or_else(|| real(&path)?.strip_prefix(top).map(Path::to_path_buf).ok());
         let Some(text) = inside.and_then(|path| path.to_str().map(str::to_owned)) else { continue };
-        if !text.is_empty() && text.len() <= 4_096 && !found.contains(&text) {
+        if !text.is_empty() && !found.contains(&text) {
             found.push(text);
         }
     }
     found
-}
-
-/// A path without `.` and `..`; none for one that leads above the root.
-fn plain(path: &Path) -> Option<PathBuf> {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !out.pop() {
-                    return None;
-                }
-            }
-            other => out.push(other),
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]

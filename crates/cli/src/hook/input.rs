@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 /// The event as it came. Texts of any length stay where they are until somebody asks for them.
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ pub(crate) struct Payload<'a> {
 
 /// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Ending {
+pub(crate) struct CallEnding {
     pub(crate) failed: bool,
     pub(crate) exit_status: Option<i64>,
     /// What it said when it failed.
@@ -60,7 +60,7 @@ impl<'a> Payload<'a> {
         // The parser's own words quote the input, which is nobody's business.
         serde_json::from_slice(bytes).map_err(|error| {
             let at = format!("line {} column {}", error.line(), error.column());
-            Error::usage("bad_event", format!("standard input is not an event of this tool ({at})"))
+            Error::usage(Code::BadEvent, format!("standard input is not an event of this tool ({at})"))
         })
     }
 
@@ -148,14 +148,14 @@ impl<'a> Payload<'a> {
     }
 
     /// How a tool call ended, as far as the tool tells. `failed` is what the event says by its name.
-    pub(crate) fn ending(&self, failed: bool, shell: bool) -> Ending {
+    pub(crate) fn ending(&self, failed: bool, shell: bool) -> CallEnding {
         if self.is_interrupt == Some(true) {
-            return Ending::default();
+            return CallEnding::default();
         }
         let error = self.error.and_then(|raw| text_of(raw.get())).or_else(|| self.error_message.clone());
         if failed || error.is_some() {
             let exit_status = error.as_deref().and_then(status_in);
-            return Ending { failed: true, exit_status, output: error };
+            return CallEnding { failed: true, exit_status, output: error };
         }
         let response = self.tool_response.or(self.tool_output).filter(|_| shell);
         let Some(response) = response.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else {
@@ -168,14 +168,14 @@ impl<'a> Payload<'a> {
         let text = said.into_iter().find_map(|value| value.as_str().filter(|text| !text.is_empty()));
         let status = coded.into_iter().find_map(Value::as_i64).or_else(|| text.and_then(status_in));
         let failed = status.is_some_and(|status| status != 0) || !response["error"].is_null();
-        Ending { failed, exit_status: status, output: text.filter(|_| failed).map(str::to_owned) }
+        CallEnding { failed, exit_status: status, output: text.filter(|_| failed).map(str::to_owned) }
     }
 
     /// An error that stands inside the answer of a tool.
-    fn soft_error(&self) -> Ending {
+    fn soft_error(&self) -> CallEnding {
         let error = self.tool_response.and_then(|raw| one_field(raw.get(), "error")).filter(|error| !error.is_null());
         let output = error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
-        Ending { failed: error.is_some(), exit_status: None, output }
+        CallEnding { failed: error.is_some(), exit_status: None, output }
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    fn ending(json: &str, failed: bool, shell: bool) -> Ending {
+    fn ending(json: &str, failed: bool, shell: bool) -> CallEnding {
         Payload::read(json.as_bytes()).unwrap().ending(failed, shell)
     }
 
@@ -247,7 +247,7 @@ mod tests {
             assert!(!ending(fine, false, true).failed, "{fine}");
         }
         assert!(ending(r#"{"tool_response":{"error":{"message":"no such file"}}}"#, false, false).failed);
-        assert_eq!(ending(r#"{"error":"x","is_interrupt":true}"#, true, true), Ending::default());
+        assert_eq!(ending(r#"{"error":"x","is_interrupt":true}"#, true, true), CallEnding::default());
     }
 
     #[test]

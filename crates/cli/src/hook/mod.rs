@@ -9,21 +9,21 @@
 
 mod brief;
 mod compact;
-mod door;
-mod edited;
-mod elsewhere;
+mod edited_files;
 mod end;
 mod git;
 mod guard;
+mod guard_scope;
 pub(crate) mod input;
 mod log;
+mod other_checkouts;
 mod prompt;
 mod refusal;
+mod session;
 mod shell;
-mod stake;
 mod start;
-mod unchecked;
-mod used;
+mod tool_used;
+mod unguarded_notice;
 mod wrapper;
 
 use std::cell::RefCell;
@@ -34,20 +34,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::Deadline;
 
 use crate::agent_tool::{self, AgentTool, HookEvent, HookEventKind};
 use crate::args::{self, VALUED};
-use crate::callable::callable_document;
-use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard::off_by_variable;
-use crate::place::config::{self, Fail};
-use crate::place::git::locate;
+use crate::program_path::callable_document;
+use crate::session::is_unconfirmed;
+use crate::workspace::config::{self, Fail};
+use crate::workspace::git::locate;
+use guard_scope::Aim;
 use input::Payload;
-use stake::Aim;
 
 /// The longest payload that is read. Tools send whole files along.
 const PAYLOAD_MAX: u64 = 16 * 1024 * 1024;
@@ -65,12 +65,12 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     }
     // A panic speaks on standard error, which some tools show.
     std::panic::set_hook(Box::new(|_| {}));
-    let line = Line::read(words);
+    let line = HookArgs::read(words);
     // The one deadline of this process, made before anything that takes time.
-    let time = if line.is_guard() { door::GUARD_TIME } else { door::TIME };
+    let time = if line.is_guard() { session::GUARD_TIME } else { session::TIME };
     let deadline = Deadline::after(time);
     if let Some(event) = line.git.as_deref() {
-        return git::run(&git::Asked { event, arguments: &line.arguments, globals: &line.globals }, env);
+        return git::run(&git::GitHookArgs { event, arguments: &line.arguments, globals: &line.globals }, env);
     }
     let output = outcome(&line, env, |seen| act(&line, env, seen, deadline));
     if let Some(output) = output {
@@ -88,7 +88,7 @@ fn print(document: String, env: &Env) -> bool {
 }
 
 /// The command line of a hook, read without a way to fail.
-struct Line {
+struct HookArgs {
     tool: Option<&'static AgentTool>,
     event: Option<&'static HookEvent>,
     globals: Globals,
@@ -99,8 +99,8 @@ struct Line {
     typed: String,
 }
 
-impl Line {
-    fn read(words: &[OsString]) -> Line {
+impl HookArgs {
+    fn read(words: &[OsString]) -> HookArgs {
         let mut globals = Globals::default();
         let mut plain: Vec<String> = Vec::new();
         let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
@@ -127,7 +127,7 @@ impl Line {
             plain.iter().skip(1).take(2).map(|word| tenure_core::text::excerpt(word)).collect::<Vec<_>>().join(" ");
         let git = plain.get(1).filter(|name| *name == "git").map(|_| plain.get(2).cloned().unwrap_or_default());
         let arguments = plain.iter().skip(3).map(OsString::from).collect();
-        Line { tool, event, globals, git, arguments, typed }
+        HookArgs { tool, event, globals, git, arguments, typed }
     }
 
     /// Whether a guard answers the event.
@@ -146,7 +146,7 @@ impl Line {
 
 /// What is known of an event once its payload was read, whatever fails later.
 #[derive(Default)]
-struct Seen {
+struct SeenEvent {
     /// The directory of the session: its project's configuration counts.
     dir: Option<PathBuf>,
     session: Option<String>,
@@ -158,18 +158,22 @@ struct Seen {
 }
 
 /// What a hook prints: what it found out, or what its policy says where it could not.
-fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Option<String>>) -> Option<String> {
+fn outcome(
+    line: &HookArgs,
+    env: &Env,
+    act: impl FnOnce(&RefCell<SeenEvent>) -> Result<Option<String>>,
+) -> Option<String> {
     let refusal = line.refusal();
-    let seen = RefCell::new(Seen::default());
+    let seen = RefCell::new(SeenEvent::default());
     let (failure, because) = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
         // What a repository says is not believed yet: nothing is shown, and nothing refused.
         Ok(Err(error)) if is_unconfirmed(&error) => {
-            log::append(env, &line.typed, error.code());
+            log::append(env, &line.typed, error.code().as_str());
             return None;
         }
         // The words of an error may quote the event.
-        Ok(Err(error)) => (error.code(), unchecked::because(&error)),
+        Ok(Err(error)) => (error.code().as_str(), unguarded_notice::because(&error)),
         Err(_) => ("panic", String::new()),
     };
     let seen = seen.into_inner();
@@ -185,7 +189,7 @@ fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Op
         Ok(Some(Fail::Closed)) | Err(_) => return refusal,
     }
     let (tool, event) = (line.tool?, line.event?);
-    let remark = || unchecked::after_failure(tool, event.kind, env, &seen, &because);
+    let remark = || unguarded_notice::after_failure(tool, event.kind, env, &seen, &because);
     let told = if seen.has_spoken { None } else { catch_unwind(AssertUnwindSafe(remark)).ok().flatten() };
     told.map(|text| (tool.context)(event.name, &text).to_string())
 }
@@ -207,14 +211,14 @@ fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
 }
 
 /// The policy of a failure; none where no guard could have said anything: it ends in silence then.
-fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
+fn policy_of(line: &HookArgs, env: &Env, seen: &SeenEvent) -> Option<Fail> {
     // Looked at before any file: it is the way out when files are what is wrong.
     if off_by_variable(env) {
         return None;
     }
     let env = seen.dir.clone().map_or_else(|| env.clone(), |dir| env.moved(dir));
     let is_named = line.globals.project.is_some() || env.var("TENURE_PROJECT").is_ok_and(|name| name.is_some());
-    let places = stake::places(seen.aim.as_ref().filter(|_| line.is_guard()), &env, is_named);
+    let places = guard_scope::places(seen.aim.as_ref().filter(|_| line.is_guard()), &env, is_named);
     let fails = |dirs: &Vec<PathBuf>| {
         let dirs: Vec<&std::path::Path> = dirs.iter().map(PathBuf::as_path).collect();
         config::guard_fail(&dirs, &env)
@@ -223,9 +227,9 @@ fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
     (!places.is_empty()).then_some(if closed { Fail::Closed } else { Fail::Open })
 }
 
-fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Result<Option<String>> {
+fn act(line: &HookArgs, env: &Env, seen: &RefCell<SeenEvent>, deadline: Deadline) -> Result<Option<String>> {
     let (Some(tool), Some(event)) = (line.tool, line.event) else {
-        return Err(Error::usage("bad_arguments", "no such tool or event"));
+        return Err(Error::usage(Code::BadArguments, "no such tool or event"));
     };
     if event.kind == HookEventKind::Nothing {
         return Ok(None);
@@ -233,43 +237,45 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Resu
     let bytes = payload(deadline)?;
     let payload = Payload::read(&bytes)?;
     let dir = payload.dir();
-    *seen.borrow_mut() = Seen {
+    *seen.borrow_mut() = SeenEvent {
         dir: dir.clone(),
         session: payload.session(),
         is_sub_agent: payload.sub_agent().is_some(),
-        ..Seen::default()
+        ..SeenEvent::default()
     };
     let env = dir.map_or_else(|| env.clone(), |dir| env.moved(dir));
     if line.is_guard() {
         seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
     }
     let out = crate::output::Printer::new(false, true, &env);
-    let opened = door::Door::open(tool, event, &line.globals, &env, &out, &payload, deadline)?;
-    let Some(door) = opened else { return Ok(None) };
+    let opened = session::HookSession::open(tool, event, &line.globals, &env, &out, &payload, deadline)?;
+    let Some(hook_session) = opened else { return Ok(None) };
     let show = |text: &str| {
         seen.borrow_mut().has_spoken = true;
         print((tool.context)(event.name, text).to_string(), &env)
     };
     let told = match event.kind {
-        HookEventKind::Start => start::act(&door, &payload, show)?,
-        HookEventKind::Prompt => prompt::act(&door, || unchecked::due(tool, &env, &seen.borrow()), show)?,
+        HookEventKind::Start => start::act(&hook_session, &payload, show)?,
+        HookEventKind::Prompt => {
+            prompt::act(&hook_session, || unguarded_notice::due(tool, &env, &seen.borrow()), show)?
+        }
         HookEventKind::Before => {
             let seen = seen.borrow();
             let aim = seen.aim.as_ref().ok_or_else(|| Error::bug("a guard without an aim"))?;
-            return guard::act(&door, aim);
+            return guard::act(&hook_session, aim);
         }
-        HookEventKind::After | HookEventKind::Failed => used::act(&door, &payload, event.kind)?,
-        HookEventKind::Compact => compact::act(&door)?,
-        HookEventKind::End => end::act(&door, &payload)?,
+        HookEventKind::After | HookEventKind::Failed => tool_used::act(&hook_session, &payload, event.kind)?,
+        HookEventKind::Compact => compact::act(&hook_session)?,
+        HookEventKind::End => end::act(&hook_session, &payload)?,
         HookEventKind::Nothing => None,
     };
     Ok(told.map(|text| (tool.context)(event.name, &text).to_string()))
 }
 
 /// Standard input, which is waited for until the deadline: a tool may leave it open.
-struct Input(Deadline);
+struct HookInput(Deadline);
 
-impl Read for Input {
+impl Read for HookInput {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let stdin = rustix::stdio::stdin();
         let time = Timespec::try_from(self.0.remaining()).ok();
@@ -285,14 +291,14 @@ impl Read for Input {
 fn payload(deadline: Deadline) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let unreadable = |error: std::io::Error| {
-        Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::InputUnreadable, "standard input cannot be read").at(Stage::Arguments).cause(error)
     };
-    let mut input = Input(deadline);
+    let mut input = HookInput(deadline);
     let read = input.by_ref().take(PAYLOAD_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if read as u64 > PAYLOAD_MAX {
         // Read to its end: a tool whose pipe breaks may take that for a failure of the hook.
         let _ = std::io::copy(&mut input, &mut std::io::sink());
-        return Err(Error::usage("input_too_long", "the event has more than 16 MiB"));
+        return Err(Error::usage(Code::InputTooLong, "the event has more than 16 MiB"));
     }
     Ok(bytes)
 }
@@ -301,8 +307,8 @@ fn payload(deadline: Deadline) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn line(words: &str) -> Line {
-        Line::read(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
+    fn line(words: &str) -> HookArgs {
+        HookArgs::read(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
     }
 
     fn env(dir: &std::path::Path) -> Env {
@@ -314,7 +320,7 @@ mod tests {
     fn inv_r11_every_failure_of_a_guard_follows_the_policy_a_panic_included() {
         let dir = tempfile::tempdir().unwrap();
         let env = env(dir.path());
-        type Act = fn(&RefCell<Seen>) -> Result<Option<String>>;
+        type Act = fn(&RefCell<SeenEvent>) -> Result<Option<String>>;
         let failures: [Act; 2] = [|_| Err(Error::bug("broken")), |_| panic!("at the worst moment")];
         for words in
             ["hook claude PreToolUse", "hook codex pre-tool-use", "hook gemini BeforeTool", "hook cursor preToolUse"]
@@ -347,7 +353,7 @@ mod tests {
         assert_eq!(outcome(&line("hook gemini BeforeTool"), &env, named), None);
         assert!(outcome(&line("hook gemini BeforeAgent"), &env, named).unwrap().contains("unchecked"));
         let spoken: Act = |seen| {
-            *seen.borrow_mut() = Seen { session: Some("t".to_owned()), has_spoken: true, ..Seen::default() };
+            *seen.borrow_mut() = SeenEvent { session: Some("t".to_owned()), has_spoken: true, ..SeenEvent::default() };
             Err(Error::bug("after a document was printed"))
         };
         assert_eq!(outcome(&line("hook claude PreToolUse"), &env, spoken), None);

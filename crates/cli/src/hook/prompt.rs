@@ -4,24 +4,24 @@
 use tenure_core::session::Context;
 use tenure_core::{Result, Time};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::{Depth, Lost};
+use tenure_kernel::query::standing::{Depth, LostTask};
 
-use super::door::Door;
-use super::elsewhere::is_due;
-use super::{brief, elsewhere};
+use super::other_checkouts::is_due;
+use super::session::HookSession;
+use super::{brief, other_checkouts};
 
 /// Says what there is to say. A brief is shown by `show` and counts as shown once it was written out; `due_remark`
 /// gives out what else is to be told, once.
 pub(super) fn act(
-    door: &Door<'_>,
+    hook_session: &HookSession<'_>,
     due_remark: impl FnOnce() -> Option<String>,
     show: impl FnOnce(&str) -> bool,
 ) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence(), Depth::Loss)? else { return Ok(None) };
-    let mine = standing.mine.as_ref().filter(|_| door.sub_agent.is_none());
+    let Some(standing) = hook_session.standing(&hook_session.presence(), Depth::Loss)? else { return Ok(None) };
+    let mine = standing.mine.as_ref().filter(|_| hook_session.sub_agent.is_none());
     let lost = mine.filter(|mine| is_due(mine.told_at, standing.now)).and_then(|mine| {
-        let elsewhere = || elsewhere::sentence(&mine.elsewhere, mine.told_at, standing.now);
-        let also = || elsewhere::also(&mine.elsewhere, mine.told_at, standing.now).unwrap_or_default();
+        let elsewhere = || other_checkouts::sentence(&mine.elsewhere, mine.told_at, standing.now);
+        let also = || other_checkouts::also(&mine.elsewhere, mine.told_at, standing.now).unwrap_or_default();
         mine.lost.as_ref().map(|lost| sentence(lost, &also(), standing.now)).or_else(elsewhere)
     });
     let remark = |told: Option<String>| match (due_remark(), told) {
@@ -30,29 +30,31 @@ pub(super) fn act(
     };
     if let Some(mine) = mine.filter(|mine| mine.is_shortened && lost.is_none()) {
         let brief = match mine.is_cleared {
-            true => brief::again(door, &mine.agent, &door.dead(&mine.agent)?)?,
-            false => brief::short(door, &mine.agent)?,
+            true => brief::again(hook_session, &mine.agent, &hook_session.dead(&mine.agent)?)?,
+            false => brief::short(hook_session, &mine.agent)?,
         };
         if remark(brief).is_none_or(|text| show(&text)) {
-            door.say_after(&standing, &tool_used::ToolUsed { context: Context::Shown, ..door.presence() })?;
+            hook_session
+                .say_after(&standing, &tool_used::ToolUsed { context: Context::Shown, ..hook_session.presence() })?;
         }
         return Ok(None);
     }
     let told_as_of = lost.is_some().then(|| standing.now.to_string());
-    door.say_after(&standing, &tool_used::ToolUsed { told: lost.is_some(), told_as_of, ..door.presence() })?;
+    hook_session
+        .say_after(&standing, &tool_used::ToolUsed { told: lost.is_some(), told_as_of, ..hook_session.presence() })?;
     Ok(remark(lost))
 }
 
 /// `also` is what else there is to say; it is said too, whatever of the rest has to go for it.
-fn sentence(lost: &Lost, also: &str, now: Time) -> String {
+fn sentence(lost: &LostTask, also: &str, now: Time) -> String {
     let ago = lost.since.age(now);
     let what = if lost.closed { "closed" } else { "took" };
     let told = format!("Tenure: your hold on {} is over; {} {what} it {ago} ago. Leave it alone", lost.task, lost.by);
     let keep = ", keep nothing of it uncommitted that you still want,";
     let end = " and run `tenure resume` for your next task.";
     let whole = format!("{told}{keep}{end}{also}");
-    let fits = elsewhere::cut(&whole) == whole;
-    elsewhere::cut(&if fits { whole } else { format!("{told}{end}{also}") })
+    let fits = other_checkouts::cut(&whole) == whole;
+    other_checkouts::cut(&if fits { whole } else { format!("{told}{end}{also}") })
 }
 
 #[cfg(test)]
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn one_sentence_says_who_when_and_what_to_do() {
-        let lost = Lost { task: "t-1".into(), by: "x".repeat(64), since: Time(0), closed: false };
+        let lost = LostTask { task: "t-1".into(), by: "x".repeat(64).into(), since: Time(0), closed: false };
         let told = sentence(&lost, "", Time(180_000_000));
         assert!(
             told.contains("took it 3m ago") && told.contains("tenure resume") && told.chars().count() <= 300,

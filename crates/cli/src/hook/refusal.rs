@@ -1,10 +1,10 @@
 //! What an agent reads when a guard refuses: what, who, what helps now, and how a person overrides it.
 
-use serde_json::Value;
 use tenure_core::Error;
+use tenure_core::error::detail::UsesTools;
 use tenure_core::text::{cut, shell_word};
+use tenure_kernel::answer::{Blocker, Blockers};
 use tenure_kernel::op::guard::FILES_MAX;
-use tenure_kernel::shape::Blocker;
 
 /// Most characters of a refusal.
 const MOST: usize = 1_600;
@@ -13,7 +13,7 @@ const MOST: usize = 1_600;
 pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
     let blockers = blockers(error);
     let mut helps: Vec<String> = Vec::new();
-    let tools = error.get("uses_tools").and_then(Value::as_bool) == Some(true);
+    let tools = error.read() == Some(UsesTools(true));
     if let Some(first) = blockers.first() {
         let all: Option<Vec<String>> = asked.iter().map(|path| shell_word(path)).collect();
         if tools {
@@ -95,8 +95,7 @@ fn one(blocker: &Blocker) -> String {
 }
 
 fn blockers(error: &Error) -> Vec<Blocker> {
-    let listed = error.get("blockers").cloned().unwrap_or_default();
-    serde_json::from_value(listed).unwrap_or_default()
+    error.read::<Blockers>().map_or_else(Vec::new, |blockers| blockers.0)
 }
 
 fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
@@ -113,7 +112,7 @@ fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::Kind;
+    use tenure_core::Code;
 
     use super::*;
 
@@ -122,7 +121,7 @@ mod tests {
             "id": "h-1", "state": "held", "holder": "b", "pattern": "a", "mode": "exclusive", "reason": "x", "age_s": 60,
             "expires_in_s": 60, "last_seen_s": 5, "liveness": "alive", "place": null,
         });
-        Error::refused(Kind::Conflict, "path_held", message).who("b is alive").detail("blockers", json!([blocker]))
+        Error::new(Code::PathHeld, message).who("b is alive").detail("blockers", json!([blocker]))
     }
 
     #[test]
@@ -133,7 +132,7 @@ mod tests {
         }
         let long = of_edit(&error(&"x".repeat(9_000)).who("y".repeat(9_000)), &vec!["./z".repeat(400); 9]);
         assert!(long.chars().count() <= MOST + 50 && long.contains("--about h-1"), "{long}");
-        let tools = of_edit(&error("a is held by b").detail("uses_tools", true), &["./a".to_owned()]);
+        let tools = of_edit(&error("a is held by b").with(&UsesTools(true)), &["./a".to_owned()]);
         assert!(tools.contains("tool `reserve`") && tools.contains("tool `mail`") && !tools.contains("tenure reserve"));
     }
 }

@@ -2,24 +2,25 @@
 //! changes some while others hold those. It reads the command line by its words, so it is best effort; it holds nothing
 //! and writes nothing.
 
-mod places;
+mod directories;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use tenure_client::Client;
 use tenure_core::Result;
 use tenure_core::shell::{Threat, Trees, threats};
 use tenure_kernel::Call;
-use tenure_kernel::query::check::Question;
-use tenure_kernel::shape::Checked;
-use tenure_server::reach::Reach;
+use tenure_kernel::answer::Checked;
+use tenure_kernel::query::check::Check;
+use tenure_kernel::query::others_here::OthersHere;
 
-use super::door::Door;
 use super::refusal;
+use super::session::HookSession;
 use crate::env::Env;
-use crate::place::remote::Settings;
-use crate::place::{git, typed};
-use places::Places;
+use crate::workspace::git_config::GitSettings;
+use crate::workspace::{git, path_args};
+use directories::ShellDirectories;
 
 /// Most directories that are looked at for one line.
 const PLACES: usize = 64;
@@ -28,7 +29,7 @@ const PATHS: usize = 64;
 
 /// What a command line would do in one directory.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Risk {
+pub(super) struct ShellRisk {
     pub(super) what: String,
     pub(super) dir: PathBuf,
     /// What it is limited to, seen from the directory; none for the whole tree.
@@ -36,7 +37,7 @@ pub(super) struct Risk {
 }
 
 /// What a command line would do to files of others, once for each directory that a part of it may run in.
-pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<Risk> {
+pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<ShellRisk> {
     // Most command lines have nothing to do with it.
     let names = ["git", "gh", "glab", "hub", "\\", "'", "\""];
     if !names.iter().any(|name| line.contains(name)) {
@@ -44,15 +45,15 @@ pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<Risk> {
     }
     let settings = OnceCell::new();
     let aliases = |name: &str| {
-        let settings: &Settings = settings.get_or_init(|| match git::locate(cwd) {
-            Ok(Some(checkout)) => Settings::read_all(&checkout.common, env),
-            _ => Settings::read_all(Path::new("/nonexistent"), env),
+        let settings: &GitSettings = settings.get_or_init(|| match git::locate(cwd) {
+            Ok(Some(checkout)) => GitSettings::read_all(&checkout.common, env),
+            _ => GitSettings::read_all(Path::new("/nonexistent"), env),
         });
         let is = settings.last("alias", None, &name.to_ascii_lowercase())?;
         Some(String::from_utf8_lossy(is).into_owned())
     };
-    let mut found: Vec<Risk> = Vec::new();
-    let mut places = Places::new(cwd, env);
+    let mut found: Vec<ShellRisk> = Vec::new();
+    let mut places = ShellDirectories::new(cwd, env);
     for Threat { what, dirs, paths, unless_file, trees } in threats(line, &aliases) {
         for dir in places.of(&dirs) {
             if trees != Trees::Submodules {
@@ -70,7 +71,7 @@ pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<Risk> {
 }
 
 /// Adds a risk. One look is made for each directory, whatever happens there.
-fn add(found: &mut Vec<Risk>, what: &str, dir: PathBuf, paths: Option<Vec<String>>) {
+fn add(found: &mut Vec<ShellRisk>, what: &str, dir: PathBuf, paths: Option<Vec<String>>) {
     let has_room = found.len() < PLACES;
     match found.iter_mut().find(|risk| risk.dir == dir) {
         Some(risk) => match (&mut risk.paths, paths) {
@@ -83,7 +84,7 @@ fn add(found: &mut Vec<Risk>, what: &str, dir: PathBuf, paths: Option<Vec<String
         },
         None if has_room => {
             let paths = paths.filter(|paths| paths.len() <= PATHS);
-            found.push(Risk { what: what.to_owned(), dir, paths });
+            found.push(ShellRisk { what: what.to_owned(), dir, paths });
         }
         None => {}
     }
@@ -92,7 +93,7 @@ fn add(found: &mut Vec<Risk>, what: &str, dir: PathBuf, paths: Option<Vec<String
 /// The working trees of the submodules of the checkout around a directory, as its `.gitmodules` names them.
 fn submodules(dir: &Path) -> Vec<PathBuf> {
     let Ok(Some(checkout)) = git::locate(dir) else { return Vec::new() };
-    let paths = Settings::read_file(&checkout.top.join(".gitmodules")).each("submodule", "path");
+    let paths = GitSettings::read_file(&checkout.top.join(".gitmodules")).each("submodule", "path");
     let inside = |path: &String| !path.starts_with('/') && !path.split('/').any(|part| part == "..");
     paths.iter().filter(|path| inside(path)).take(PLACES).map(|path| checkout.top.join(path)).collect()
 }
@@ -103,11 +104,11 @@ fn is_file(dir: &Path, name: &str) -> bool {
 }
 
 /// The paths of a risk as patterns of the checkout; none where they are the whole of it.
-fn patterns(top: &Path, risk: &Risk) -> Result<Option<Vec<String>>> {
+fn patterns(top: &Path, risk: &ShellRisk) -> Result<Option<Vec<String>>> {
     let Some(paths) = &risk.paths else { return Ok(None) };
     let mut patterns = Vec::new();
     for path in paths {
-        let path = risk.dir.join(path);
+        let path = git::nameable(risk.dir.join(path))?;
         let real = match (path.parent(), path.file_name()) {
             (Some(parent), Some(last)) => git::canonical(parent)?.join(last),
             _ => git::canonical(&path)?,
@@ -120,39 +121,39 @@ fn patterns(top: &Path, risk: &Risk) -> Result<Option<Vec<String>>> {
         let meta = std::fs::symlink_metadata(&real).ok();
         let is_dir = meta.as_ref().is_some_and(std::fs::Metadata::is_dir);
         let kinds = if meta.is_none() { vec![false, true] } else { vec![is_dir] };
-        patterns.extend(kinds.into_iter().filter_map(|below| typed::literal(top, &real, below)));
+        patterns.extend(kinds.into_iter().filter_map(|below| path_args::literal(top, &real, below)));
     }
     Ok(Some(patterns))
 }
 
 /// Why a command is refused; nothing where nobody else holds what it changes.
-pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Option<String>> {
-    let patterns = patterns(&door.context.place()?.dir, risk)?;
+pub(super) fn refused(hook_session: &HookSession<'_>, agent: &str, risk: &ShellRisk) -> Result<Option<String>> {
+    let patterns = patterns(&hook_session.context.workspace()?.dir, risk)?;
     if patterns.as_ref().is_some_and(Vec::is_empty) {
         return Ok(None);
     }
     let is_whole = patterns.is_none();
-    let question = patterns.map(|paths| -> Result<Question> {
-        Ok(Question { paths, fold_case: typed::folds_case(&door.context)?, ..Question::default() })
+    let question = patterns.map(|paths| -> Result<Check> {
+        Ok(Check { paths, fold_case: path_args::folds_case(&hook_session.context)?, ..Check::default() })
     });
     let question = question.transpose()?;
-    let look = |reach: &Reach, call: &Call| match &question {
-        None => reach.others_here(call),
+    let look = |client: &Client, call: &Call| match &question {
+        None => client.ask(call, &OthersHere {}),
         Some(question) => {
-            let mut found = reach.check(call, question)?;
+            let mut found = client.ask(call, question)?;
             // Whoever only waits for it has no work there yet.
             found.blockers.retain(|blocker| blocker.state != "waiting");
             found.free = found.blockers.is_empty();
             Ok(found)
         }
     };
-    let mut others: Checked = door.ask(agent, look)?;
+    let mut others: Checked = hook_session.ask(agent, look)?;
     if !others.free {
         // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now. Where that
         // look fails, what was found stands.
-        let dead = door.dead(agent).unwrap_or_default();
-        let again = |reach: &Reach, call: &Call| look(reach, &Call { proven_dead: dead.clone(), ..call.clone() });
-        others = if dead.is_empty() { others } else { door.ask(agent, again).unwrap_or(others) };
+        let dead = hook_session.dead(agent).unwrap_or_default();
+        let again = |client: &Client, call: &Call| look(client, &Call { proven_dead: dead.clone(), ..call.clone() });
+        others = if dead.is_empty() { others } else { hook_session.ask(agent, again).unwrap_or(others) };
     }
     Ok((!others.free).then(|| refusal::of_command(&risk.what, is_whole, &others.blockers, others.total)))
 }

@@ -4,34 +4,38 @@ use tenure_core::Result;
 use tenure_core::session::{Context as Knowledge, Start};
 use tenure_core::text::quote;
 use tenure_kernel::Op;
+use tenure_kernel::answer::LeftBehind;
 use tenure_kernel::op::{session_end, tool_used};
-use tenure_kernel::query::session::{Depth, Standing};
-use tenure_kernel::shape::LeftBehind;
+use tenure_kernel::query::standing::{Depth, HookContext};
 
 use super::brief;
-use super::door::Door;
 use super::input::Payload;
+use super::session::HookSession;
 use crate::agent_tool::AfterCompaction;
 use crate::guard;
 
 /// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
-pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str) -> bool) -> Result<Option<String>> {
-    let depth = if door.sub_agent.is_some() { Depth::News } else { Depth::Who };
-    let Some(standing) = door.standing(&door.presence(), depth)? else { return Ok(None) };
+pub(super) fn act(
+    hook_session: &HookSession<'_>,
+    payload: &Payload<'_>,
+    show: impl FnOnce(&str) -> bool,
+) -> Result<Option<String>> {
+    let depth = if hook_session.sub_agent.is_some() { Depth::News } else { Depth::Who };
+    let Some(standing) = hook_session.standing(&hook_session.presence(), depth)? else { return Ok(None) };
     // A sub-agent works for its session: it is told nothing of tasks, and takes none.
-    if door.sub_agent.is_some() {
-        door.say_after(&standing, &door.presence())?;
+    if hook_session.sub_agent.is_some() {
+        hook_session.say_after(&standing, &hook_session.presence())?;
         return Ok(None);
     }
     let source = Start::of(payload.source.as_deref().unwrap_or_default());
-    replace_threads(door, &standing, source)?;
-    let dead = door.dead("nobody")?;
-    let started = door.start(&standing, source, &dead)?;
-    let brief = brief::of(door, &started.agent, &dead)?;
-    if source == Start::Clear && door.tool.after_compaction == AfterCompaction::Prompt {
+    replace_threads(hook_session, &standing, source)?;
+    let dead = hook_session.dead("nobody")?;
+    let started = hook_session.start(&standing, source, &dead)?;
+    let brief = brief::of(hook_session, &started.agent, &dead)?;
+    if source == Start::Clear && hook_session.tool.after_compaction == AfterCompaction::Prompt {
         // What is said now it does not hear; it is said with the next prompt.
-        let says = tool_used::ToolUsed { context: Knowledge::Cleared, ..door.presence() };
-        door.run::<serde_json::Value>(&started.agent, &Op::new(says), Vec::new())?;
+        let says = tool_used::ToolUsed { context: Knowledge::Cleared, ..hook_session.presence() };
+        hook_session.run::<serde_json::Value>(&started.agent, &Op::new(says), Vec::new())?;
     }
     let left = started.left_behind.as_ref().map(|left| left_behind(left, brief.is_taken));
     let told = started.second_of.as_ref().map(|first| {
@@ -40,12 +44,12 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
             started.agent
         )
     });
-    let off = guard::sentence(&guard::here(door.context.env, standing.guards));
+    let off = guard::sentence(&guard::here(hook_session.context.env, standing.guards));
     let off = off.map(|off| format!("Tenure: {off}"));
     let parts: Vec<String> = [told, off, left, brief.text].into_iter().flatten().collect();
     let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));
     if text.is_some_and(|text| show(&text)) && (brief.offered.events.is_some() || brief.offered.mail.is_some()) {
-        door.run::<serde_json::Value>(&started.agent, &Op::new(brief.offered), Vec::new())?;
+        hook_session.run::<serde_json::Value>(&started.agent, &Op::new(brief.offered), Vec::new())?;
     }
     Ok(None)
 }
@@ -68,18 +72,18 @@ fn left_behind(left: &LeftBehind, is_taken: bool) -> String {
 
 /// Ends the sessions of this process that a new one has replaced, where the tool sends no event for that: such a tool has
 /// one session at a time, unless it serves others.
-fn replace_threads(door: &Door<'_>, standing: &Standing, source: Start) -> Result<()> {
-    if !door.tool.ends_silently || source != Start::Startup || door.serves_many() {
+fn replace_threads(hook_session: &HookSession<'_>, standing: &HookContext, source: Start) -> Result<()> {
+    if !hook_session.tool.ends_silently || source != Start::Startup || hook_session.serves_many() {
         return Ok(());
     }
-    for old in door.live_beside(&standing.known) {
+    for old in hook_session.live_beside(&standing.known) {
         let request = session_end::SessionEnd {
-            tool: door.tool.name.to_owned(),
+            tool: hook_session.tool.name.to_owned(),
             session: old.session.clone(),
             reason: "new".to_owned(),
             event: String::new(),
         };
-        door.run::<serde_json::Value>(&old.agent, &Op::new(request), Vec::new())?;
+        hook_session.run::<serde_json::Value>(&old.agent, &Op::new(request), Vec::new())?;
     }
     Ok(())
 }

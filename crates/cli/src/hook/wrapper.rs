@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use tenure_core::agent::Process;
 
 use crate::env::Env;
-use crate::place::process::{HostFacts, ancestors, words};
+use crate::workspace::process::{HostFacts, ancestors, words};
 
 /// The tool's process; unknown where the system does not tell, and where nothing is left but the first process, which
 /// takes in what has lost its parent.

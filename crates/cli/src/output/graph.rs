@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::text::cut;
-use tenure_kernel::query::show::Graph;
-use tenure_kernel::shape::Task;
+use tenure_kernel::answer::Task;
+use tenure_kernel::query::graph::TaskGraph;
 
 use super::Printer;
 use super::task::state;
 
 /// The tree below a task: what it comes after, and what that comes after. A task that stands in several places is
 /// unfolded once.
-pub(crate) fn tree(out: &Printer, graph: &Graph) -> String {
+pub(crate) fn tree(out: &Printer, graph: &TaskGraph) -> String {
     let tasks: HashMap<&str, &Task> = graph.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let mut after: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut before: Vec<&str> = Vec::new();
@@ -70,7 +70,7 @@ fn unfold<'a>(stack: &mut Vec<Branch<'a>>, children: Option<&Vec<&'a str>>, inde
 }
 
 /// The graph as a Mermaid flow chart: an arrow leads from a task to what may start after it.
-pub(crate) fn mermaid(graph: &Graph) -> String {
+pub(crate) fn mermaid(graph: &TaskGraph) -> String {
     let mut text = String::from("flowchart LR\n");
     for task in &graph.tasks {
         text.push_str(&format!("  {}[\"{}<br/>{}\"]:::{}\n", node(&task.id), task.id, escape(&task.title), task.state));
@@ -79,13 +79,13 @@ pub(crate) fn mermaid(graph: &Graph) -> String {
         text.push_str(&format!("  {} --> {}\n", node(after), node(task)));
     }
     for (class, style) in [
-        (State::Ready, "fill:#d8f5d8,stroke:#2e7d32"),
-        (State::Held, "fill:#d6e4ff,stroke:#1d4ed8"),
-        (State::Waiting, "fill:#fff4cc,stroke:#b7791f"),
-        (State::Stuck, "fill:#ffd9d9,stroke:#b91c1c"),
-        (State::Blocked, "fill:#ffd9d9,stroke:#b91c1c"),
-        (State::Done, "fill:#eeeeee,stroke:#777777"),
-        (State::Cancelled, "fill:#eeeeee,stroke:#777777,stroke-dasharray:4"),
+        (TaskState::Ready, "fill:#d8f5d8,stroke:#2e7d32"),
+        (TaskState::Held, "fill:#d6e4ff,stroke:#1d4ed8"),
+        (TaskState::Waiting, "fill:#fff4cc,stroke:#b7791f"),
+        (TaskState::Stuck, "fill:#ffd9d9,stroke:#b91c1c"),
+        (TaskState::Blocked, "fill:#ffd9d9,stroke:#b91c1c"),
+        (TaskState::Done, "fill:#eeeeee,stroke:#777777"),
+        (TaskState::Cancelled, "fill:#eeeeee,stroke:#777777,stroke-dasharray:4"),
     ] {
         if graph.tasks.iter().any(|task| task.state == class) {
             text.push_str(&format!("  classDef {class} {style}\n"));

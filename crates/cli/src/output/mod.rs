@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write};
 
 use rustix::fs::OFlags;
 use serde::Serialize;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
 
@@ -26,6 +26,8 @@ pub(crate) struct Printer {
     width: usize,
     hung_up: Cell<bool>,
     failed: Cell<bool>,
+    /// Whether another program has written to standard output.
+    shared: Cell<bool>,
 }
 
 /// How a word is set off, on a terminal that can.
@@ -46,7 +48,8 @@ impl Printer {
         let colour = terminal && !json && !dumb && env.os("NO_COLOR").is_none_or(std::ffi::OsStr::is_empty);
         let columns = env.os("COLUMNS").and_then(|columns| columns.to_str()).and_then(|columns| columns.parse().ok());
         let width = columns.or_else(|| terminal.then(terminal_width).flatten()).unwrap_or(100).clamp(40, 400);
-        Printer { json, quiet, colour, terminal, width, hung_up: Cell::new(false), failed: Cell::new(false) }
+        let [hung_up, failed, shared] = [const { Cell::new(false) }; 3];
+        Printer { json, quiet, colour, terminal, width, hung_up, failed, shared }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -96,7 +99,14 @@ impl Printer {
 
     /// Prints one JSON document on a line of its own.
     pub(crate) fn document(&self, json: &str) {
-        self.write(&format!("{json}\n"));
+        let begin = if self.shared.take() { "\n" } else { "" };
+        self.write(&format!("{begin}{json}\n"));
+    }
+
+    /// Says that another program has written to standard output. How its output ended is known to nobody but the reader, so
+    /// the next document begins with a line break, which JSON takes for white space.
+    pub(crate) fn was_shared(&self) {
+        self.shared.set(true);
     }
 
     /// Prints text for a person.
@@ -203,7 +213,8 @@ pub(crate) fn refuse_closed() -> Result<()> {
     if both_ways == Ok(false) || both_ways == Ok(true) && is_null() == Some(false) {
         return Ok(());
     }
-    Err(Error::new(Kind::Storage, "output_cut", Stage::Arguments, "standard output is closed or leads nowhere")
+    Err(Error::new(Code::OutputCut, "standard output is closed or leads nowhere")
+        .at(Stage::Arguments)
         .hint("Nothing was written. Send it to a file or a program, or name a file."))
 }
 

@@ -1,7 +1,7 @@
 //! How holds on paths look.
 
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
+use tenure_kernel::answer::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
 
 use super::table::table;
 use super::{Ink, Printer};
@@ -16,7 +16,7 @@ pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
                 out.ink(Ink::Bold, &hold.id),
                 cut(&hold.subject, 80),
                 hold.mode.clone(),
-                hold.task.clone().unwrap_or_default(),
+                hold.task.clone().unwrap_or_default().into(),
                 span(hold.expires_in_s),
                 hold.reason.clone(),
             ]
@@ -56,11 +56,11 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
     }
     let row = |blocker: &Blocker| {
         vec![
-            blocker.id.clone(),
+            blocker.id.to_string(),
             cut(blocker.pattern.as_deref().unwrap_or_default(), 80),
             cut(blocker.checkout.as_deref().unwrap_or_default(), 120),
             if blocker.state == "waiting" { format!("{}, waiting", blocker.mode) } else { blocker.mode.clone() },
-            blocker.holder.clone(),
+            blocker.holder.to_string(),
             blocker.liveness.as_str().to_owned(),
             span(blocker.age_s),
             span(blocker.expires_in_s),

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::{AtomicFile, Existing};
 
-use crate::place::Location;
-use crate::place::scratch::refuse_store_files;
+use crate::workspace::StoreLocation;
+use crate::workspace::scratch::refuse_store_files;
 
 /// Lines in a temporary file.
 pub(crate) struct Spool {
@@ -64,9 +64,8 @@ impl Spool {
 
     /// Reads everything back, a piece at a time, for as long as it is wanted.
     pub(crate) fn read_back(mut self, mut wants: impl FnMut(&[u8]) -> bool) -> Result<()> {
-        let failed = |error| {
-            Error::new(Kind::Storage, "io_failure", Stage::Read, "a temporary file cannot be read").cause(error)
-        };
+        let failed =
+            |error| Error::new(Code::IoFailure, "a temporary file cannot be read").at(Stage::Read).cause(error);
         self.file.rewind().map_err(failed)?;
         let mut piece = vec![0; 64 * 1024];
         loop {
@@ -85,7 +84,7 @@ impl Spool {
 
 /// Refuses a name that must not be written to: one that is taken, unless it is to be replaced; and then only a plain
 /// file, which is not a store's.
-pub(crate) fn check_target(target: &Path, replace: bool, store: &Location) -> Result<()> {
+pub(crate) fn check_target(target: &Path, replace: bool, store: &StoreLocation) -> Result<()> {
     refuse_store_files(target, store)?;
     let found = match fs::symlink_metadata(target) {
         Ok(found) => found,
@@ -105,13 +104,15 @@ pub(crate) fn check_target(target: &Path, replace: bool, store: &Location) -> Re
 }
 
 fn exists(target: &Path) -> Error {
-    Error::new(Kind::Conflict, "file_exists", Stage::Arguments, format!("{} is there already", target.display()))
+    Error::new(Code::FileExists, format!("{} is there already", target.display()))
+        .at(Stage::Arguments)
         .entity(target.display().to_string())
         .hint("Choose another name; --force replaces a file.")
 }
 
 fn not_a_file(target: &Path) -> Error {
-    Error::new(Kind::Storage, "not_a_file", Stage::Write, format!("{} is not a plain file", target.display()))
+    Error::new(Code::NotAFile, format!("{} is not a plain file", target.display()))
+        .at(Stage::Write)
         .entity(target.display().to_string())
         .hint("Name a file, or - for standard output.")
 }
@@ -119,11 +120,12 @@ fn not_a_file(target: &Path) -> Error {
 fn unwritable(path: &Path, error: io::Error) -> Error {
     let (code, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            ("disk_full", "Make room, or choose another place.")
+            (Code::DiskFull, "Make room, or choose another place.")
         }
-        _ => ("not_writable", "Choose another place, or allow writing there."),
+        _ => (Code::NotWritable, "Choose another place, or allow writing there."),
     };
-    Error::new(Kind::Storage, code, Stage::Write, format!("{} cannot be written", path.display()))
+    Error::new(code, format!("{} cannot be written", path.display()))
+        .at(Stage::Write)
         .entity(path.display().to_string())
         .hint(hint)
         .cause(error)

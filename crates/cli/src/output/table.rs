@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tenure_core::text::{self, cut};
-use tenure_kernel::shape::Page;
+use tenure_kernel::answer::Page;
 
 use super::Printer;
 

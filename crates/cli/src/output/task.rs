@@ -1,22 +1,22 @@
 //! Tasks and holds as people read them.
 
 use tenure_core::agent::Liveness;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Claimed, Hold, Page, Place, Shown, Task};
+use tenure_kernel::answer::{Claimed, Hold, Page, Place, Shown, Task};
 
 use super::table::table;
 use super::time::{short, span};
 use super::{Ink, Printer};
 
 /// The colour of a state.
-fn ink(state: State) -> Ink {
+fn ink(state: TaskState) -> Ink {
     match state {
-        State::Ready => Ink::Green,
-        State::Held => Ink::Blue,
-        State::Blocked | State::Stuck => Ink::Red,
-        State::Waiting => Ink::Yellow,
-        State::Done | State::Cancelled => Ink::Dim,
+        TaskState::Ready => Ink::Green,
+        TaskState::Held => Ink::Blue,
+        TaskState::Blocked | TaskState::Stuck => Ink::Red,
+        TaskState::Waiting => Ink::Yellow,
+        TaskState::Done | TaskState::Cancelled => Ink::Dim,
     }
 }
 
@@ -33,21 +33,21 @@ pub(crate) fn line(out: &Printer, task: &Task) -> String {
 /// Who or what a task waits for, in few words.
 fn whom(task: &Task) -> String {
     match task.state {
-        State::Held => task.holder.as_ref().map_or(String::new(), |holder| match holder.liveness {
-            Liveness::Alive => holder.agent.clone(),
+        TaskState::Held => task.holder.as_ref().map_or(String::new(), |holder| match holder.liveness {
+            Liveness::Alive => holder.agent.to_string(),
             other => format!("{} ({})", holder.agent, other.as_str()),
         }),
-        State::Waiting | State::Stuck => match task.unmet.as_slice() {
+        TaskState::Waiting | TaskState::Stuck => match task.unmet.as_slice() {
             [] => String::new(),
             [only] => format!("after {only}"),
             [first, rest @ ..] => format!("after {first} +{}", rest.len()),
         },
-        State::Blocked => task.blocked_on.as_ref().map_or(String::new(), |on| format!("on {on}")),
-        State::Ready => task.assignee.as_ref().map_or_else(
+        TaskState::Blocked => task.blocked_on.as_ref().map_or(String::new(), |on| format!("on {on}")),
+        TaskState::Ready => task.assignee.as_ref().map_or_else(
             || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {from}")),
             |agent| format!("for {agent}"),
         ),
-        State::Done | State::Cancelled => task.finished_by.clone().unwrap_or_default(),
+        TaskState::Done | TaskState::Cancelled => task.finished_by.clone().unwrap_or_default().into(),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
         .iter()
         .map(|task| {
             vec![
-                task.id.clone(),
+                task.id.to_string(),
                 task.priority.to_string(),
                 state(out, task),
                 whom(task),
@@ -243,11 +243,11 @@ pub(crate) fn waiting(out: &Printer, places: &[Place], several: bool) -> String 
             many => format!(" and {} more", many - 1),
         };
         vec![
-            place.id.clone(),
+            place.id.to_string(),
             format!("{}{more}", cut(place.wanted.first().map_or("", String::as_str), 80)),
             checkout,
             if place.mode == "shared" { "shared".to_owned() } else { String::new() },
-            place.agent.clone(),
+            place.agent.to_string(),
             place.place.map_or_else(|| "offered".to_owned(), |number| number.to_string()),
             span(place.age_s),
             place.reason.clone(),
@@ -284,11 +284,11 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold, several: bool) -> Vec<String>
         Liveness::Stale | Liveness::Gone => Ink::Red,
     };
     vec![
-        hold.id.clone(),
+        hold.id.to_string(),
         kind(hold),
         cut(&hold.subject, 80),
         if several { place(&hold.kind, hold.checkout_name.as_deref()) } else { String::new() },
-        hold.holder.clone(),
+        hold.holder.to_string(),
         out.ink(ink, hold.liveness.as_str()),
         span(hold.expires_in_s),
         hold.fence.to_string(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenure_core::agent::Liveness;
 use tenure_core::pattern::GLOB;
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Hold, span};
+use tenure_kernel::answer::{Hold, span};
 
 use super::table::table;
 use super::{Ink, Printer};
@@ -124,7 +124,7 @@ fn held(rows: &mut Vec<Vec<String>>, out: &Printer, name: &str, stem: &str, hold
             if at == 0 { name.to_owned() } else { stem.to_owned() },
             out.ink(ink, &hold.holder),
             if hold.mode == "shared" { "shared".to_owned() } else { String::new() },
-            hold.task.clone().unwrap_or_default(),
+            hold.task.clone().unwrap_or_default().into(),
             span(hold.expires_in_s),
             hold.reason.clone(),
         ]);
@@ -155,7 +155,7 @@ mod tests {
             kind: kind.into(),
             subject: subject.into(),
             holder: holder.into(),
-            fence: 1,
+            fence: 1.into(),
             mode: if holder == "b" { "shared".into() } else { "exclusive".into() },
             reason: if holder == "a" { "the index".into() } else { String::new() },
             granted_at: String::new(),

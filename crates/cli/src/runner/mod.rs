@@ -12,14 +12,16 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Stage, lock as rule};
-use tenure_engine::process::{End, Event, Kept, MARKER, NotStarted, Processes, Spec, Trust, duration, since_boot};
+use tenure_core::{Code, Error, Kind, Result, Span, Stage, lock as rule};
+use tenure_engine::process::{
+    CommandEnd, KeeperEvent, KeptCommand, LaunchSpec, LockTrust, MARKER, NotStarted, Processes, duration, since_boot,
+};
 use tenure_kernel::Op;
+use tenure_kernel::answer::Hold;
 use tenure_kernel::op::{lock, release};
-use tenure_kernel::shape::Hold;
 
-use crate::context::Context;
 use crate::env::Env;
+use crate::session::Session;
 
 /// The exit code where the command was ended for a lost lock or a lost keeper.
 pub(crate) const LOST: u8 = 123;
@@ -33,35 +35,39 @@ pub(crate) fn not_started(error: &Error) -> u8 {
 }
 
 /// A lock that was taken for a command, and the instant before the request that the store granted was sent.
-pub(crate) struct Taken {
+pub(crate) struct TakenLock {
     pub(crate) hold: Hold,
     pub(crate) sent: Duration,
 }
 
 /// Takes or renews a lock by what `ask` sends to the store last.
-pub(crate) fn take(ask: impl FnOnce() -> Result<Hold>) -> Result<Taken> {
+pub(crate) fn take(ask: impl FnOnce() -> Result<Hold>) -> Result<TakenLock> {
     let sent = since_boot();
-    ask().map(|hold| Taken { hold, sent })
+    ask().map(|hold| TakenLock { hold, sent })
 }
 
 /// Runs a command under a lock that was taken for it, and releases the lock. What fails before the command starts is an
 /// error; afterwards the exit code says it all.
-pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<u8> {
-    let mut running = start(context, taken, words).inspect_err(|_| _ = give_back(context, &taken.hold))?;
-    let finish = running.keep(context, taken);
+pub(crate) fn run(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result<u8> {
+    let mut running = start(session, taken, words).inspect_err(|_| _ = give_back(session, &taken.hold))?;
+    let finish = running.keep(session, taken);
     if !running.is_lost {
         // Nothing waits for this runner any more but the next one for the lock.
-        context.hurry(GIVE_BACK);
+        session.hurry(GIVE_BACK);
     }
     let released = match &finish {
         // Another agent would run beside what is left.
-        Finish::Surviving(_) => Ok(()),
-        Finish::Over(_) | Finish::NotStarted(_) => give_back(context, &taken.hold),
+        Finish::Surviving(_) | Finish::Unwatched => Ok(()),
+        Finish::Over(_) | Finish::NotStarted(_) => give_back(session, &taken.hold),
     };
+    if !matches!(finish, Finish::NotStarted(_)) {
+        session.out.was_shared();
+    }
     match finish {
         Finish::NotStarted(why) => Err(not_startable(words, &taken.hold, why)),
-        Finish::Surviving(surviving) => Ok(report::surviving(context, &taken.hold, &surviving, running.why)),
-        Finish::Over(end) => Ok(report::over(context, &taken.hold, &end, &released, running.why)),
+        Finish::Surviving(surviving) => Ok(report::surviving(session, &taken.hold, &surviving, running.why)),
+        Finish::Unwatched => Ok(report::unwatched(session, &taken.hold)),
+        Finish::Over(end) => Ok(report::over(session, &taken.hold, &end, &released, running.why)),
     }
 }
 
@@ -71,24 +77,24 @@ const GIVE_BACK: Duration = Duration::from_secs(10);
 /// How long after the end of a lost lock a runner waits for processes that were killed and still live.
 const SURVIVORS: Duration = Duration::from_secs(5);
 
-fn give_back(context: &Context<'_>, hold: &Hold) -> Result<()> {
+fn give_back(session: &Session<'_>, hold: &Hold) -> Result<()> {
     let request =
         release::Release { lock: Some(hold.subject.clone()), fence: Some(hold.fence), ..release::Release::default() };
-    context.run_aside(&Op::new(request)).map(|_| ())
+    session.run_aside(&Op::new(request)).map(|_| ())
 }
 
-fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Running> {
+fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result<RunningCommand> {
     let ttl = Span::seconds(taken.hold.ttl_s);
-    let trust = Trust::from(taken.sent, ttl);
-    let spec = Spec {
+    let trust = LockTrust::from(taken.sent, ttl);
+    let spec = LaunchSpec {
         words: words.to_vec(),
         environment: vec![
             ("TENURE_LOCK", taken.hold.subject.clone().into()),
             ("TENURE_FENCE", taken.hold.fence.to_string().into()),
         ],
-        marker: context.env.os(MARKER).map(ToOwned::to_owned),
+        marker: session.env.os(MARKER).map(ToOwned::to_owned),
         own_group: !std::io::stdin().is_terminal(),
-        cgroup: wants_cgroup(context.env),
+        cgroup: wants_cgroup(session.env),
         trust,
         patience: 2 * duration(rule::renew_every(ttl)),
     };
@@ -96,12 +102,13 @@ fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Run
     if since_boot() >= trust.term_at {
         return Err(not_startable(words, &taken.hold, NotStarted::Late));
     }
-    let kept = Kept::start(&spec).map_err(|error| {
-        Error::new(Kind::Storage, "no_keeper", Stage::Open, "the process that keeps the command cannot be started")
+    let kept = KeptCommand::start(&spec).map_err(|error| {
+        Error::new(Code::NoKeeper, "the process that keeps the command cannot be started")
+            .at(Stage::Open)
             .hint("Nothing was run, and the lock is free again.")
             .cause(error)
     })?;
-    Ok(Running { kept, trust, ends_at: trust.ends_at, is_lost: false, is_stale: false, why: None })
+    Ok(RunningCommand { kept, trust, ends_at: trust.ends_at, is_lost: false, is_stale: false, why: None })
 }
 
 /// Whether a command may have a cgroup of its own.
@@ -111,16 +118,18 @@ pub(crate) fn wants_cgroup(env: &Env) -> bool {
 
 /// How the wait for a command ended.
 enum Finish {
-    Over(End),
+    Over(CommandEnd),
     NotStarted(NotStarted),
     /// The lock is over, and these are not.
     Surviving(Processes),
+    /// The watch over the command failed, so nothing proves that it has ended.
+    Unwatched,
 }
 
 /// A command that runs under a lock.
-struct Running {
-    kept: Kept,
-    trust: Trust,
+struct RunningCommand {
+    kept: KeptCommand,
+    trust: LockTrust,
     /// Until when no other agent can have the lock, by the last renewal. Later than `trust` says where a renewal came too
     /// late for the command.
     ends_at: Duration,
@@ -132,18 +141,18 @@ struct Running {
     why: Option<Error>,
 }
 
-impl Running {
+impl RunningCommand {
     /// Renews the lock until the command is over, and for as long as anything of it survives.
-    fn keep(&mut self, context: &Context<'_>, taken: &Taken) -> Finish {
+    fn keep(&mut self, session: &Session<'_>, taken: &TakenLock) -> Finish {
         let ttl = Span::seconds(taken.hold.ttl_s);
         let every = duration(rule::renew_every(ttl));
         // An answer that comes after the next renewal would have been due is of no use, and while this thread waits for
         // one it cannot take note that the command is over.
-        context.hurry(every.max(Duration::from_secs(1)));
+        session.hurry(every.max(Duration::from_secs(1)));
         let renewal = Op::new(lock::Lock {
             name: taken.hold.subject.clone(),
             fence: Some(taken.hold.fence),
-            renewal: lock::Renewal::Runner,
+            renewal: lock::LockRenewal::Runner,
             ..lock::Lock::default()
         });
         let mut next = taken.sent + every;
@@ -151,14 +160,15 @@ impl Running {
         loop {
             let wait = if self.is_stale { every } else { next.saturating_sub(since_boot()) };
             match self.kept.next(wait.min(Duration::from_secs(1))) {
-                Some(Event::Over(end)) => return Finish::Over(end),
-                Some(Event::NotStarted(why)) => return Finish::NotStarted(why),
-                Some(Event::Surviving(surviving)) => {
+                Some(KeeperEvent::Over(end)) => return Finish::Over(end),
+                Some(KeeperEvent::NotStarted(why)) => return Finish::NotStarted(why),
+                Some(KeeperEvent::Unwatched) => return Finish::Unwatched,
+                Some(KeeperEvent::Surviving(surviving)) => {
                     if self.is_lost && since_boot() >= self.ends_at + SURVIVORS {
                         return Finish::Surviving(surviving);
                     }
                     if !told {
-                        report::waiting(context, &surviving);
+                        report::waiting(session, &surviving);
                         told = true;
                     }
                 }
@@ -168,16 +178,16 @@ impl Running {
             self.is_lost |= now >= self.trust.term_at;
             // A command that is being ended still needs its lock until all of it is gone.
             if !self.is_stale && now >= next {
-                next = self.renew(context, &renewal, ttl, every);
+                next = self.renew(session, &renewal, ttl, every);
             }
         }
     }
 
     /// Renews the lock once. Returns when to do so again.
-    fn renew(&mut self, context: &Context<'_>, renewal: &Op, ttl: Span, every: Duration) -> Duration {
-        match take(|| context.run_aside(renewal)?.read()) {
-            Ok(Taken { sent, .. }) => {
-                let trust = Trust::from(sent, ttl);
+    fn renew(&mut self, session: &Session<'_>, renewal: &Op, ttl: Span, every: Duration) -> Duration {
+        match take(|| session.run_aside(renewal)?.read()) {
+            Ok(TakenLock { sent, .. }) => {
+                let trust = LockTrust::from(sent, ttl);
                 self.ends_at = trust.ends_at;
                 if !self.is_lost {
                     self.trust = trust;
@@ -207,14 +217,15 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
-            return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")
+            return Error::new(Code::LockLost, "the lock was granted too late to run anything under it")
                 .entity(cut(&hold.subject, 120))
                 .hint("Give it a longer --ttl, or try again.");
         }
-        NotStarted::NoKeeper => "the process that keeps it was ended".to_owned(),
+        NotStarted::NoKeeper => "the process that keeps it was killed or does not answer".to_owned(),
         NotStarted::System(number) => std::io::Error::from_raw_os_error(number).to_string(),
     };
-    Error::new(Kind::Usage, "command_not_started", Stage::Arguments, format!("{shown} cannot be started: {reason}"))
+    Error::new(Code::CommandNotStarted, format!("{shown} cannot be started: {reason}"))
+        .at(Stage::Arguments)
         .entity(shown)
         .hint("Nothing was run, and the lock is free again.")
 }

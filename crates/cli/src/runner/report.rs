@@ -1,31 +1,38 @@
 //! What a runner says about the end of its command.
 
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_engine::process::{Cause, End, Processes};
-use tenure_kernel::shape::Hold;
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_engine::process::{CommandEnd, EndCause, Processes};
+use tenure_kernel::answer::Hold;
 
 use super::{LOST, NOT_ENDED};
-use crate::context::Context;
 use crate::failure;
+use crate::session::Session;
 
 /// Says how a command ended, and returns the exit code.
-pub(super) fn over(context: &Context<'_>, hold: &Hold, end: &End, released: &Result<()>, why: Option<Error>) -> u8 {
-    let out = context.out;
+pub(super) fn over(
+    session: &Session<'_>,
+    hold: &Hold,
+    end: &CommandEnd,
+    released: &Result<()>,
+    why: Option<Error>,
+) -> u8 {
+    let out = session.out;
     let shown = cut(&hold.subject, 120);
     let status = match (end.status, end.cause) {
-        (_, Some(Cause::Lost | Cause::RunnerGone)) => {
+        (_, Some(EndCause::Lost | EndCause::RunnerGone)) => {
             let message = format!("the lock {shown} was lost, and the command was ended");
-            return ended(context, hold, Error::refused(Kind::Stale, "lock_lost", message), why);
+            return ended(session, hold, Error::new(Code::LockLost, message), why);
         }
-        (None, _) | (_, Some(Cause::KeeperGone)) => {
+        (None, _) | (_, Some(EndCause::KeeperGone)) => {
             let message = format!(
                 "the keeper of the command under the lock {shown} was killed or does not answer, and the command was ended"
             );
-            return ended(context, hold, Error::new(Kind::Storage, "keeper_lost", Stage::Write, message), why);
+            return ended(session, hold, Error::new(Code::KeeperLost, message).at(Stage::Write), why);
         }
-        (Some(status), None | Some(Cause::Signal)) => status,
+        (Some(status), None | Some(EndCause::Signal)) => status,
     };
     if end.leftovers.count > 0 {
         let count = end.leftovers.count;
@@ -52,39 +59,55 @@ pub(super) fn over(context: &Context<'_>, hold: &Hold, end: &End, released: &Res
 }
 
 /// Says that a command was ended for what it ran under.
-fn ended(context: &Context<'_>, hold: &Hold, error: Error, why: Option<Error>) -> u8 {
+fn ended(session: &Session<'_>, hold: &Hold, error: Error, why: Option<Error>) -> u8 {
     let error = error
         .entity(cut(&hold.subject, 120))
         .hint("The command did not finish its work. Look at what it left behind before it is run again.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", LOST);
-    failure::report(context.out, &caused(error, why));
+    failure::report(session.out, &caused(error, why));
     LOST
 }
 
 /// Says that a command was to be ended, and was not: the lock was lost, and processes go on.
-pub(super) fn surviving(context: &Context<'_>, hold: &Hold, surviving: &Processes, why: Option<Error>) -> u8 {
+pub(super) fn surviving(session: &Session<'_>, hold: &Hold, surviving: &Processes, why: Option<Error>) -> u8 {
     let shown = cut(&hold.subject, 120);
     let message = format!(
         "the lock {shown} was lost, and {} of the command could not be ended: {}",
         if surviving.count == 1 { "a process".to_owned() } else { format!("{} processes", surviving.count) },
         listed(surviving)
     );
-    let error = Error::refused(Kind::Stale, "command_not_ended", message)
+    let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
         .hint("They may still change what the lock protects. They wait for a device, or belong to another user.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", NOT_ENDED)
         .detail("survivors", shapes(surviving));
-    failure::report(context.out, &caused(error, why));
+    failure::report(session.out, &caused(error, why));
+    NOT_ENDED
+}
+
+/// Says that nothing proves the end of a command: the watch over it failed. The lock is not released, and the keeper ends
+/// the command as soon as this process is gone.
+pub(super) fn unwatched(session: &Session<'_>, hold: &Hold) -> u8 {
+    let shown = cut(&hold.subject, 120);
+    let message =
+        format!("the watch over the command under the lock {shown} failed, and nothing proves that it has ended");
+    let error = Error::new(Code::CommandNotEnded, message)
+        .entity(shown)
+        .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
+        .detail("exit", NOT_ENDED);
+    failure::report(session.out, &error);
     NOT_ENDED
 }
 
 /// Says what is waited for.
-pub(super) fn waiting(context: &Context<'_>, surviving: &Processes) {
-    context.out.complain(&format!("tenure: killed, and waited for: {}", listed(surviving)));
+pub(super) fn waiting(session: &Session<'_>, surviving: &Processes) {
+    session.out.complain(&format!("tenure: killed, and waited for: {}", listed(surviving)));
 }
 
 fn caused(error: Error, why: Option<Error>) -> Error {
@@ -115,13 +138,13 @@ fn shapes(processes: &Processes) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use tenure_engine::process::Process;
+    use tenure_engine::process::CommandProcess;
 
     use super::*;
 
     #[test]
     fn hostile_names_are_escaped_and_the_rest_is_counted() {
-        let process = |pid, name: &str| Process { pid, started: 1, name: name.to_owned() };
+        let process = |pid, name: &str| CommandProcess { pid, started: 1, name: name.to_owned() };
         let named = vec![process(7, "sleep"), process(8, "a\u{1b}[2J\n\u{202e}")];
         let listed = listed(&Processes { named, count: 5 });
         assert_eq!(listed, "7 (sleep), 8 (a\\u{1b}[2J\\n\\u{202e}), and 3 more");

@@ -13,33 +13,33 @@ use serde_json::{Value, json};
 use tenure_core::{Error, Result};
 
 use super::diagnosis::is_on;
-use super::entries::{other_hooks, own_hooks, own_positions, own_server};
-use super::githook::{Named, Presence};
-use super::line::shell_word;
+use super::githook::{HookProgram, LinePresence};
+use super::hook_command::shell_word;
+use super::json_entries::{other_hooks, own_hooks, own_positions, own_server};
 use super::plan::read;
-use super::target::{Content, File, Ground, Scope, Target, quoted};
-use super::{entries, githook, roots, toml_hooks, trust};
+use super::target::{Content, Ground, SetupScope, SetupTarget, TargetFile, quoted};
+use super::{codex_config, githook, json_entries, toml_hooks, trust};
 use crate::agent_tool::{Sample, is_plugin};
 use crate::env::Env;
-use crate::place::scratch::Scratch;
+use crate::workspace::scratch::Scratch;
 
 /// Longer than any tool is told to wait.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A hook that is installed, or should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct HookFinding {
     pub(crate) tool: &'static str,
     pub(crate) event: String,
     pub(crate) scope: &'static str,
-    pub(crate) state: State,
+    pub(crate) state: HookState,
     /// What is wrong, where something is.
     pub(crate) problem: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum HookState {
     Works,
     Missing,
     Fails,
@@ -51,7 +51,7 @@ pub(crate) enum State {
 
 /// A command line that is installed for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct InstalledCommand {
     event: String,
     command: String,
     /// Whether it is what setup writes here, to the byte. The files of a repository are not trusted: nothing else is run.
@@ -62,9 +62,15 @@ pub(crate) struct Line {
     distrust: Option<&'static str>,
 }
 
-impl Line {
-    fn of(event: &str, command: String, written: bool, path: &[std::path::PathBuf]) -> Line {
-        Line { event: event.to_owned(), problem: dead_end(&command, path), command, written, distrust: None }
+impl InstalledCommand {
+    fn of(event: &str, command: String, written: bool, path: &[std::path::PathBuf]) -> InstalledCommand {
+        InstalledCommand {
+            event: event.to_owned(),
+            problem: dead_end(&command, path),
+            command,
+            written,
+            distrust: None,
+        }
     }
 }
 
@@ -90,7 +96,7 @@ fn plugin_program(text: &str) -> Option<String> {
 /// What is installed for a tool in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Installed {
-    pub(crate) hooks: Vec<Line>,
+    pub(crate) hooks: Vec<InstalledCommand>,
     /// The events of hooks that call this program in a way of their own.
     pub(crate) others: Vec<String>,
     /// What is worth knowing of what works all the same.
@@ -107,7 +113,7 @@ impl Installed {
 }
 
 /// Looks into the files of one tool and scope.
-pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
+pub(crate) fn installed(files: &[TargetFile], ground: &Ground) -> Result<Installed> {
     let mut found = Installed::default();
     for file in files {
         let text = match &file.content {
@@ -117,16 +123,23 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
         let Some(text) = text else { continue };
         match &file.content {
             Content::Json(parts) => {
-                let root = entries::parse(&text).map_err(|problem| problem.of(&file.path))?;
+                let root = json_entries::parse(&text).map_err(|problem| problem.of(&file.path))?;
                 for part in parts {
                     match part {
-                        entries::Part::Hooks { hooks, program, .. } => {
-                            let line = |hook: entries::Hook| {
-                                let is_own =
-                                    |own: &entries::Hook| own.event == hook.event && own.command == hook.command;
-                                Line::of(&hook.event, hook.command.clone(), hooks.iter().any(is_own), &ground.path)
+                        json_entries::JsonPart::Hooks { hooks, program, .. } => {
+                            let line = |hook: json_entries::HookEntry| {
+                                let is_own = |own: &json_entries::HookEntry| {
+                                    own.event == hook.event && own.command == hook.command
+                                };
+                                InstalledCommand::of(
+                                    &hook.event,
+                                    hook.command.clone(),
+                                    hooks.iter().any(is_own),
+                                    &ground.path,
+                                )
                             };
-                            let mut lines: Vec<Line> = own_hooks(&root, &text, program).into_iter().map(line).collect();
+                            let mut lines: Vec<InstalledCommand> =
+                                own_hooks(&root, &text, program).into_iter().map(line).collect();
                             if let Some(config) = trust_config(file.target, ground) {
                                 for (line, position) in lines.iter_mut().zip(own_positions(&root, program)) {
                                     line.distrust = trust::of(&config, &file.path, &position).problem();
@@ -135,17 +148,20 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
                             found.hooks.extend(lines);
                             found.others.extend(other_hooks(&root, &text, program).into_iter().map(|hook| hook.event));
                         }
-                        entries::Part::Mcp { at, value } => found.server |= own_server(&root, at, value) == Some(true),
+                        json_entries::JsonPart::Mcp { at, value } => {
+                            found.server |= own_server(&root, at, value) == Some(true);
+                        }
                         _ => {}
                     }
                 }
             }
             Content::Roots { program, .. } => {
-                found.server |= roots::is_set_up(&text, program);
-                let line = |(event, command): (String, String)| Line::of(&event, command, false, &ground.path);
+                found.server |= codex_config::is_set_up(&text, program);
+                let line =
+                    |(event, command): (String, String)| InstalledCommand::of(&event, command, false, &ground.path);
                 found.hooks.extend(toml_hooks::own(&text, program).into_iter().map(line));
             }
-            Content::Section => found.section = super::marked::has_section(&text),
+            Content::Section => found.section = super::marked_section::has_section(&text),
             Content::Plugin(plugin) if is_plugin(&text) => {
                 // The plugin starts the program itself, without a shell.
                 let program = plugin_program(plugin).unwrap_or_default();
@@ -153,7 +169,10 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
                 let problem = there.map(|there| gone(&there));
                 let line = |event: &str| {
                     let command = format!("{} hook {} {event}", quoted(&program), file.target.name());
-                    Line { problem: problem.clone(), ..Line::of(event, command, text == *plugin, &ground.path) }
+                    InstalledCommand {
+                        problem: problem.clone(),
+                        ..InstalledCommand::of(event, command, text == *plugin, &ground.path)
+                    }
                 };
                 found.hooks.extend(file.target.events().into_iter().map(line));
             }
@@ -164,7 +183,7 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
             }
             Content::Hooks { program, .. } => {
                 let presence = githook::configured_presence(&text);
-                add_git(&mut found, &githook::EVENTS, &presence, &Named::of(program.as_deref()), ground);
+                add_git(&mut found, &githook::EVENTS, &presence, &HookProgram::of(program.as_deref()), ground);
             }
         }
     }
@@ -172,25 +191,31 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
 }
 
 /// The user's configuration of a tool that runs only hooks it was told to trust; None where it cannot be read.
-fn trust_config(target: Target, ground: &Ground) -> Option<toml::Table> {
+fn trust_config(target: SetupTarget, ground: &Ground) -> Option<toml::Table> {
     target.tool().filter(|tool| tool.needs_trust)?;
-    let files = target.files(Scope::User, ground);
+    let files = target.files(SetupScope::User, ground);
     let file = files.iter().find(|file| matches!(file.content, Content::Roots { .. }))?;
     read(&file.path).ok()?.unwrap_or_default().parse().ok()
 }
 
 /// Adds hooks of git as they are found.
-fn add_git(found: &mut Installed, events: &[&'static str], presence: &Presence, wanted: &Named, ground: &Ground) {
+fn add_git(
+    found: &mut Installed,
+    events: &[&'static str],
+    presence: &LinePresence,
+    wanted: &HookProgram,
+    ground: &Ground,
+) {
     let named = match presence {
-        Presence::Absent => return,
-        Presence::Changed => return found.others.extend(events.iter().map(|event| (*event).to_owned())),
-        Presence::Idle => wanted,
-        Presence::There(named) => named,
+        LinePresence::Absent => return,
+        LinePresence::Changed => return found.others.extend(events.iter().map(|event| (*event).to_owned())),
+        LinePresence::Idle => wanted,
+        LinePresence::There(named) => named,
     };
     let place = named.place().filter(|place| Path::new(place).is_file());
     let gone = named.place().filter(|_| place.is_none());
     let problem = match (presence, place, gone) {
-        (Presence::Idle, _, _) => Some("git does not run it: the file is not executable".to_owned()),
+        (LinePresence::Idle, _, _) => Some("git does not run it: the file is not executable".to_owned()),
         (_, Some(_), _) => None,
         _ if is_on(&ground.path) => None,
         (_, _, Some(gone)) => Some(format!("does nothing: {gone} is gone and `tenure` is not on PATH")),
@@ -199,12 +224,12 @@ fn add_git(found: &mut Installed, events: &[&'static str], presence: &Presence, 
     if problem.is_none() && named != wanted {
         found.remark = Some(match (named, gone) {
             (_, Some(gone)) => format!("the hooks name {gone}, which is gone; `tenure` on PATH is run instead"),
-            (Named::Place(place), _) => format!("the hooks name another program, {place}"),
+            (HookProgram::Place(place), _) => format!("the hooks name another program, {place}"),
             _ => "the hooks are those of an earlier version, which do nothing where `tenure` is not on PATH".to_owned(),
         });
     }
     // As it is tried: in no repository, with nothing to say.
-    let line = |event: &&'static str| Line {
+    let line = |event: &&'static str| InstalledCommand {
         command: format!("{} hook git {event} || exit 0", quoted(place.unwrap_or("tenure"))),
         event: (*event).to_owned(),
         written: true,
@@ -215,20 +240,20 @@ fn add_git(found: &mut Installed, events: &[&'static str], presence: &Presence, 
 }
 
 /// How each hook of a tool stands, without running it: what is said to work may still fail.
-pub(crate) fn states(target: Target, installed: &Installed) -> Vec<(&'static str, State, Option<String>)> {
+pub(crate) fn states(target: SetupTarget, installed: &Installed) -> Vec<(&'static str, HookState, Option<String>)> {
     let of = |event: &'static str| {
-        let lines: Vec<&Line> = installed.hooks.iter().filter(|line| line.event == event).collect();
+        let lines: Vec<&InstalledCommand> = installed.hooks.iter().filter(|line| line.event == event).collect();
         let changed = installed.others.iter().any(|other| other == event);
         let (state, problem) = match lines.as_slice() {
-            [] if changed => (State::Changed, None),
-            [] => (State::Missing, None),
-            [line] if line.problem.is_some() => (State::Fails, line.problem.clone()),
-            [line] if !line.written => (State::Changed, None),
+            [] if changed => (HookState::Changed, None),
+            [] => (HookState::Missing, None),
+            [line] if line.problem.is_some() => (HookState::Fails, line.problem.clone()),
+            [line] if !line.written => (HookState::Changed, None),
             [line] => match line.distrust {
-                Some(problem) => (State::Untrusted, Some(problem.to_owned())),
-                None => (State::Works, None),
+                Some(problem) => (HookState::Untrusted, Some(problem.to_owned())),
+                None => (HookState::Works, None),
             },
-            _ => (State::Fails, Some("it is there more than once".to_owned())),
+            _ => (HookState::Fails, Some("it is there more than once".to_owned())),
         };
         (event, state, problem)
     };
@@ -236,7 +261,12 @@ pub(crate) fn states(target: Target, installed: &Installed) -> Vec<(&'static str
 }
 
 /// Runs every hook of a tool.
-pub(crate) fn replay(target: Target, scope: &'static str, installed: &Installed, env: &Env) -> Result<Vec<Finding>> {
+pub(crate) fn replay(
+    target: SetupTarget,
+    scope: &'static str,
+    installed: &Installed,
+    env: &Env,
+) -> Result<Vec<HookFinding>> {
     let scratch = Scratch::new(env)?;
     let dir = scratch.file("project");
     std::fs::create_dir_all(&dir).map_err(|error| Error::bug(format!("no scratch project: {error}")))?;
@@ -245,12 +275,12 @@ pub(crate) fn replay(target: Target, scope: &'static str, installed: &Installed,
     for (event, mut state, mut problem) in states(target, installed) {
         // One that its tool does not run yet is tried all the same: it may fail besides.
         let line = installed.hooks.iter().find(|line| line.event == event);
-        if let (State::Works | State::Untrusted, Some(line)) = (state, line)
+        if let (HookState::Works | HookState::Untrusted, Some(line)) = (state, line)
             && let Err(failure) = run(&line.command, &sample(target, event, &dir), &scratch, &dir, env)
         {
-            (state, problem) = (State::Fails, Some(failure));
+            (state, problem) = (HookState::Fails, Some(failure));
         }
-        findings.push(Finding { tool: target.name(), event: event.to_owned(), scope, state, problem });
+        findings.push(HookFinding { tool: target.name(), event: event.to_owned(), scope, state, problem });
     }
     Ok(findings)
 }
@@ -345,7 +375,7 @@ fn text_of(from: Option<&mut impl Read>) -> String {
 }
 
 /// An event as the tool sends it; git sends none.
-fn sample(target: Target, event: &str, dir: &Path) -> Value {
+fn sample(target: SetupTarget, event: &str, dir: &Path) -> Value {
     let known = target.tool().and_then(|tool| Some((tool, tool.event(event)?)));
     known.map_or_else(|| json!({}), |(tool, known)| (tool.sample)(&Sample { event, kind: known.kind, dir }))
 }

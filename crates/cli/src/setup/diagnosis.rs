@@ -9,11 +9,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde::Serialize;
+use tenure_client::phrasing::Commands;
 use tenure_core::Result;
 
-use super::check::{Installed, State, installed, states};
+use super::check::{HookState, Installed, installed, states};
 use super::githook::Hooks;
-use super::target::{Ground, Scope, Target, quoted};
+use super::target::{Ground, SetupScope, SetupTarget, quoted};
 use crate::env::Env;
 
 /// How long a login shell may take to begin.
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub(crate) enum DiagnosisLevel {
     /// Worth knowing: what is installed works.
     Remark,
     /// Something that is installed does not work.
@@ -33,7 +34,7 @@ pub(crate) enum Level {
 pub(crate) struct Diagnosis {
     /// None: it is about all of them.
     pub(crate) tool: Option<&'static str>,
-    pub(crate) level: Level,
+    pub(crate) level: DiagnosisLevel,
     pub(crate) text: String,
     /// What to do about it.
     pub(crate) step: String,
@@ -43,8 +44,13 @@ pub(crate) struct Diagnosis {
 }
 
 impl Diagnosis {
-    fn of(target: Option<Target>, level: Level, text: impl Into<String>, step: impl Into<String>) -> Diagnosis {
-        Diagnosis { tool: target.map(Target::name), level, text: text.into(), step: step.into(), is_trust: false }
+    fn of(
+        target: Option<SetupTarget>,
+        level: DiagnosisLevel,
+        text: impl Into<String>,
+        step: impl Into<String>,
+    ) -> Diagnosis {
+        Diagnosis { tool: target.map(SetupTarget::name), level, text: text.into(), step: step.into(), is_trust: false }
     }
 
     pub(crate) fn sentence(&self) -> String {
@@ -55,13 +61,13 @@ impl Diagnosis {
 
 /// What is installed for a tool in one scope, or why that cannot be said.
 pub(crate) struct Surveyed {
-    pub(crate) target: Target,
-    pub(crate) scope: Scope,
+    pub(crate) target: SetupTarget,
+    pub(crate) scope: SetupScope,
     pub(crate) installed: Result<Installed>,
 }
 
 /// Looks into the files of some tools.
-pub(crate) fn survey(targets: &[Target], scopes: &[Scope], ground: &Ground) -> Vec<Surveyed> {
+pub(crate) fn survey(targets: &[SetupTarget], scopes: &[SetupScope], ground: &Ground) -> Vec<Surveyed> {
     let mut found = Vec::new();
     for target in targets {
         for scope in scopes {
@@ -88,17 +94,22 @@ pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Di
             Ok(_) => {}
             Err(error) => all.push(Diagnosis::of(
                 Some(one.target),
-                Level::Fault,
+                DiagnosisLevel::Fault,
                 error.message().trim_end_matches('.'),
-                error.advice().unwrap_or_default(),
+                error.advice().map(|advice| advice.say(&Commands)).unwrap_or_default(),
             )),
         }
     }
-    if found.iter().any(|one| one.target == Target::Git)
+    if found.iter().any(|one| one.target == SetupTarget::Git)
         && let Some(note) = ground.git.as_ref().filter(|git| git.has_no_place()).and_then(Hooks::note)
     {
         let text = note.strip_prefix("git: ").unwrap_or(&note).trim_end_matches('.').to_owned();
-        all.push(Diagnosis::of(Some(Target::Git), Level::Remark, text, "The commit guard is not installed here."));
+        all.push(Diagnosis::of(
+            Some(SetupTarget::Git),
+            DiagnosisLevel::Remark,
+            text,
+            "The commit guard is not installed here.",
+        ));
     }
     let is_any = |one: &Surveyed| one.installed.as_ref().is_ok_and(Installed::is_any);
     if found.iter().any(is_any) {
@@ -113,17 +124,17 @@ pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Di
 }
 
 /// What is wrong with the hooks of a tool, those with the same problem together.
-fn of_target(target: Target, installed: &Installed) -> Vec<Diagnosis> {
+fn of_target(target: SetupTarget, installed: &Installed) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = Vec::new();
     let mut problems: Vec<(String, bool, Vec<&str>)> = Vec::new();
     let stands = states(target, installed);
     for (event, state, problem) in &stands {
         let (text, is_person) = match (state, problem) {
-            (State::Works, _) => continue,
-            (State::Missing, _) => ("missing".to_owned(), false),
-            (State::Changed, _) => ("changed by hand".to_owned(), false),
-            (State::Untrusted, problem) => (problem.clone().unwrap_or_default(), true),
-            (State::Fails, problem) => (problem.clone().unwrap_or_else(|| "fails".to_owned()), false),
+            (HookState::Works, _) => continue,
+            (HookState::Missing, _) => ("missing".to_owned(), false),
+            (HookState::Changed, _) => ("changed by hand".to_owned(), false),
+            (HookState::Untrusted, problem) => (problem.clone().unwrap_or_default(), true),
+            (HookState::Fails, problem) => (problem.clone().unwrap_or_else(|| "fails".to_owned()), false),
         };
         match problems.iter_mut().find(|(known, _, _)| *known == text) {
             Some((_, _, events)) => events.push(event),
@@ -136,13 +147,13 @@ fn of_target(target: Target, installed: &Installed) -> Vec<Diagnosis> {
         let which = if events.len() == stands.len() { "all hooks".to_owned() } else { events.join(", ") };
         let text = format!("{which}: {text}");
         let step = if is_person { format!("Until then {title} does not run them.") } else { repair.clone() };
-        all.push(Diagnosis { is_trust: is_person, ..Diagnosis::of(Some(target), Level::Fault, text, step) });
+        all.push(Diagnosis { is_trust: is_person, ..Diagnosis::of(Some(target), DiagnosisLevel::Fault, text, step) });
     }
     if let Some(remark) = &installed.remark {
-        all.push(Diagnosis::of(Some(target), Level::Remark, remark.clone(), repair.clone()));
+        all.push(Diagnosis::of(Some(target), DiagnosisLevel::Remark, remark.clone(), repair.clone()));
     }
     if !installed.server && target.tool().is_some() {
-        all.push(Diagnosis::of(Some(target), Level::Fault, "the MCP server is missing", repair));
+        all.push(Diagnosis::of(Some(target), DiagnosisLevel::Fault, "the MCP server is missing", repair));
     }
     all
 }
@@ -162,7 +173,7 @@ fn of_path(ground: &Ground) -> Option<Diagnosis> {
     (!is_on(&ground.path)).then(|| {
         Diagnosis::of(
             None,
-            Level::Remark,
+            DiagnosisLevel::Remark,
             format!("`tenure` is not on PATH: agents are told to call {program}"),
             format!("Put it there: `ln -s {program} ~/.local/bin/tenure`, or add its directory to PATH in ~/.profile."),
         )
@@ -170,7 +181,7 @@ fn of_path(ground: &Ground) -> Option<Diagnosis> {
 }
 
 /// Whether the login shell by which a tool runs commands finds the program: its profile may set another PATH.
-fn of_login_shell(target: Target, ground: &Ground) -> Option<Diagnosis> {
+fn of_login_shell(target: SetupTarget, ground: &Ground) -> Option<Diagnosis> {
     let bash = ground.path.iter().map(|dir| dir.join("bash")).find(|file| is_program(file))?;
     let mut command = Command::new(bash);
     command.args(["-lc", "command -v tenure >/dev/null 2>&1"]);
@@ -189,7 +200,7 @@ fn of_login_shell(target: Target, ground: &Ground) -> Option<Diagnosis> {
     (!status.ok()?.success()).then(|| {
         Diagnosis::of(
             Some(target),
-            Level::Remark,
+            DiagnosisLevel::Remark,
             format!("a login shell (`bash -lc`), by which {title} runs commands, does not find `tenure`"),
             format!("Add the directory of {program} to PATH in ~/.profile."),
         )
@@ -212,7 +223,7 @@ fn of_program(ground: &Ground, env: &Env) -> Option<Diagnosis> {
     };
     Some(Diagnosis::of(
         None,
-        Level::Remark,
+        DiagnosisLevel::Remark,
         format!("the program stands in a {place}: {}", named.display()),
         "Install it where it stays, then run `tenure setup` from there.",
     ))

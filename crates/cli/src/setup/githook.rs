@@ -4,7 +4,7 @@
 //! Whoever wrote a hook keeps it: it runs after Tenure's lines with its arguments, its input and its exit status.
 
 mod config;
-mod place;
+mod location;
 mod script;
 
 use std::fs;
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use tenure_core::Result;
 
 use super::Problem;
-use super::entries::Outcome;
-use super::marked::{self, TOML};
-use super::plan::{Way, unusable};
+use super::json_entries::FileOutcome;
+use super::marked_section::{self, TOML};
+use super::plan::{PlanDirection, unusable};
 pub(crate) use config::{configured, configured_presence};
-pub(crate) use place::{Hooks, git};
-pub(crate) use script::Named;
+pub(crate) use location::{Hooks, git};
+pub(crate) use script::HookProgram;
 use script::{lines, named};
 
 /// The hooks that are installed.
@@ -56,7 +56,7 @@ pub(crate) struct Planned {
 
 /// A hook's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hook {
+pub(crate) struct HookFile {
     pub(crate) event: &'static str,
     husky: bool,
     /// Whether hooks belong into files here.
@@ -65,14 +65,14 @@ pub(crate) struct Hook {
     program: Option<String>,
 }
 
-impl Hook {
+impl HookFile {
     /// The lines that belong between the marks.
     fn lines(&self) -> String {
         lines(self.event, self.program.as_deref())
     }
 
     /// What the lines between the marks of a text name, if setup wrote them.
-    fn named(&self, text: &str) -> Option<Named> {
+    fn named(&self, text: &str) -> Option<HookProgram> {
         let span = locate(text).ok()??;
         named(&text[span.inside], self.event)
     }
@@ -111,7 +111,7 @@ fn own_husky(lines: &str) -> String {
 }
 
 /// How a hook's file stands.
-enum Standing {
+enum HookFileState {
     Absent,
     /// It was made by setup and nobody has changed it.
     Made,
@@ -142,22 +142,22 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 }
 
 /// Whether git runs the file: husky hands it to a shell, git itself passes over one that is not executable.
-fn runs(path: &Path, hook: &Hook) -> bool {
+fn runs(path: &Path, hook: &HookFile) -> bool {
     hook.husky || fs::symlink_metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
-fn standing(path: &Path, hook: &Hook, text: Option<&str>) -> Standing {
-    let Some(text) = text else { return Standing::Absent };
+fn state(path: &Path, hook: &HookFile, text: Option<&str>) -> HookFileState {
+    let Some(text) = text else { return HookFileState::Absent };
     let meta = fs::symlink_metadata(path).ok();
     let regular = meta.as_ref().is_some_and(|meta| meta.is_file());
     let runs = runs(path, hook);
     if regular && hook.is_made(text) {
-        return Standing::Made;
+        return HookFileState::Made;
     }
     if regular && runs && is_shell(text, hook.husky) && !text.contains('\u{fffd}') {
-        return Standing::Script;
+        return HookFileState::Script;
     }
-    Standing::Other
+    HookFileState::Other
 }
 
 /// Whether a shell reads the text: it says so in its first line, or husky hands it to one.
@@ -174,47 +174,47 @@ fn is_shell(text: &str, husky: bool) -> bool {
 }
 
 /// What becomes of a hook's file.
-pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
+pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<Planned> {
     let before = read(path)?;
-    let set = way == Way::Set && hook.wanted;
+    let set = way == PlanDirection::Set && hook.wanted;
     let mode = if hook.husky { 0o644 } else { 0o755 };
     let mut planned = Planned { after: before.clone(), before: before.clone(), remarks: Vec::new(), moved: None, mode };
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
     let aside = path.with_file_name(format!("{}.{ASIDE}", hook.event));
     let made = hook.made(&hook.lines());
-    match (set, standing(path, hook, before.as_deref())) {
-        (true, Standing::Absent) => planned.after = Some(made),
-        (true, Standing::Made) if !runs(path, hook) => {
+    match (set, state(path, hook, before.as_deref())) {
+        (true, HookFileState::Absent) => planned.after = Some(made),
+        (true, HookFileState::Made) if !runs(path, hook) => {
             planned.after = Some(made);
             planned.moved = Some(Move::Mode);
             planned.remarks.push("it was not executable, so git did not run it; now it is".to_owned());
         }
-        (true, Standing::Made) => planned.after = Some(made),
-        (false, Standing::Absent) => {}
-        (true, Standing::Script) if runs_legacy(path, hook) => {}
-        (true, Standing::Script) => {
+        (true, HookFileState::Made) => planned.after = Some(made),
+        (false, HookFileState::Absent) => {}
+        (true, HookFileState::Script) if runs_legacy(path, hook) => {}
+        (true, HookFileState::Script) => {
             let text = before.unwrap_or_default();
             let outcome = put(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
-        (true, Standing::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
+        (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
             "it is left as it is: another hook that was here before stands in {} already",
             aside.display()
         )),
-        (true, Standing::Other) => {
+        (true, HookFileState::Other) => {
             planned.after = Some(own(hook.event, &hook.lines()));
             planned.moved = Some(Move::Aside(aside));
             planned.remarks.push(format!("what is there becomes {}.{ASIDE} and runs after Tenure", hook.event));
         }
-        (false, Standing::Made) if !is_legacy && fs::symlink_metadata(&aside).is_ok() => {
+        (false, HookFileState::Made) if !is_legacy && fs::symlink_metadata(&aside).is_ok() => {
             planned.after = read(&aside)?;
             planned.moved = Some(Move::Back(aside));
         }
         // Nobody else wrote anything into it.
-        (false, Standing::Made) if is_legacy || way == Way::Remove || !hook.wanted => {
-            planned.after = if is_legacy && way == Way::Set { before } else { None };
+        (false, HookFileState::Made) if is_legacy || way == PlanDirection::Remove || !hook.wanted => {
+            planned.after = if is_legacy && way == PlanDirection::Set { before } else { None };
         }
-        (false, Standing::Script) if !is_legacy || way == Way::Remove => {
+        (false, HookFileState::Script) if !is_legacy || way == PlanDirection::Remove => {
             let text = before.unwrap_or_default();
             let outcome = take(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
@@ -225,7 +225,7 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
 }
 
 /// Whether another program that installs hooks runs Tenure's already, from where it put it.
-fn runs_legacy(path: &Path, hook: &Hook) -> bool {
+fn runs_legacy(path: &Path, hook: &HookFile) -> bool {
     let legacy = path.with_file_name(format!("{}.{LEGACY}", hook.event));
     read(&legacy).is_ok_and(|text| text.is_some_and(|text| hook.named(&text).is_some()))
 }
@@ -234,14 +234,14 @@ fn runs_legacy(path: &Path, hook: &Hook) -> bool {
 const CHANGED: &str = "the lines between the marks are not as Tenure writes them and are left as they are";
 
 /// A script with the lines behind its first, before anything that could end it.
-fn put(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
+fn put(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {
     if let Some(span) = locate(text)? {
         if named(&text[span.inside.clone()], hook.event).is_none() {
-            return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
+            return Ok(FileOutcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
         }
         let mut after = text.to_owned();
         after.replace_range(span.inside, &format!("{}\n", hook.lines()));
-        return Ok(Outcome { text: Some(after), remarks: Vec::new() });
+        return Ok(FileOutcome { text: Some(after), remarks: Vec::new() });
     }
     let block = block(&hook.lines());
     let after = match (text.starts_with("#!"), text.find('\n')) {
@@ -249,14 +249,14 @@ fn put(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
         (true, Some(end)) => format!("{}{block}\n{}", &text[..=end], &text[end + 1..]),
         (true, None) => format!("{text}\n{block}"),
     };
-    Ok(Outcome { text: Some(after), remarks: Vec::new() })
+    Ok(FileOutcome { text: Some(after), remarks: Vec::new() })
 }
 
 /// A script without the lines; None if it was made for them.
-fn take(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
-    let Some(span) = locate(text)? else { return Ok(Outcome { text: Some(text.to_owned()), remarks: Vec::new() }) };
+fn take(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {
+    let Some(span) = locate(text)? else { return Ok(FileOutcome { text: Some(text.to_owned()), remarks: Vec::new() }) };
     if named(&text[span.inside.clone()], hook.event).is_none() {
-        return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
+        return Ok(FileOutcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
     }
     let (mut front, back) = (&text[..span.whole.start], &text[span.whole.end..]);
     // Without a newline at its end the lines came behind one.
@@ -265,23 +265,23 @@ fn take(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
     }
     let rest = format!("{front}{back}");
     let text = (rest != MADE).then_some(rest);
-    Ok(Outcome { text, remarks: Vec::new() })
+    Ok(FileOutcome { text, remarks: Vec::new() })
 }
 
-fn locate(text: &str) -> std::result::Result<Option<marked::Span>, Problem> {
+fn locate(text: &str) -> std::result::Result<Option<marked_section::SectionSpan>, Problem> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
         at += line.len();
         at - line.len()..at
     });
-    marked::locate(text, lines.collect::<Vec<_>>().into_iter(), &TOML)
+    marked_section::locate(text, lines.collect::<Vec<_>>().into_iter(), &TOML)
 }
 
 /// How Tenure's lines are in a hook's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(crate) enum LinePresence {
     Absent,
-    There(Named),
+    There(HookProgram),
     /// Somebody changed them.
     Changed,
     /// They are there, and git does not run the file.
@@ -289,30 +289,30 @@ pub(crate) enum Presence {
 }
 
 /// Whether Tenure's lines are in a hook's file, and git runs it.
-pub(crate) fn presence(path: &Path, hook: &Hook) -> Result<Presence> {
-    let Some(text) = read(path)? else { return Ok(Presence::Absent) };
+pub(crate) fn presence(path: &Path, hook: &HookFile) -> Result<LinePresence> {
+    let Some(text) = read(path)? else { return Ok(LinePresence::Absent) };
     // What another program runs from there is counted with its own hook.
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
     let named = hook.named(&text);
     if !is_legacy && named.is_some() && !runs(path, hook) {
-        return Ok(Presence::Idle);
+        return Ok(LinePresence::Idle);
     }
-    if is_legacy || matches!(standing(path, hook, Some(&text)), Standing::Other) {
-        return Ok(Presence::Absent);
+    if is_legacy || matches!(state(path, hook, Some(&text)), HookFileState::Other) {
+        return Ok(LinePresence::Absent);
     }
     let legacy = || {
         let text = read(&path.with_file_name(format!("{}.{LEGACY}", hook.event))).ok()??;
         hook.named(&text)
     };
     if let Some(named) = named.or_else(legacy) {
-        return Ok(Presence::There(named));
+        return Ok(LinePresence::There(named));
     }
-    Ok(if text.contains(TOML.begin) { Presence::Changed } else { Presence::Absent })
+    Ok(if text.contains(TOML.begin) { LinePresence::Changed } else { LinePresence::Absent })
 }
 
 /// What setup writes for a hook.
-pub(crate) fn wanted(hook: &Hook) -> Named {
-    Named::of(hook.program.as_deref())
+pub(crate) fn wanted(hook: &HookFile) -> HookProgram {
+    HookProgram::of(hook.program.as_deref())
 }
 
 #[cfg(test)]

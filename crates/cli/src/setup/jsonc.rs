@@ -15,16 +15,16 @@ const DEPTH: usize = 128;
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct JsonNode {
     pub(crate) span: Range<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: JsonKind,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Object(Vec<Item>),
-    Array(Vec<Item>),
+pub(crate) enum JsonKind {
+    Object(Vec<JsonMember>),
+    Array(Vec<JsonMember>),
     Text(String),
     /// A number, `true`, `false` or `null`.
     Other,
@@ -32,12 +32,12 @@ pub(crate) enum Kind {
 
 /// A member of an object or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct JsonMember {
     /// Empty in an array.
     pub(crate) key: String,
     /// Where it begins: the key of a member, the value of an element.
     pub(crate) start: usize,
-    pub(crate) node: Node,
+    pub(crate) node: JsonNode,
 }
 
 /// Why a text is not JSON.
@@ -47,19 +47,19 @@ pub(crate) struct Fault {
     pub(crate) what: String,
 }
 
-impl Node {
+impl JsonNode {
     /// The items of a container; none of anything else.
-    pub(crate) fn items(&self) -> &[Item] {
+    pub(crate) fn items(&self) -> &[JsonMember] {
         match &self.kind {
-            Kind::Object(items) | Kind::Array(items) => items,
+            JsonKind::Object(items) | JsonKind::Array(items) => items,
             _ => &[],
         }
     }
 
     /// The last member of that name: the one that counts where a name stands twice.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&JsonNode> {
         match &self.kind {
-            Kind::Object(items) => items.iter().rev().find(|item| item.key == key).map(|item| &item.node),
+            JsonKind::Object(items) => items.iter().rev().find(|item| item.key == key).map(|item| &item.node),
             _ => None,
         }
     }
@@ -67,19 +67,19 @@ impl Node {
     /// The text of a string.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
+            JsonKind::Text(text) => Some(text),
             _ => None,
         }
     }
 
     fn is_container(&self) -> bool {
-        matches!(self.kind, Kind::Object(_) | Kind::Array(_))
+        matches!(self.kind, JsonKind::Object(_) | JsonKind::Array(_))
     }
 }
 
 /// Reads a text.
-pub(crate) fn parse(text: &str) -> Result<Node, Fault> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
+pub(crate) fn parse(text: &str) -> Result<JsonNode, Fault> {
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0 };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
     }
@@ -90,13 +90,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, Fault> {
     Ok(node)
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn fault(&self, what: &str) -> Fault {
         let before = &self.bytes[..self.at.min(self.bytes.len())];
         Fault { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, what: what.to_owned() }
@@ -117,22 +117,22 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
+    fn value(&mut self, depth: usize) -> Result<JsonNode, Fault> {
         if depth > DEPTH {
             return Err(self.fault("values lie too deep in each other"));
         }
         let start = self.at;
         let kind = match self.peek() {
-            Some(b'{') => Kind::Object(self.items(b'}', true, depth)?),
-            Some(b'[') => Kind::Array(self.items(b']', false, depth)?),
-            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'{') => JsonKind::Object(self.items(b'}', true, depth)?),
+            Some(b'[') => JsonKind::Array(self.items(b']', false, depth)?),
+            Some(b'"') => JsonKind::Text(self.string()?),
             Some(_) => self.word()?,
             None => return Err(self.fault("a value is missing at the end")),
         };
-        Ok(Node { span: start..self.at, kind })
+        Ok(JsonNode { span: start..self.at, kind })
     }
 
-    fn items(&mut self, close: u8, keyed: bool, depth: usize) -> Result<Vec<Item>, Fault> {
+    fn items(&mut self, close: u8, keyed: bool, depth: usize) -> Result<Vec<JsonMember>, Fault> {
         self.at += 1;
         let mut items = Vec::new();
         loop {
@@ -161,7 +161,7 @@ impl Reader<'_> {
                 self.blank()?;
             }
             let node = self.value(depth + 1)?;
-            items.push(Item { key, start, node });
+            items.push(JsonMember { key, start, node });
             self.blank()?;
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -190,13 +190,13 @@ impl Reader<'_> {
         Ok(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()))
     }
 
-    fn word(&mut self) -> Result<Kind, Fault> {
+    fn word(&mut self) -> Result<JsonKind, Fault> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) {
             self.at += 1;
         }
         let known = serde_json::from_str::<serde::de::IgnoredAny>(&self.text[start..self.at]).is_ok();
-        if known { Ok(Kind::Other) } else { Err(self.fault("this is not a value")) }
+        if known { Ok(JsonKind::Other) } else { Err(self.fault("this is not a value")) }
     }
 }
 
@@ -238,7 +238,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn of(text: &str, root: &Node) -> Layout {
+    pub(crate) fn of(text: &str, root: &JsonNode) -> Layout {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = root.items().first().filter(|item| begins_line(text, item.start));
         let unit = first.map(|item| indent_at(text, item.start).to_owned()).filter(|unit| !unit.is_empty());
@@ -260,7 +260,7 @@ fn begins_line(text: &str, at: usize) -> bool {
 }
 
 /// What is put in: a value in one line, below names that are made where they do not exist yet.
-pub(crate) struct Entry<'a> {
+pub(crate) struct JsonEntry<'a> {
     /// The names that lead to the container, from the top.
     pub(crate) path: &'a [&'a str],
     /// The name in the container; None for an element of an array.
@@ -276,7 +276,7 @@ pub(crate) struct Entry<'a> {
 pub(crate) struct NotAContainer(pub(crate) String);
 
 /// Puts an entry in, at the end of its container.
-pub(crate) fn insert(text: &str, root: &Node, entry: &Entry<'_>) -> Result<String, NotAContainer> {
+pub(crate) fn insert(text: &str, root: &JsonNode, entry: &JsonEntry<'_>) -> Result<String, NotAContainer> {
     let layout = Layout::of(text, root);
     let mut node = root;
     let mut depth = 0;
@@ -288,8 +288,8 @@ pub(crate) fn insert(text: &str, root: &Node, entry: &Entry<'_>) -> Result<Strin
     }
     let keyed = depth < entry.path.len() || entry.key.is_some();
     let fits = match node.kind {
-        Kind::Object(_) => keyed,
-        Kind::Array(_) => !keyed,
+        JsonKind::Object(_) => keyed,
+        JsonKind::Array(_) => !keyed,
         _ => false,
     };
     if !fits {
@@ -311,7 +311,7 @@ pub(crate) fn insert(text: &str, root: &Node, entry: &Entry<'_>) -> Result<Strin
 }
 
 /// An entry as text, in the containers that have to be made for it.
-fn render(entry: &Entry<'_>, missing: &[&str], layout: &Layout, indent: &str) -> String {
+fn render(entry: &JsonEntry<'_>, missing: &[&str], layout: &Layout, indent: &str) -> String {
     let name = |key: &str| format!("{}: ", serde_json::Value::from(key));
     let Some((first, rest)) = missing.split_first() else {
         return format!("{}{}", entry.key.map(name).unwrap_or_default(), entry.value);
@@ -323,7 +323,7 @@ fn render(entry: &Entry<'_>, missing: &[&str], layout: &Layout, indent: &str) ->
     format!("{}{open}{newline}{inner}{item}{newline}{indent}{close}", name(first))
 }
 
-fn append(text: &str, node: &Node, item: &str, separator: &str) -> String {
+fn append(text: &str, node: &JsonNode, item: &str, separator: &str) -> String {
     let mut out = text.to_owned();
     let Some(last) = node.items().last() else {
         out.insert_str(node.span.start + 1, item);
@@ -361,7 +361,7 @@ fn behind_remark(text: &str, mut at: usize) -> usize {
 /// Takes an item out of the container that a path of positions leads to, and with it every container above that was
 /// made for it and has nothing else in it. `made` says whether a container, by its names from the top, was made; where it
 /// does not know the layout tells.
-pub(crate) fn remove(text: &str, root: &Node, place: &[usize], made: &dyn Fn(&[&str]) -> Option<bool>) -> String {
+pub(crate) fn remove(text: &str, root: &JsonNode, place: &[usize], made: &dyn Fn(&[&str]) -> Option<bool>) -> String {
     let mut place = place.to_vec();
     loop {
         let Some((index, above)) = place.split_last() else { return text.to_owned() };
@@ -382,7 +382,7 @@ pub(crate) fn remove(text: &str, root: &Node, place: &[usize], made: &dyn Fn(&[&
 }
 
 /// Whether a container with one item is laid out as `render` does, with nothing else in it.
-fn was_made(text: &str, container: &Node) -> bool {
+fn was_made(text: &str, container: &JsonNode) -> bool {
     let [item] = container.items() else { return false };
     let inside = |range: Range<usize>| text[range].chars().all(char::is_whitespace);
     let before = container.span.start + 1..item.start;
@@ -391,7 +391,7 @@ fn was_made(text: &str, container: &Node) -> bool {
         && inside(item.node.span.end..container.span.end - 1)
 }
 
-fn cut(text: &str, container: &Node, index: usize) -> String {
+fn cut(text: &str, container: &JsonNode, index: usize) -> String {
     let items = container.items();
     let item = &items[index];
     let (mut start, mut end) = (item.start, item.node.span.end);

@@ -4,24 +4,24 @@
 //! (a command line of this program, a mark), so that it can be replaced and taken out again, and nothing else is touched.
 
 pub(crate) mod check;
+mod codex_config;
 pub(crate) mod diagnosis;
 pub(crate) mod diff;
-pub(crate) mod entries;
 pub(crate) mod githook;
+mod hook_command;
+pub(crate) mod json_entries;
 mod jsonc;
-mod line;
-pub(crate) mod marked;
+pub(crate) mod marked_section;
 pub(crate) mod plan;
-mod roots;
-mod statement;
 pub(crate) mod target;
 mod toml_hooks;
+mod toml_statement;
 mod trust;
-pub(crate) mod write;
+pub(crate) mod writer;
 
 use std::path::Path;
 
-use tenure_core::{Error, Kind, Stage, text};
+use tenure_core::{Code, Error, Stage, text};
 
 /// Why a file cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,23 +40,24 @@ impl Problem {
         let file = path.display();
         let (code, message, line) = match self {
             Problem::Malformed { line, what } => {
-                ("tool_config_invalid", format!("{file}, line {line}: {what}"), Some(line))
+                (Code::ToolConfigInvalid, format!("{file}, line {line}: {what}"), Some(line))
             }
             Problem::NotAContainer(name) if name.is_empty() => {
-                ("tool_config_invalid", format!("{file} is no JSON object"), None)
+                (Code::ToolConfigInvalid, format!("{file} is no JSON object"), None)
             }
             Problem::NotAContainer(name) => (
-                "tool_config_invalid",
+                Code::ToolConfigInvalid,
                 format!("{file}: `{}` is of another kind than the tool expects", text::excerpt(&name)),
                 None,
             ),
             Problem::Tangled => (
-                "tool_config_invalid",
+                Code::ToolConfigInvalid,
                 format!("{file} is written in a way that Tenure's entries cannot be told from the others"),
                 None,
             ),
         };
-        Error::new(Kind::Usage, code, Stage::Resolve, message)
+        Error::new(code, message)
+            .at(Stage::Resolve)
             .entity(file.to_string())
             .hint("The files of this tool are as they were. Correct this one, then call again.")
             .detail("line", line)

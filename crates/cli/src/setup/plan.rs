@@ -4,14 +4,14 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
-use super::entries::{self, Made, Outcome, Part};
 use super::githook::{self, Move};
-use super::marked;
-use super::target::{Content, File, Scope, Target};
-use super::write::Record;
-use super::{Problem, roots};
+use super::json_entries::{self, FileOutcome, JsonPart, RecordedFile};
+use super::marked_section;
+use super::target::{Content, SetupScope, SetupTarget, TargetFile};
+use super::writer::SetupRecord;
+use super::{Problem, codex_config};
 use crate::agent_tool::is_plugin;
 
 /// A configuration larger than this is none: Claude Code's own grows with every project, to some megabytes.
@@ -19,17 +19,17 @@ const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// Which way it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum PlanDirection {
     Set,
     Remove,
 }
 
 /// One file, before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) way: Way,
-    pub(crate) target: Target,
-    pub(crate) scope: Scope,
+pub(crate) struct FileChange {
+    pub(crate) way: PlanDirection,
+    pub(crate) target: SetupTarget,
+    pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
     /// None: there is no such file.
     pub(crate) before: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Change {
     pub(crate) mode: Option<u32>,
 }
 
-impl Change {
+impl FileChange {
     pub(crate) fn is_change(&self) -> bool {
         self.before != self.after || self.moved == Some(Move::Mode)
     }
@@ -59,15 +59,15 @@ impl Change {
 
 /// What becomes of the files of all tools, and which tools are left out and why.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) changes: Vec<Change>,
-    pub(crate) failed: Vec<(Target, Error)>,
+pub(crate) struct SetupPlan {
+    pub(crate) changes: Vec<FileChange>,
+    pub(crate) failed: Vec<(SetupTarget, Error)>,
 }
 
 /// Reads all files and says what becomes of each. A file that cannot be understood leaves out all files of its tool, and
 /// of no other.
-pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Plan {
-    let mut plan = Plan::default();
+pub(crate) fn plan(files: &[TargetFile], way: PlanDirection, record: &SetupRecord) -> SetupPlan {
+    let mut plan = SetupPlan::default();
     for file in files {
         match one(file, way, record) {
             _ if plan.failed.iter().any(|(target, _)| *target == file.target) => {}
@@ -79,10 +79,10 @@ pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Plan {
     plan
 }
 
-fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
+fn one(file: &TargetFile, way: PlanDirection, record: &SetupRecord) -> Result<FileChange> {
     if let Content::Hook(hook) = &file.content {
         let planned = githook::plan(&file.path, hook, way)?;
-        return Ok(Change {
+        return Ok(FileChange {
             way,
             target: file.target,
             scope: file.scope,
@@ -100,40 +100,42 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
     let refused = |problem: Problem| problem.of(&file.path);
     let granted = |dir: &str| record.has_granted(&file.path, dir);
     let container = |names: &[&str]| record.has_made(&file.path, names);
-    let made = Made { granted: &granted, container: &container };
+    let made = RecordedFile { granted: &granted, container: &container };
     let outcome = match (way, &file.content, &before) {
-        (Way::Set, Content::Json(parts), _) => entries::apply(before.as_deref(), parts),
-        (Way::Set, Content::Roots { program, dir }, _) => roots::apply(before.as_deref(), program, dir.as_deref()),
-        (_, Content::Hooks { wanted, program }, _) => {
-            githook::configured(before.as_deref(), program.as_deref(), *wanted && way == Way::Set)
+        (PlanDirection::Set, Content::Json(parts), _) => json_entries::apply(before.as_deref(), parts),
+        (PlanDirection::Set, Content::Roots { program, dir }, _) => {
+            codex_config::apply(before.as_deref(), program, dir.as_deref())
         }
-        (_, Content::Hook(_), _) => Ok(Outcome { text: before.clone(), remarks: Vec::new() }),
-        (Way::Set, Content::Section, _) => marked::put_section(before.as_deref(), &SECTIONS),
-        (Way::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
+        (_, Content::Hooks { wanted, program }, _) => {
+            githook::configured(before.as_deref(), program.as_deref(), *wanted && way == PlanDirection::Set)
+        }
+        (_, Content::Hook(_), _) => Ok(FileOutcome { text: before.clone(), remarks: Vec::new() }),
+        (PlanDirection::Set, Content::Section, _) => marked_section::put_section(before.as_deref(), &SECTIONS),
+        (PlanDirection::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
             let remark = "a file of that name that is not Tenure's is left as it is".to_owned();
             _ = text;
-            Ok(Outcome { text: before.clone(), remarks: vec![remark] })
+            Ok(FileOutcome { text: before.clone(), remarks: vec![remark] })
         }
-        (Way::Set, Content::Plugin(text), _) => Ok(whole(text.clone())),
-        (Way::Remove, _, None) => Ok(Outcome { text: None, remarks: Vec::new() }),
-        (Way::Remove, Content::Json(parts), Some(before)) => entries::strip(before, parts, &made),
-        (Way::Remove, Content::Roots { program, dir }, Some(before)) => {
-            roots::strip(before, program, dir.as_deref(), &made)
+        (PlanDirection::Set, Content::Plugin(text), _) => Ok(whole(text.clone())),
+        (PlanDirection::Remove, _, None) => Ok(FileOutcome { text: None, remarks: Vec::new() }),
+        (PlanDirection::Remove, Content::Json(parts), Some(before)) => json_entries::strip(before, parts, &made),
+        (PlanDirection::Remove, Content::Roots { program, dir }, Some(before)) => {
+            codex_config::strip(before, program, dir.as_deref(), &made)
         }
-        (Way::Remove, Content::Section, Some(before)) => marked::take_section(before, &SECTIONS),
-        (Way::Remove, Content::Plugin(_), Some(found)) => {
-            Ok(Outcome { text: (!is_plugin(found)).then(|| found.clone()), remarks: Vec::new() })
+        (PlanDirection::Remove, Content::Section, Some(before)) => marked_section::take_section(before, &SECTIONS),
+        (PlanDirection::Remove, Content::Plugin(_), Some(found)) => {
+            Ok(FileOutcome { text: (!is_plugin(found)).then(|| found.clone()), remarks: Vec::new() })
         }
     };
-    let Outcome { text: after, remarks } = outcome.map_err(refused)?;
-    let grants = if way == Way::Set && before != after {
+    let FileOutcome { text: after, remarks } = outcome.map_err(refused)?;
+    let grants = if way == PlanDirection::Set && before != after {
         new_grants(file, before.as_deref(), after.as_deref())
     } else {
         Vec::new()
     };
     let containers =
-        (way == Way::Set && before != after).then(|| new_containers(file, &before, &after, record)).flatten();
-    Ok(Change {
+        (way == PlanDirection::Set && before != after).then(|| new_containers(file, &before, &after, record)).flatten();
+    Ok(FileChange {
         way,
         target: file.target,
         scope: file.scope,
@@ -149,12 +151,12 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
 }
 
 /// A directory that stands in a file afterwards and did not before.
-fn new_grants(file: &File, before: Option<&str>, after: Option<&str>) -> Vec<String> {
+fn new_grants(file: &TargetFile, before: Option<&str>, after: Option<&str>) -> Vec<String> {
     let dirs: Vec<&String> = match &file.content {
         Content::Json(parts) => parts
             .iter()
             .filter_map(|part| match part {
-                Part::Grant { dir, .. } => Some(dir),
+                JsonPart::Grant { dir, .. } => Some(dir),
                 _ => None,
             })
             .collect(),
@@ -171,24 +173,24 @@ fn new_grants(file: &File, before: Option<&str>, after: Option<&str>) -> Vec<Str
 /// The containers that a file has afterwards and did not have before. Of a file that had entries of Tenure before and is
 /// not on record it is not known which were made for them.
 fn new_containers(
-    file: &File,
+    file: &TargetFile,
     before: &Option<String>,
     after: &Option<String>,
-    record: &Record,
+    record: &SetupRecord,
 ) -> Option<Vec<Vec<String>>> {
     let in_text = |text: &Option<String>| {
         let text = text.as_deref()?;
         let mut found = match &file.content {
-            Content::Json(parts) => entries::containers(text, parts),
-            Content::Roots { .. } => roots::containers(text),
+            Content::Json(parts) => json_entries::containers(text, parts),
+            Content::Roots { .. } => codex_config::containers(text),
             _ => return None,
         };
         found.push(Vec::new());
         Some(found)
     };
     let had = before.as_deref().is_some_and(|text| match &file.content {
-        Content::Json(parts) => entries::has_own(text, parts),
-        Content::Roots { program, .. } => roots::is_set_up(text, program),
+        Content::Json(parts) => json_entries::has_own(text, parts),
+        Content::Roots { program, .. } => codex_config::is_set_up(text, program),
         _ => false,
     });
     if had && record.has_made(&file.path, &[]).is_none() {
@@ -198,8 +200,8 @@ fn new_containers(
     Some(in_text(after)?.into_iter().filter(|names| !had.contains(names)).collect())
 }
 
-fn whole(text: String) -> Outcome {
-    Outcome { text: Some(text), remarks: Vec::new() }
+fn whole(text: String) -> FileOutcome {
+    FileOutcome { text: Some(text), remarks: Vec::new() }
 }
 
 /// The text of a file; None if it is not there.
@@ -233,7 +235,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 }
 
 pub(super) fn unusable(path: &Path, why: &str) -> Error {
-    Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
+    Error::new(Code::ToolConfigUnusable, format!("{} cannot be used: {why}", path.display()))
+        .at(Stage::Read)
         .entity(path.display().to_string())
         .hint("The files of this tool are as they were. Put this one right, then call again.")
 }

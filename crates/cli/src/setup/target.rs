@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::entries::{Hook, Part};
 use super::githook::{self, Hooks};
+use super::json_entries::{HookEntry, JsonPart};
 use crate::agent_tool::{self, AgentTool};
 
 /// What is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum SetupTarget {
     Tool(&'static AgentTool),
     /// The hooks of the repository.
     Git,
@@ -21,16 +21,16 @@ pub(crate) enum Target {
 
 /// Whose files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scope {
+pub(crate) enum SetupScope {
     User,
     Project,
 }
 
-impl Scope {
+impl SetupScope {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Scope::User => "user",
-            Scope::Project => "project",
+            SetupScope::User => "user",
+            SetupScope::Project => "project",
         }
     }
 }
@@ -63,9 +63,9 @@ pub(crate) struct Ground {
 
 /// A file to be changed.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
-    pub(crate) target: Target,
-    pub(crate) scope: Scope,
+pub(crate) struct TargetFile {
+    pub(crate) target: SetupTarget,
+    pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
     pub(crate) content: Content,
 }
@@ -73,7 +73,7 @@ pub(crate) struct File {
 /// What goes into a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    Json(Vec<Part>),
+    Json(Vec<JsonPart>),
     /// Codex's `config.toml`.
     Roots {
         program: String,
@@ -84,7 +84,7 @@ pub(crate) enum Content {
     /// A file of its own.
     Plugin(String),
     /// A hook of git.
-    Hook(githook::Hook),
+    Hook(githook::HookFile),
     /// Git's configuration, with hooks in it or without.
     Hooks {
         wanted: bool,
@@ -92,36 +92,36 @@ pub(crate) enum Content {
     },
 }
 
-impl Target {
+impl SetupTarget {
     /// The agent tools and git, in the order in which they are shown.
-    pub(crate) fn with_hooks() -> impl Iterator<Item = Target> {
-        agent_tool::ALL.iter().copied().map(Target::Tool).chain([Target::Git])
+    pub(crate) fn with_hooks() -> impl Iterator<Item = SetupTarget> {
+        agent_tool::ALL.iter().copied().map(SetupTarget::Tool).chain([SetupTarget::Git])
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Target::Tool(tool) => tool.name,
-            Target::Git => "git",
-            Target::Agents => "agents",
+            SetupTarget::Tool(tool) => tool.name,
+            SetupTarget::Git => "git",
+            SetupTarget::Agents => "agents",
         }
     }
 
     pub(crate) const fn tool(self) -> Option<&'static AgentTool> {
         match self {
-            Target::Tool(tool) => Some(tool),
-            Target::Git | Target::Agents => None,
+            SetupTarget::Tool(tool) => Some(tool),
+            SetupTarget::Git | SetupTarget::Agents => None,
         }
     }
 
     /// The target of a name; all tools without hooks share one.
-    pub(crate) fn called(name: &str) -> Option<Target> {
-        let reader = READERS.contains(&name).then_some(Target::Agents);
-        Target::with_hooks().find(|target| target.name() == name).or(reader)
+    pub(crate) fn called(name: &str) -> Option<SetupTarget> {
+        let reader = READERS.contains(&name).then_some(SetupTarget::Agents);
+        SetupTarget::with_hooks().find(|target| target.name() == name).or(reader)
     }
 
     /// All names there are, for a refusal.
     pub(crate) fn names() -> String {
-        let own: Vec<&str> = Target::with_hooks().map(Target::name).collect();
+        let own: Vec<&str> = SetupTarget::with_hooks().map(SetupTarget::name).collect();
         format!("{}; without hooks: {}", own.join(", "), READERS.join(", "))
     }
 
@@ -130,64 +130,64 @@ impl Target {
         let has_program =
             |names: &[&str]| ground.path.iter().any(|dir| names.iter().any(|name| dir.join(name).is_file()));
         match self {
-            Target::Tool(tool) => {
-                let dirs = [Scope::User, Scope::Project].map(|scope| directory(tool, scope, ground));
+            SetupTarget::Tool(tool) => {
+                let dirs = [SetupScope::User, SetupScope::Project].map(|scope| directory(tool, scope, ground));
                 dirs.into_iter().flatten().any(|dir| dir.is_dir()) || has_program(tool.programs)
             }
-            Target::Git => ground.checkout.is_some() && has_program(&["git"]),
-            Target::Agents => false,
+            SetupTarget::Git => ground.checkout.is_some() && has_program(&["git"]),
+            SetupTarget::Agents => false,
         }
     }
 
     /// The files and what goes into each.
-    pub(crate) fn files(self, scope: Scope, ground: &Ground) -> Vec<File> {
+    pub(crate) fn files(self, scope: SetupScope, ground: &Ground) -> Vec<TargetFile> {
         // The hooks of git are this clone's, and AGENTS.md is one file, whatever the scope is.
         let (scope, files) = match self {
-            Target::Tool(tool) => {
+            SetupTarget::Tool(tool) => {
                 let Some(dir) = directory(tool, scope, ground) else { return Vec::new() };
                 (scope, (tool.files)(&Installation { tool, scope, ground, dir }))
             }
-            Target::Git => (Scope::Project, ground.git.as_ref().map(git_files).unwrap_or_default()),
-            Target::Agents => (scope, vec![(ground.dir.join("AGENTS.md"), Content::Section)]),
+            SetupTarget::Git => (SetupScope::Project, ground.git.as_ref().map(git_files).unwrap_or_default()),
+            SetupTarget::Agents => (scope, vec![(ground.dir.join("AGENTS.md"), Content::Section)]),
         };
-        files.into_iter().map(|(path, content)| File { target: self, scope, path, content }).collect()
+        files.into_iter().map(|(path, content)| TargetFile { target: self, scope, path, content }).collect()
     }
 
     /// The events that setup installs hooks for.
     pub(crate) fn events(self) -> Vec<&'static str> {
         match self {
-            Target::Tool(tool) => {
+            SetupTarget::Tool(tool) => {
                 tool.events.iter().filter(|event| event.matcher.is_some()).map(|event| event.name).collect()
             }
-            Target::Git => githook::EVENTS.to_vec(),
-            Target::Agents => Vec::new(),
+            SetupTarget::Git => githook::EVENTS.to_vec(),
+            SetupTarget::Agents => Vec::new(),
         }
     }
 
     /// What a person has to know or do.
-    pub(crate) fn note(self, scope: Scope) -> Option<&'static str> {
+    pub(crate) fn note(self, scope: SetupScope) -> Option<&'static str> {
         self.tool().and_then(|tool| (tool.note)(scope))
     }
 }
 
 /// The directory with the configuration of a tool.
-fn directory(tool: &AgentTool, scope: Scope, ground: &Ground) -> Option<PathBuf> {
+fn directory(tool: &AgentTool, scope: SetupScope, ground: &Ground) -> Option<PathBuf> {
     match scope {
-        Scope::User => (tool.home)(ground),
-        Scope::Project => ground.checkout.as_ref().map(|top| top.join(tool.directory)),
+        SetupScope::User => (tool.home)(ground),
+        SetupScope::Project => ground.checkout.as_ref().map(|top| top.join(tool.directory)),
     }
 }
 
 fn git_files(git: &Hooks) -> Vec<(PathBuf, Content)> {
     let config = || Content::Hooks { wanted: git.by_config(), program: git.program().map(str::to_owned) };
-    let content = |hook: Option<githook::Hook>| hook.map_or_else(config, Content::Hook);
+    let content = |hook: Option<githook::HookFile>| hook.map_or_else(config, Content::Hook);
     git.files().into_iter().map(|(path, hook)| (path, content(hook))).collect()
 }
 
 /// A tool as it is set up in one scope.
 pub(crate) struct Installation<'a> {
     pub(crate) tool: &'static AgentTool,
-    pub(crate) scope: Scope,
+    pub(crate) scope: SetupScope,
     pub(crate) ground: &'a Ground,
     /// The directory with the tool's configuration.
     pub(crate) dir: PathBuf,
@@ -197,8 +197,8 @@ impl Installation<'_> {
     /// How this program is called in a file: files meant for commit name no place on this machine.
     pub(crate) fn program(&self) -> &str {
         match self.scope {
-            Scope::User => &self.ground.program,
-            Scope::Project => "tenure",
+            SetupScope::User => &self.ground.program,
+            SetupScope::Project => "tenure",
         }
     }
 
@@ -209,29 +209,29 @@ impl Installation<'_> {
 
     /// The directory of the store, where the files are the user's own: that is no matter of a repository.
     pub(crate) fn store(&self) -> Option<String> {
-        let own = self.ground.store.as_ref().filter(|_| self.scope == Scope::User);
+        let own = self.ground.store.as_ref().filter(|_| self.scope == SetupScope::User);
         own.and_then(|dir| dir.to_str()).map(str::to_owned)
     }
 
     /// The MCP server, as most tools write it down.
-    pub(crate) fn server(&self, at: &'static str) -> Part {
-        Part::Mcp { at, value: json!({ "command": self.program(), "args": ["mcp"] }) }
+    pub(crate) fn server(&self, at: &'static str) -> JsonPart {
+        JsonPart::Mcp { at, value: json!({ "command": self.program(), "args": ["mcp"] }) }
     }
 
     /// The hooks for all events that matter.
-    pub(crate) fn hooks(&self) -> Part {
+    pub(crate) fn hooks(&self) -> JsonPart {
         // A hook answers in milliseconds; what waits for a lock gives up long before this. At the end of a session
         // tools wait for a second or so.
         let seconds = |event: &str| if event.eq_ignore_ascii_case("SessionEnd") { 1 } else { 5 };
         let hooks = self.tool.events.iter().filter_map(|event| {
-            Some(Hook {
+            Some(HookEntry {
                 event: event.name.to_owned(),
                 matcher: event.matcher?.to_owned(),
                 command: self.command(event.name),
                 timeout: seconds(event.name) * self.tool.timeout_unit,
             })
         });
-        Part::Hooks { shape: self.tool.shape, hooks: hooks.collect(), program: self.ground.program.clone() }
+        JsonPart::Hooks { shape: self.tool.shape, hooks: hooks.collect(), program: self.ground.program.clone() }
     }
 
     /// The command line of a hook. It ends with 0 even if the program is missing or does not know the command: a hook
@@ -239,8 +239,8 @@ impl Installation<'_> {
     fn command(&self, event: &str) -> String {
         let name = self.tool.name;
         match self.scope {
-            Scope::Project => format!("command -v tenure >/dev/null 2>&1 && tenure hook {name} {event} || exit 0"),
-            Scope::User => {
+            SetupScope::Project => format!("command -v tenure >/dev/null 2>&1 && tenure hook {name} {event} || exit 0"),
+            SetupScope::User => {
                 let program = quoted(&self.ground.program);
                 let there = if program.contains('/') { "[ -x" } else { "command -v" };
                 let end = if program.contains('/') { " ]" } else { " >/dev/null 2>&1" };

@@ -6,15 +6,15 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::line::is_own_hook;
-use super::statement::{Kind, Statement, cut, statements};
+use super::hook_command::is_own_hook;
+use super::toml_statement::{StatementKind, TomlStatement, cut, statements};
 
 static HOOKS: &str = "hooks";
 /// What Codex remembers of hooks, in the same table.
 static STATE: &str = "state";
 
 /// A line of setup: its event, its group and, in the group, which of its handlers.
-struct Own {
+struct OwnLine {
     event: String,
     group: usize,
     handler: usize,
@@ -29,7 +29,7 @@ pub(crate) fn own(text: &str, program: &str) -> Vec<(String, String)> {
     find(&table, program).into_iter().map(|own| (own.event, own.command)).collect()
 }
 
-fn find(table: &Spanned<DeTable<'_>>, program: &str) -> Vec<Own> {
+fn find(table: &Spanned<DeTable<'_>>, program: &str) -> Vec<OwnLine> {
     let mut found = Vec::new();
     let Some(events) = table.get_ref().get(HOOKS).and_then(|hooks| hooks.get_ref().as_table()) else { return found };
     for (event, groups) in events.iter().filter(|(event, _)| event.get_ref() != STATE) {
@@ -43,7 +43,7 @@ fn find(table: &Spanned<DeTable<'_>>, program: &str) -> Vec<Own> {
             let is_own = |command: &Option<&str>| command.is_some_and(|command| is_own_hook(command, program));
             let is_alone = commands.iter().all(is_own);
             let own = commands.iter().enumerate().filter(|(_, command)| is_own(command));
-            found.extend(own.map(|(handler, command)| Own {
+            found.extend(own.map(|(handler, command)| OwnLine {
                 event: event.get_ref().to_string(),
                 group,
                 handler,
@@ -68,14 +68,14 @@ pub(crate) fn without(text: &str, program: &str) -> String {
     text
 }
 
-fn take(text: &str, table: &Spanned<DeTable<'_>>, own: &Own) -> Option<String> {
+fn take(text: &str, table: &Spanned<DeTable<'_>>, own: &OwnLine) -> Option<String> {
     let groups = table.get_ref().get(HOOKS)?.get_ref().get(own.event.as_str())?.get_ref().as_array()?;
     let spans = |list: &toml::de::DeArray<'_>| list.iter().map(Spanned::span).collect::<Vec<Range<usize>>>();
     let is_inline = |value: &Spanned<DeValue<'_>>| text[value.span()].starts_with('{');
     let group = groups.get(own.group)?;
     let is_array = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        move |statement: &Statement| statement.kind == Kind::Header && statement.table == names
+        move |statement: &TomlStatement| statement.kind == StatementKind::Header && statement.table == names
     };
     let is_group = is_array(&[HOOKS, &own.event, "[]"]);
     if own.is_alone && is_inline(group) {
@@ -86,9 +86,11 @@ fn take(text: &str, table: &Spanned<DeTable<'_>>, own: &Own) -> Option<String> {
         return Some(cut(text, &spans(handlers), own.handler));
     }
     let all = statements(text);
-    let below = |statement: &Statement| statement.table.starts_with(&[HOOKS.to_owned(), own.event.clone()]);
-    let end = |from: usize, is_next: &dyn Fn(&Statement) -> bool| {
-        let next = |statement: &Statement| statement.kind == Kind::Header && (!below(statement) || is_next(statement));
+    let below = |statement: &TomlStatement| statement.table.starts_with(&[HOOKS.to_owned(), own.event.clone()]);
+    let end = |from: usize, is_next: &dyn Fn(&TomlStatement) -> bool| {
+        let next = |statement: &TomlStatement| {
+            statement.kind == StatementKind::Header && (!below(statement) || is_next(statement))
+        };
         all[from + 1..].iter().position(next).map_or(all.len(), |next| from + 1 + next)
     };
     let start = all.iter().enumerate().filter(|(_, one)| is_group(one)).map(|(index, _)| index).nth(own.group)?;
@@ -102,8 +104,10 @@ fn take(text: &str, table: &Spanned<DeTable<'_>>, own: &Own) -> Option<String> {
     Some(drop_statements(text, &all, start..stop))
 }
 
-fn drop_statements(text: &str, all: &[Statement], range: Range<usize>) -> String {
-    let stays = |(index, statement): &(usize, &Statement)| !range.contains(index) || statement.kind == Kind::Comment;
+fn drop_statements(text: &str, all: &[TomlStatement], range: Range<usize>) -> String {
+    let stays = |(index, statement): &(usize, &TomlStatement)| {
+        !range.contains(index) || statement.kind == StatementKind::Comment
+    };
     let mark = &text[..text.len() - text.trim_start_matches('\u{feff}').len()];
     let kept: String =
         all.iter().enumerate().filter(stays).map(|(_, statement)| &text[statement.range.clone()]).collect();

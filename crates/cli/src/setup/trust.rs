@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// What Codex remembers of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum HookTrust {
     /// There is an entry.
     Entered,
     /// There is none.
@@ -15,13 +15,13 @@ pub(crate) enum Trust {
     Off,
 }
 
-impl Trust {
+impl HookTrust {
     /// Why Codex does not run a hook, if that is so.
     pub(crate) const fn problem(self) -> Option<&'static str> {
         match self {
-            Trust::Entered => None,
-            Trust::Missing => Some("not trusted yet: start codex and choose to trust them"),
-            Trust::Off => Some("switched off in Codex: open /hooks in codex and switch them on"),
+            HookTrust::Entered => None,
+            HookTrust::Missing => Some("not trusted yet: start codex and choose to trust them"),
+            HookTrust::Off => Some("switched off in Codex: open /hooks in codex and switch them on"),
         }
     }
 }
@@ -35,16 +35,16 @@ pub(crate) struct Position {
 }
 
 /// What a configuration says of the hook at a position of a file.
-pub(crate) fn of(config: &toml::Table, file: &Path, position: &Position) -> Trust {
+pub(crate) fn of(config: &toml::Table, file: &Path, position: &Position) -> HookTrust {
     let flag = |names: &[&str]| {
         let (first, rest) = names.split_first()?;
         rest.iter().try_fold(config.get(*first)?, |value, name| value.get(name))?.as_bool()
     };
     if flag(&["features", "hooks"]) == Some(false) || flag(&["features", "codex_hooks"]) == Some(false) {
-        return Trust::Off;
+        return HookTrust::Off;
     }
     let Some(states) = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(toml::Value::as_table) else {
-        return Trust::Missing;
+        return HookTrust::Missing;
     };
     let Position { event, group, handler } = position;
     let end = format!(":{}:{group}:{handler}", snake(event));
@@ -52,9 +52,9 @@ pub(crate) fn of(config: &toml::Table, file: &Path, position: &Position) -> Trus
     let is_file = |name: &str| Path::new(name) == file || real.as_deref() == Some(Path::new(name));
     let state = states.iter().find(|(key, _)| key.strip_suffix(&end).is_some_and(is_file)).map(|(_, state)| state);
     match state {
-        Some(state) if state.get("enabled").and_then(toml::Value::as_bool) == Some(false) => Trust::Off,
-        Some(state) if state.get("trusted_hash").is_some_and(toml::Value::is_str) => Trust::Entered,
-        _ => Trust::Missing,
+        Some(state) if state.get("enabled").and_then(toml::Value::as_bool) == Some(false) => HookTrust::Off,
+        Some(state) if state.get("trusted_hash").is_some_and(toml::Value::is_str) => HookTrust::Entered,
+        _ => HookTrust::Missing,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 use tenure_testkit::{pg, replay};
 
 use crate::serving::{Serving, Through};
@@ -88,6 +88,7 @@ impl Home {
     }
 
     fn made(engine: Engine, through: Option<Through>) -> Home {
+        crate::signals::reset_ignored();
         let dir = tempfile::Builder::new().prefix("tn-it-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["home", "repo", "tmp", "installed"] {
@@ -232,11 +233,11 @@ impl Home {
     }
 
     /// All events, oldest first, read page by page.
-    pub(crate) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<LoggedEvent> {
         let mut all = Vec::new();
         let mut page = self.ok(&["log", "--since", "0", "--limit", "1000"]);
         loop {
-            all.extend(serde_json::from_value::<Vec<Event>>(page["items"].take()).unwrap());
+            all.extend(serde_json::from_value::<Vec<LoggedEvent>>(page["items"].take()).unwrap());
             match page["next"].as_str() {
                 Some(next) => page = self.ok(&["log", "--cursor", next, "--limit", "1000"]),
                 None => return all,

@@ -46,7 +46,8 @@ impl<'a> Run<'a> {
         std::fs::write(self.home.path("pipe"), "go\n").unwrap();
     }
 
-    pub(crate) fn end(self) -> (i32, Value) {
+    pub(crate) fn end(mut self) -> (i32, Value) {
+        wait_until("the runner has ended", || self.child.try_wait().unwrap().is_some());
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = said.lines().last().unwrap_or("null").to_owned();
@@ -124,6 +125,13 @@ fn inv_r14_the_exit_code_is_that_of_the_command() {
         assert_eq!((told.code, out), (3, "out --json"));
         assert_eq!((&document["ok"], &document["data"]["exit"]), (&json!(true), &json!(3)));
         assert_eq!(keys(&document["data"]), "exit hold leftovers released signal");
+        // Output that does not end in a line break, and none at all.
+        for (script, said) in [("printf unfinished", "unfinished"), ("true", "")] {
+            let told = run(&["lock", "deploy", "--json", "--", "sh", "-c", script]);
+            let (out, document) = told.stdout.trim_end().rsplit_once('\n').unwrap_or(("", told.stdout.trim_end()));
+            let document: Value = serde_json::from_str(document).unwrap_or_else(|_| panic!("{:?}", told.stdout));
+            assert_eq!((out, &document["ok"]), (said, &json!(true)));
+        }
         home.replayed();
         assert!(home.ok(&["holds"])["items"].as_array().unwrap().is_empty());
     }

@@ -102,11 +102,12 @@ fn inv_r14_no_descendant_outlives_a_stopped_keeper() {
 
 #[test]
 fn inv_r14_a_stopped_keeper_is_replaced_before_a_lost_lock_can_end() {
-    // Fork loops take the processors that all others need to be in time, so they get the machine to themselves.
+    // This one judges by the clock. Fork loops take the processors that all others need to be in time, so they get the
+    // machine to themselves.
     let (loops, quiet): (Vec<_>, Vec<_>) = SHAPES.into_iter().partition(|(name, _)| name.contains("fork loop"));
-    each_lasting("8s", &quiet, replaced_in_time);
+    each_lasting(6, &quiet, replaced_in_time);
     for shape in loops.iter().take(amount(1, loops.len())) {
-        each_lasting("8s", &[*shape], replaced_in_time);
+        each_lasting(6, &[*shape], replaced_in_time);
     }
 }
 
@@ -135,7 +136,7 @@ fn inv_r14_a_lock_that_was_renewed_too_late_is_kept_until_all_of_the_command_is_
     }
     let set = |name: &str, value: &str| std::fs::write(frozen.join(name), value).unwrap();
     {
-        let mut contest = Contest::lasting("8s", "sleep 600 & echo $! > ../pid; touch ../ready; wait", "off");
+        let mut contest = Contest::lasting(8, "sleep 600 & echo $! > ../pid; touch ../ready; wait", "off");
         let pid: u32 = contest.read("pid").trim().parse().unwrap();
         set("cgroup.procs", &pid.to_string());
         set("freezer.state", "FROZEN");
@@ -161,7 +162,7 @@ fn has_pending_kill(pid: u32) -> bool {
 
 #[test]
 fn inv_r14_a_lock_within_a_lock_is_ended_with_it_and_leaves_no_cgroup() {
-    for party in [Contest::runner, Contest::keeper] {
+    let end = |party: fn(&Contest) -> u32| {
         let tenure = crate::home::TENURE;
         let script =
             format!("{tenure} lock inner -- bash -c 'setsid bash -c \"touch ../ready; sleep 600\" & wait' & wait");
@@ -170,7 +171,11 @@ fn inv_r14_a_lock_within_a_lock_is_ended_with_it_and_leaves_no_cgroup() {
         signal(party(&contest), "-KILL");
         contest.next_holder_is_alone();
         wait_until("its cgroup is gone", || dir.as_ref().is_none_or(|dir| !dir.exists()));
-    }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| end(Contest::runner));
+        scope.spawn(|| end(Contest::keeper));
+    });
 }
 
 #[test]

@@ -75,6 +75,7 @@ mod setup_real;
 mod setup_rewritten;
 mod shapes;
 mod shortened;
+mod signals;
 mod silent;
 mod snapshots;
 mod stops;

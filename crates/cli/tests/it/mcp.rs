@@ -124,7 +124,7 @@ fn day(engine: Engine) {
     assert_eq!(reached, declared.map(|entry| entry.name.to_owned()).collect());
 
     // All of it by one agent, named after its client, through this door.
-    let mut actors: BTreeSet<String> = home.events().into_iter().map(|event| event.actor).collect();
+    let mut actors: BTreeSet<String> = home.events().into_iter().map(|event| event.actor).map(String::from).collect();
     assert!(actors.remove("person:ann"));
     let [actor] = actors.into_iter().collect::<Vec<_>>().try_into().unwrap();
     assert!(actor.starts_with("mcp-test-client-") && actor.len() == "mcp-test-client-".len() + 6, "{actor}");

@@ -138,6 +138,7 @@ impl Client {
     pub(crate) fn signal(mut self, name: &str) -> ExitStatus {
         let sent = std::process::Command::new("kill").args([name, &self.pid().to_string()]).status().unwrap();
         assert!(sent.success());
+        crate::home::wait_until("it has ended", || self.child.try_wait().unwrap().is_some());
         self.child.wait().unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::home::{Engine, Home, text};
+use crate::home::{Engine, Home, text, wait_until};
 
 #[test]
 fn guards_that_are_off_are_seen_to_be_off() {
@@ -11,9 +11,15 @@ fn guards_that_are_off_are_seen_to_be_off() {
         home.add("something");
         let start = json!({ "session_id": "s", "cwd": home.repo(), "source": "startup" }).to_string();
         let says = |words: &[&str]| home.run(words).stdout;
+        // A hook that gets no answer within its second and a half says nothing, and then proves nothing.
         let told = |variable: &str| {
-            let call = home.call(&["hook", "claude", "SessionStart"]).env("TENURE_OFF", variable);
-            call.input(start.as_bytes()).run().stdout
+            let mut said = String::new();
+            wait_until("the hook tells of the tasks", || {
+                let call = home.call(&["hook", "claude", "SessionStart"]).env("TENURE_OFF", variable);
+                said = call.input(start.as_bytes()).run().stdout;
+                said.contains("something")
+            });
+            said
         };
         let seen = |expected: bool, variable: &str| {
             for words in [&["status"][..], &["whoami"], &["doctor"]] {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tenure_client::socket_path;
+use tenure_client::wire::{self, Asked, Hello, VERSION, WireRequest};
 use tenure_kernel::{Kernel, Reply};
-use tenure_server::reach::place;
-use tenure_server::wire::{self, Asked, Hello, Request, VERSION};
 use tenure_store::{Location, Options, migrate};
 
 /// The token that is let in.
@@ -78,7 +78,7 @@ impl Serving {
 
 impl Shared {
     fn kernel(&self) -> Kernel {
-        Kernel::new(Location::File(self.database.clone()), Options::default()).unwrap()
+        Kernel::new(Location::File(self.database.clone()), Options::default(), tenure_client::phrasing::of).unwrap()
     }
 
     fn hello(&self) -> Hello {
@@ -87,21 +87,21 @@ impl Shared {
         Hello {
             tenure: VERSION.to_owned(),
             schema: migrate::VERSION,
-            store: identity.id,
-            incarnation: identity.incarnation,
-            file: place::file_identity(&self.database),
+            store: identity.id.into(),
+            incarnation: identity.incarnation.into(),
+            file: socket_path::file_identity(&self.database),
         }
     }
 
     fn answer(&self, kernel: &Kernel, document: &[u8]) -> Option<String> {
-        let answered = Request::read(document).and_then(|request| {
+        let answered = WireRequest::read(document).and_then(|request| {
             let asked = request.asked()?;
             let name = request.op.or(request.query).unwrap_or_default();
             self.seen.lock().unwrap().push(name);
             match asked {
                 Asked::Op(op) => kernel.run(&request.call.call, &op),
                 Asked::Query(query) => {
-                    kernel.answer(&request.call.call, &query).map(|body| Reply { body, replayed: false })
+                    query.ask(kernel, &request.call.call).map(|body| Reply { body, replayed: false })
                 }
             }
         });
@@ -110,7 +110,7 @@ impl Shared {
 }
 
 fn serve_socket(shared: &Arc<Shared>) {
-    let path = place::socket_path(&shared.database, None).unwrap();
+    let path = socket_path::socket_path(&shared.database, None).unwrap();
     let listener = UnixListener::bind(&path).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let shared = shared.clone();

@@ -67,7 +67,7 @@ fn every_answer_has_its_shape() {
         assert_eq!(home.ok_as("a", &["claim", &first])["rule"], "own");
 
         let refusal = home.refused_as("b", &["claim", &first]);
-        is(&refusal.error, "code kind message hint retryable details");
+        is(&refusal.error, "code kind message hint retryable details actions");
         let fields = "id state holder pattern mode reason age_s expires_in_s last_seen_s liveness place";
         is(&refusal.detail("blockers")[0], fields);
         assert_eq!(refusal.detail("total"), 1);

@@ -8,10 +8,10 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tenure_client::wire::WireRequest;
+use tenure_client::{Expected, Socket, socket_path};
 use tenure_kernel::op::lock;
 use tenure_kernel::{Actor, Call, Condition, Op, RequestId};
-use tenure_server::reach::{Expected, Socket, place};
-use tenure_server::wire::Request;
 use tenure_store::table::project;
 
 use crate::client::{Up, bearer, home, token};
@@ -54,11 +54,11 @@ fn figure(up: &Up, admin: &str, name: &str) -> f64 {
 
 /// A client of the socket that would wait for a minute by what it says, and hangs up soon.
 fn leaves(home: &Home, agent: &str, name: &str) {
-    let path = place::socket_path(&home.database(), None).unwrap();
-    let expected = Expected { store: None, file: place::file_identity(&home.database()) };
+    let path = socket_path::socket_path(&home.database(), None).unwrap();
+    let expected = Expected { store: None, file: socket_path::file_identity(&home.database()) };
     let socket = Socket::connect(&path, &expected, Duration::from_secs(60)).unwrap();
     let call = Call {
-        project: project::Name { key: "name:web".into(), label: "web".into() },
+        project: project::NamedProject { key: "name:web".into(), label: "web".into() },
         actor: Actor::named(agent),
         request_id: RequestId::given("r1").unwrap(),
         checkout: None,
@@ -68,7 +68,7 @@ fn leaves(home: &Home, agent: &str, name: &str) {
         condition: Condition::None,
     };
     let op = Op::new(lock::Lock { name: name.into(), ..lock::Lock::default() });
-    let request = Request::op(&call, &op, Some(60_000)).unwrap();
+    let request = WireRequest::op(&call, &op, Some(60_000)).unwrap();
     assert!(socket.send_within(&request, Duration::from_millis(100)).is_err());
 }
 

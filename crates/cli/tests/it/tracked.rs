@@ -83,6 +83,31 @@ fn inv_l4_a_store_that_git_tracks_is_refused_by_name_before_git_can_put_an_old_o
 }
 
 #[test]
+fn inv_l1_a_store_that_git_brought_back_issues_no_fence_twice_and_doctor_says_it() {
+    let home = Home::direct(Engine::File);
+    own(&home);
+    let first = home.add("one");
+    home.git("repo", &["add", "-f", ".tenure/tenure.db"]);
+    home.git("repo", &["commit", "-q", "-m", "the store, by force"]);
+    home.git("repo", &["rm", "-q", "--cached", ".tenure/tenure.db"]);
+    home.git("repo", &["commit", "-q", "-m", "without it"]);
+    let fence = |agent: &str| home.ok_as(agent, &["claim", &first])["hold"]["fence"].as_i64().unwrap();
+    let lost = fence("a");
+    assert!(!home.run(&["doctor"]).stdout.contains("put back"));
+    home.git("repo", &["reset", "-q", "--hard", "HEAD~1"]);
+    home.git("repo", &["rm", "-q", "--cached", ".tenure/tenure.db"]);
+    home.git("repo", &["commit", "-q", "-m", "without it again"]);
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("put back"), "{}", doctor.stdout);
+    assert_eq!(total(&home), 1, "a query answers");
+    let issued = fence("b");
+    assert!(issued > lost, "{issued} after {lost}");
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.code == 0 && doctor.stdout.contains("continued as after a restore"), "{}", doctor.stdout);
+    home.replayed();
+}
+
+#[test]
 fn a_store_named_inside_a_checkout_is_kept_from_git_too() {
     let home = Home::direct(Engine::File);
     std::fs::create_dir(home.path("repo/data")).unwrap();

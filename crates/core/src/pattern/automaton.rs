@@ -1,11 +1,11 @@
 //! What comes after the literal beginning of a pattern: an automaton without empty steps.
 
-use super::parse::{Node, Segment};
+use super::parse::{Segment, SegmentPart};
 use super::set::{Label, Spelling, fold};
 
 /// One step: what it takes, which steps may follow, and whether the text may end after it.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct AutomatonStep {
     pub(super) label: Label,
     pub(super) next: Vec<u32>,
     pub(super) end: bool,
@@ -14,14 +14,14 @@ pub(super) struct Step {
 /// The steps of a pattern, those that may come first, and whether there may be none.
 #[derive(Clone, Debug)]
 pub(super) struct Automaton {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<AutomatonStep>,
     pub(super) first: Vec<u32>,
     pub(super) end: bool,
 }
 
 /// Where a walk through an automaton stands: the steps that may come next, and whether the text may end here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Standing {
+pub(super) struct StateSet {
     pub(super) steps: Vec<u32>,
     pub(super) end: bool,
 }
@@ -32,17 +32,17 @@ impl Automaton {
         self.steps.len()
     }
 
-    pub(super) fn step(&self, at: u32) -> &Step {
+    pub(super) fn step(&self, at: u32) -> &AutomatonStep {
         &self.steps[at as usize]
     }
 
-    pub(super) fn start(&self) -> Standing {
-        Standing { steps: self.first.clone(), end: self.end }
+    pub(super) fn start(&self) -> StateSet {
+        StateSet { steps: self.first.clone(), end: self.end }
     }
 
     /// Where a walk stands after one more character.
-    pub(super) fn after(&self, standing: &Standing, c: char) -> Standing {
-        let mut out = Standing { steps: Vec::new(), end: false };
+    pub(super) fn after(&self, standing: &StateSet, c: char) -> StateSet {
+        let mut out = StateSet { steps: Vec::new(), end: false };
         for step in standing.steps.iter().map(|at| self.step(*at)).filter(|step| step.label.takes(c)) {
             out.steps.extend(&step.next);
             out.end |= step.end;
@@ -53,7 +53,7 @@ impl Automaton {
     }
 
     /// Where a walk stands after a text.
-    pub(super) fn walk(&self, text: &str) -> Standing {
+    pub(super) fn walk(&self, text: &str) -> StateSet {
         let mut standing = self.start();
         for c in text.chars() {
             standing = self.after(&standing, c);
@@ -78,7 +78,7 @@ impl Automaton {
 
 /// The literal beginning of a pattern, and the automaton of the rest.
 pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Automaton) {
-    let mut builder = Builder { spelling, states: vec![State::End] };
+    let mut builder = Builder { spelling, states: vec![BuildState::End] };
     let mut prefix = String::new();
     for (at, segment) in segments.iter().enumerate() {
         let Segment::Plain(nodes) = segment else {
@@ -86,7 +86,7 @@ pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Auto
             return (prefix, builder.finish(start));
         };
         for (within, node) in nodes.iter().enumerate() {
-            let Node::Char(c) = node else {
+            let SegmentPart::Char(c) = node else {
                 let rest = builder.behind(&segments[at + 1..]);
                 let start = builder.sequence(&nodes[within..], rest);
                 return (prefix, builder.finish(start));
@@ -104,7 +104,7 @@ pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Auto
 const END: usize = 0;
 
 /// A state while the automaton is built, with empty steps.
-enum State {
+enum BuildState {
     End,
     Take(Label, usize),
     Either(Vec<usize>),
@@ -113,11 +113,11 @@ enum State {
 /// Builds from the end of a pattern to its beginning: each part is told what comes after it.
 struct Builder {
     spelling: Spelling,
-    states: Vec<State>,
+    states: Vec<BuildState>,
 }
 
 impl Builder {
-    fn add(&mut self, state: State) -> usize {
+    fn add(&mut self, state: BuildState) -> usize {
         self.states.push(state);
         self.states.len() - 1
     }
@@ -128,9 +128,9 @@ impl Builder {
 
     /// Any number of characters that a label takes, then `then`.
     fn many(&mut self, label: Label, then: usize) -> usize {
-        let start = self.add(State::Either(Vec::new()));
-        let again = self.add(State::Take(label, start));
-        self.states[start] = State::Either(vec![again, then]);
+        let start = self.add(BuildState::Either(Vec::new()));
+        let again = self.add(BuildState::Take(label, start));
+        self.states[start] = BuildState::Either(vec![again, then]);
         start
     }
 
@@ -140,7 +140,7 @@ impl Builder {
             return END;
         }
         let then = self.from(segments);
-        self.add(State::Take(Label::One('/'), then))
+        self.add(BuildState::Take(Label::One('/'), then))
     }
 
     fn from(&mut self, segments: &[Segment]) -> usize {
@@ -155,28 +155,28 @@ impl Builder {
             // Before others: no segment at all, or some with a slash after them.
             [Segment::Deep, rest @ ..] => {
                 let then = self.from(rest);
-                let slash = self.add(State::Take(Label::One('/'), then));
+                let slash = self.add(BuildState::Take(Label::One('/'), then));
                 let some = self.many(Label::Any, slash);
-                self.add(State::Either(vec![then, some]))
+                self.add(BuildState::Either(vec![then, some]))
             }
         }
     }
 
-    fn sequence(&mut self, nodes: &[Node], then: usize) -> usize {
+    fn sequence(&mut self, nodes: &[SegmentPart], then: usize) -> usize {
         nodes.iter().rev().fold(then, |then, node| match node {
-            Node::Char(c) => {
+            SegmentPart::Char(c) => {
                 let c = self.spelled(*c);
-                self.add(State::Take(Label::One(c), then))
+                self.add(BuildState::Take(Label::One(c), then))
             }
-            Node::One => self.add(State::Take(Label::Inside, then)),
-            Node::Many => self.many(Label::Inside, then),
-            Node::Class(ranges, negated) => {
+            SegmentPart::One => self.add(BuildState::Take(Label::Inside, then)),
+            SegmentPart::Many => self.many(Label::Inside, then),
+            SegmentPart::Class(ranges, negated) => {
                 let label = Label::class(ranges, *negated, self.spelling);
-                self.add(State::Take(label, then))
+                self.add(BuildState::Take(label, then))
             }
-            Node::Either(ways) => {
+            SegmentPart::Either(ways) => {
                 let ways = ways.iter().map(|way| self.sequence(way, then)).collect();
-                self.add(State::Either(ways))
+                self.add(BuildState::Either(ways))
             }
         })
     }
@@ -186,7 +186,7 @@ impl Builder {
         let mut number = vec![None; self.states.len()];
         let mut takes = Vec::new();
         for (at, state) in self.states.iter().enumerate() {
-            if let State::Take(label, then) = state {
+            if let BuildState::Take(label, then) = state {
                 number[at] = u32::try_from(takes.len()).ok();
                 takes.push((label.clone(), *then));
             }
@@ -199,9 +199,9 @@ impl Builder {
                     continue;
                 }
                 match &self.states[at] {
-                    State::End => end = true,
-                    State::Take(..) => steps.extend(number[at]),
-                    State::Either(ways) => open.extend(ways),
+                    BuildState::End => end = true,
+                    BuildState::Take(..) => steps.extend(number[at]),
+                    BuildState::Either(ways) => open.extend(ways),
                 }
             }
             steps.sort_unstable();
@@ -212,7 +212,7 @@ impl Builder {
             .into_iter()
             .map(|(label, then)| {
                 let (next, end) = reach(then);
-                Step { label, next, end }
+                AutomatonStep { label, next, end }
             })
             .collect();
         Automaton { steps, first, end }

@@ -1,6 +1,6 @@
 //! Where candidates for an overlap stand in the index: by what all files of a pattern begin with, folded to one case.
 
-use super::{Form, Pattern, set};
+use super::{Pattern, PatternForm, set};
 
 /// Longest beginning that the index keeps, in bytes. Longer ones share a place in it, which only makes more candidates.
 const INDEXED: usize = 512;
@@ -67,6 +67,6 @@ impl Pattern {
     }
 
     fn beginning_with(&self, prefix: &str) -> Candidates {
-        Candidates { shorter: shorter(prefix), longer: (self.form != Form::Path).then(|| longer(prefix)) }
+        Candidates { shorter: shorter(prefix), longer: (self.form != PatternForm::Path).then(|| longer(prefix)) }
     }
 }

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use crate::error::Result;
 use automaton::Automaton;
 pub use index::Candidates;
-use parse::Shape;
+use parse::ParsedPattern;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
 use set::Spelling;
 
@@ -37,7 +37,7 @@ pub enum Case {
 
 /// What a pattern is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PatternForm {
     /// One file.
     Path,
     /// Everything below a directory.
@@ -49,7 +49,7 @@ pub enum Form {
 /// A set of files of one checkout.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    form: Form,
+    form: PatternForm,
     text: String,
     case: Case,
     prefix: String,
@@ -72,7 +72,7 @@ impl Pattern {
     }
 
     fn spelled(typed: &str, case: Case, spelling: Spelling) -> Result<Pattern> {
-        let Shape { form, text, segments } = parse::read(typed)?;
+        let ParsedPattern { form, text, segments } = parse::read(typed)?;
         let (prefix, rest) = automaton::compile(&segments, spelling);
         parse::check_states(typed, rest.size())?;
         Ok(Pattern { form, text, case, prefix, rest })
@@ -84,7 +84,7 @@ impl Pattern {
     }
 
     /// What it is made of.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> PatternForm {
         self.form
     }
 
@@ -119,7 +119,7 @@ impl Pattern {
     /// first text up to, but without, the second. `None` for a path, which has nothing longer; an empty end for a
     /// pattern that is not anchored.
     pub fn longer_prefixes(&self) -> Option<(String, String)> {
-        if self.form == Form::Path {
+        if self.form == PatternForm::Path {
             return None;
         }
         Some(index::longer(&self.prefix()))

@@ -1,7 +1,7 @@
 //! Reading a pattern: normalising it, and the limits that keep every comparison cheap.
 
-use super::{Form, GLOB};
-use crate::error::{Error, Result};
+use super::{GLOB, PatternForm};
+use crate::error::{Code, Error, Result};
 use crate::text::excerpt;
 
 /// Most bytes of a pattern: no program can name a longer path to the system.
@@ -22,7 +22,7 @@ const NESTED_MAX: usize = 8;
 
 /// One part of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum SegmentPart {
     Char(char),
     /// `?`
     One,
@@ -30,35 +30,35 @@ pub(super) enum Node {
     Many,
     /// Ranges, and whether all but those are meant.
     Class(Vec<(char, char)>, bool),
-    Either(Vec<Vec<Node>>),
+    Either(Vec<Vec<SegmentPart>>),
 }
 
 /// What stands between two slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
-    Plain(Vec<Node>),
+    Plain(Vec<SegmentPart>),
     /// `**`
     Deep,
 }
 
 impl Segment {
     fn literal(text: &str) -> Segment {
-        Segment::Plain(text.chars().map(Node::Char).collect())
+        Segment::Plain(text.chars().map(SegmentPart::Char).collect())
     }
 
     fn is_literal(&self) -> bool {
-        matches!(self, Segment::Plain(nodes) if nodes.iter().all(|node| matches!(node, Node::Char(_))))
+        matches!(self, Segment::Plain(nodes) if nodes.iter().all(|node| matches!(node, SegmentPart::Char(_))))
     }
 }
 
 /// A pattern that was read.
-pub(super) struct Shape {
-    pub(super) form: Form,
+pub(super) struct ParsedPattern {
+    pub(super) form: PatternForm,
     pub(super) text: String,
     pub(super) segments: Vec<Segment>,
 }
 
-pub(super) fn read(typed: &str) -> Result<Shape> {
+pub(super) fn read(typed: &str) -> Result<ParsedPattern> {
     if typed.len() > BYTES_MAX {
         return Err(limit(typed, &format!("{} bytes", typed.len()), &format!("{BYTES_MAX}")));
     }
@@ -98,21 +98,21 @@ pub(super) fn read(typed: &str) -> Result<Shape> {
 }
 
 /// The one spelling: a glob that is only a path or a directory is written as one.
-fn shaped(kept: Vec<(&str, Segment)>) -> Shape {
+fn shaped(kept: Vec<(&str, Segment)>) -> ParsedPattern {
     let literal = kept.iter().take_while(|(_, segment)| segment.is_literal()).count();
     let joined = |parts: &[(&str, Segment)]| parts.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("/");
     let (form, text) = match &kept[literal..] {
-        [] => (Form::Path, joined(&kept)),
-        [(_, Segment::Deep)] => (Form::Directory, format!("{}/", joined(&kept[..literal]))),
-        _ => (Form::Glob, format!("{GLOB}{}", joined(&kept))),
+        [] => (PatternForm::Path, joined(&kept)),
+        [(_, Segment::Deep)] => (PatternForm::Directory, format!("{}/", joined(&kept[..literal]))),
+        _ => (PatternForm::Glob, format!("{GLOB}{}", joined(&kept))),
     };
     // The top itself, and a name that would be read as a glob.
     let text = match form {
-        Form::Directory if text == "/" => "./".to_owned(),
-        Form::Path | Form::Directory if text.starts_with(GLOB) => format!("./{text}"),
+        PatternForm::Directory if text == "/" => "./".to_owned(),
+        PatternForm::Path | PatternForm::Directory if text.starts_with(GLOB) => format!("./{text}"),
         _ => text,
     };
-    Shape { form, text, segments: kept.into_iter().map(|(_, segment)| segment).collect() }
+    ParsedPattern { form, text, segments: kept.into_iter().map(|(_, segment)| segment).collect() }
 }
 
 /// The segments of a glob, each with what it says; slashes inside braces do not part them.
@@ -121,7 +121,7 @@ fn glob_parts<'a>(typed: &'a str, body: &'a str) -> Result<Vec<(&'a str, Option<
     if slashes + 1 > SEGMENTS_MAX {
         return Err(limit(typed, &format!("{} segments", slashes + 1), &SEGMENTS_MAX.to_string()));
     }
-    let mut reader = Reader { typed, rest: body, wildcards: 0 };
+    let mut reader = PatternReader { typed, rest: body, wildcards: 0 };
     let (mut parts, mut deep, mut product) = (Vec::new(), 0, 1_usize);
     loop {
         let before = reader.rest;
@@ -155,22 +155,22 @@ fn glob_parts<'a>(typed: &'a str, body: &'a str) -> Result<Vec<(&'a str, Option<
 }
 
 /// How many texts the alternatives of a sequence stand for.
-fn texts(nodes: &[Node]) -> usize {
+fn texts(nodes: &[SegmentPart]) -> usize {
     nodes.iter().fold(1, |product: usize, node| match node {
-        Node::Either(ways) => {
+        SegmentPart::Either(ways) => {
             product.saturating_mul(ways.iter().fold(0, |sum: usize, way| sum.saturating_add(texts(way))))
         }
         _ => product,
     })
 }
 
-struct Reader<'a> {
+struct PatternReader<'a> {
     typed: &'a str,
     rest: &'a str,
     wildcards: usize,
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     fn take(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 
     /// Nodes up to the end of the segment or, inside braces, of the alternative.
-    fn sequence(&mut self, nested: usize) -> Result<Vec<Node>> {
+    fn sequence(&mut self, nested: usize) -> Result<Vec<SegmentPart>> {
         let mut nodes = Vec::new();
         loop {
             match self.rest.chars().next() {
@@ -193,28 +193,28 @@ impl Reader<'_> {
             }
             let Some(c) = self.take() else { break };
             nodes.push(match c {
-                '*' if self.rest.starts_with('*') || nodes.last() == Some(&Node::Many) => {
+                '*' if self.rest.starts_with('*') || nodes.last() == Some(&SegmentPart::Many) => {
                     return self.bad("`**` stands alone between two slashes, outside of braces");
                 }
-                '*' => self.wildcard(Node::Many),
-                '?' => self.wildcard(Node::One),
+                '*' => self.wildcard(SegmentPart::Many),
+                '?' => self.wildcard(SegmentPart::One),
                 '[' => {
                     let class = self.class()?;
                     self.wildcard(class)
                 }
                 '{' => self.either(nested + 1)?,
-                c => Node::Char(c),
+                c => SegmentPart::Char(c),
             });
         }
         Ok(nodes)
     }
 
-    fn wildcard(&mut self, node: Node) -> Node {
+    fn wildcard(&mut self, node: SegmentPart) -> SegmentPart {
         self.wildcards += 1;
         node
     }
 
-    fn either(&mut self, nested: usize) -> Result<Node> {
+    fn either(&mut self, nested: usize) -> Result<SegmentPart> {
         if nested > NESTED_MAX {
             return self.bad("its braces stand too deep in each other");
         }
@@ -223,13 +223,13 @@ impl Reader<'_> {
             ways.push(self.sequence(nested)?);
             match self.take() {
                 Some(',') => {}
-                Some('}') => return Ok(Node::Either(ways)),
+                Some('}') => return Ok(SegmentPart::Either(ways)),
                 _ => return self.bad("a `{` is not closed; write `[{]` for the character itself"),
             }
         }
     }
 
-    fn class(&mut self) -> Result<Node> {
+    fn class(&mut self) -> Result<SegmentPart> {
         const OPEN: &str = "a `[` is not closed; write `[[]` for the character itself";
         if self.rest.starts_with('^') {
             return self.bad("`[!…]` is all but the characters named; a class does not begin with `^`");
@@ -244,7 +244,7 @@ impl Reader<'_> {
                 None => return self.bad(OPEN),
                 Some('/') => return self.bad("no class takes a slash"),
                 // The first may be the bracket itself.
-                Some(']') if !ranges.is_empty() => return Ok(Node::Class(ranges, negated)),
+                Some(']') if !ranges.is_empty() => return Ok(SegmentPart::Class(ranges, negated)),
                 Some(c) => c,
             };
             let mut ahead = self.rest.chars();
@@ -277,7 +277,7 @@ pub(super) fn check_states(typed: &str, states: usize) -> Result<()> {
 
 fn bad(typed: &str, why: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("bad_pattern", format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
+    Error::usage(Code::BadPattern, format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
         "A path means itself, whatever its characters; a trailing `/` means everything below; after `glob:` there are * ? [a-z] \
          [!a-z] {a,b} and ** between two slashes.",
     )
@@ -285,14 +285,14 @@ fn bad(typed: &str, why: &str) -> Error {
 
 fn limit(typed: &str, found: &str, most: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("pattern_limit", format!("`{shown}` has {found}, at most {most} are allowed"))
+    Error::usage(Code::PatternLimit, format!("`{shown}` has {found}, at most {most} are allowed"))
         .entity(shown)
         .hint("Name the files or the directory, or give several patterns.")
 }
 
 fn outside(typed: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage("path_outside", format!("`{shown}` is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("`{shown}` is outside of the checkout"))
         .entity(shown)
         .hint("Paths are relative to the top of their checkout; only what is inside can be held.")
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::automaton::{Automaton, Standing};
+use super::automaton::{Automaton, StateSet};
 use super::set::common;
 
 /// A pattern's literal beginning and the automaton of the rest.
@@ -16,28 +16,28 @@ const COMPARED_MAX: usize = 4_096;
 
 /// What is known of the segment so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Within {
+enum SegmentState {
     Start,
     Dot,
     DotDot,
     Name,
 }
 
-impl Within {
+impl SegmentState {
     /// After one more character; `None` where no path goes on so.
-    fn after(self, c: char) -> Option<Within> {
+    fn after(self, c: char) -> Option<SegmentState> {
         match (self, c) {
             (_, '\0') => None,
-            (Within::Name, '/') => Some(Within::Start),
+            (SegmentState::Name, '/') => Some(SegmentState::Start),
             (_, '/') => None,
-            (Within::Start, '.') => Some(Within::Dot),
-            (Within::Dot, '.') => Some(Within::DotDot),
-            _ => Some(Within::Name),
+            (SegmentState::Start, '.') => Some(SegmentState::Dot),
+            (SegmentState::Dot, '.') => Some(SegmentState::DotDot),
+            _ => Some(SegmentState::Name),
         }
     }
 
-    fn after_text(text: &str) -> Option<Within> {
-        text.chars().try_fold(Within::Start, Within::after)
+    fn after_text(text: &str) -> Option<SegmentState> {
+        text.chars().try_fold(SegmentState::Start, SegmentState::after)
     }
 }
 
@@ -45,25 +45,25 @@ impl Within {
 struct Pair {
     one: u32,
     two: u32,
-    within: Within,
+    within: SegmentState,
     from: Option<(u32, char)>,
 }
 
 /// Which pairs have been seen: a flat table where it is small, as it nearly always is.
-enum Seen {
+enum SeenPairs {
     Flat(Vec<bool>),
     Wide(HashSet<usize>),
 }
 
-impl Seen {
-    fn of(size: usize) -> Seen {
-        if size <= 1 << 16 { Seen::Flat(vec![false; size]) } else { Seen::Wide(HashSet::new()) }
+impl SeenPairs {
+    fn of(size: usize) -> SeenPairs {
+        if size <= 1 << 16 { SeenPairs::Flat(vec![false; size]) } else { SeenPairs::Wide(HashSet::new()) }
     }
 
     fn insert(&mut self, at: usize) -> bool {
         match self {
-            Seen::Flat(table) => !std::mem::replace(&mut table[at], true),
-            Seen::Wide(set) => set.insert(at),
+            SeenPairs::Flat(table) => !std::mem::replace(&mut table[at], true),
+            SeenPairs::Wide(set) => set.insert(at),
         }
     }
 }
@@ -73,9 +73,9 @@ pub(super) fn witness(one: Half<'_>, two: Half<'_>) -> Option<String> {
     // The one with the shorter beginning walks along that of the other first: literal text never multiplies.
     let (short, long) = if one.0.len() <= two.0.len() { (one, two) } else { (two, one) };
     let between = long.0.strip_prefix(short.0)?;
-    let within = Within::after_text(long.0)?;
+    let within = SegmentState::after_text(long.0)?;
     let (standing, other) = (short.1.walk(between), long.1.start());
-    if standing.end && other.end && within == Within::Name {
+    if standing.end && other.end && within == SegmentState::Name {
         return Some(long.0.to_owned());
     }
     let tail = walk_both((short.1, &standing), (long.1, &other), within)?;
@@ -83,13 +83,13 @@ pub(super) fn witness(one: Half<'_>, two: Half<'_>) -> Option<String> {
 }
 
 fn walk_both(
-    (one, from_one): (&Automaton, &Standing),
-    (two, from_two): (&Automaton, &Standing),
-    within: Within,
+    (one, from_one): (&Automaton, &StateSet),
+    (two, from_two): (&Automaton, &StateSet),
+    within: SegmentState,
 ) -> Option<String> {
-    let mut seen = Seen::of(one.size() * two.size() * 4);
+    let mut seen = SeenPairs::of(one.size() * two.size() * 4);
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut meet = |pairs: &mut Vec<Pair>, (ones, twos): (&[u32], &[u32]), within: Within, from| {
+    let mut meet = |pairs: &mut Vec<Pair>, (ones, twos): (&[u32], &[u32]), within: SegmentState, from| {
         for a in ones {
             for b in twos {
                 if seen.insert((*a as usize * two.size() + *b as usize) * 4 + within as usize) {
@@ -105,7 +105,7 @@ fn walk_both(
         let here = u32::try_from(at).ok()?;
         for c in common(&a.label, &b.label) {
             let Some(next) = within.after(c) else { continue };
-            if a.end && b.end && next == Within::Name {
+            if a.end && b.end && next == SegmentState::Name {
                 return Some(spell(&pairs, here, c));
             }
             meet(&mut pairs, (&a.next, &b.next), next, Some((here, c)));
@@ -128,14 +128,14 @@ fn spell(pairs: &[Pair], at: u32, last: char) -> String {
 /// Whether `one` takes every path that `two` does, as far as can be said at a bounded cost.
 pub(super) fn covers(one: Half<'_>, two: Half<'_>) -> bool {
     let Some(between) = two.0.strip_prefix(one.0) else { return false };
-    let Some(within) = Within::after_text(two.0) else { return true };
+    let Some(within) = SegmentState::after_text(two.0) else { return true };
     let standing = one.1.walk(between);
-    if two.1.end && within == Within::Name && !standing.end {
+    if two.1.end && within == SegmentState::Name && !standing.end {
         return false;
     }
     let alphabet = alphabet(one.1, two.1);
-    let mut known: HashMap<(u32, Within), Vec<Standing>> = HashMap::new();
-    let mut open: Vec<(u32, Within, Standing)> =
+    let mut known: HashMap<(u32, SegmentState), Vec<StateSet>> = HashMap::new();
+    let mut open: Vec<(u32, SegmentState, StateSet)> =
         two.1.first.iter().map(|step| (*step, within, standing.clone())).collect();
     let mut compared = 0;
     while let Some((step, within, standing)) = open.pop() {
@@ -152,7 +152,7 @@ pub(super) fn covers(one: Half<'_>, two: Half<'_>) -> bool {
         for c in alphabet.iter().copied().filter(|c| step.label.takes(*c)) {
             let Some(next) = within.after(c) else { continue };
             let standing = one.1.after(&standing, c);
-            if step.end && next == Within::Name && !standing.end {
+            if step.end && next == SegmentState::Name && !standing.end {
                 return false;
             }
             open.extend(step.next.iter().map(|after| (*after, next, standing.clone())));

@@ -12,7 +12,7 @@ fn folded(typed: &str) -> Pattern {
 }
 
 fn code(typed: &str) -> &'static str {
-    Pattern::parse(typed, Case::Kept).expect_err(typed).code()
+    Pattern::parse(typed, Case::Kept).expect_err(typed).code().as_str()
 }
 
 fn overlap(one: &str, two: &str) -> Option<String> {

@@ -3,9 +3,9 @@
 mod rules;
 mod table;
 
-use super::git_args::Args;
-use super::{Command, Found, Step, program_of, read, step};
-use table::Rule;
+use super::git_args::GitArgs;
+use super::{Command, DirectoryStep, ShellLine, program_of, read, step};
+use table::SubcommandRule;
 pub use table::{SUBCOMMANDS, Subcommand};
 
 /// What an alias stands for, if there is one of that name.
@@ -17,7 +17,7 @@ pub struct Threat {
     /// The command in a few plain words: `git reset --hard`.
     pub what: String,
     /// The steps that lead to the working tree.
-    pub dirs: Vec<Step>,
+    pub dirs: Vec<DirectoryStep>,
     /// What it is limited to, seen from there: files, or directories with everything in them. None for the whole tree.
     pub paths: Option<Vec<String>>,
     /// If this is a file, it alone is meant: `git checkout NAME` takes a branch or a path.
@@ -63,7 +63,7 @@ pub fn threats(line: &str, aliases: Aliases<'_>) -> Vec<Threat> {
 }
 
 /// What may stand in a line that is not read to its end: a program that changes trees, and a verb of its that does.
-fn scanned(line: &str, found: &Found) -> Option<Threat> {
+fn scanned(line: &str, found: &ShellLine) -> Option<Threat> {
     let threat =
         |what: String| Threat { what, dirs: found.steps.clone(), paths: None, unless_file: None, trees: Trees::All };
     // Letters by their numbers may be any word.
@@ -111,7 +111,7 @@ impl Search<'_> {
     }
 
     /// Looks at the commands of a line that another command runs, as that one says where.
-    fn look_at_line(&mut self, line: &str, args: &[String], dirs: &[Step], trees: Trees, depth: usize) {
+    fn look_at_line(&mut self, line: &str, args: &[String], dirs: &[DirectoryStep], trees: Trees, depth: usize) {
         let mut found = read(line);
         self.is_cut |= found.is_cut;
         let last = found.commands.len().saturating_sub(1);
@@ -163,19 +163,19 @@ impl Search<'_> {
     /// Looks at what stands behind `git`.
     fn git(&mut self, rest: &[String], command: &Command, depth: usize) {
         let mut dirs = command.dirs.clone();
-        let none = Found::default();
+        let none = ShellLine::default();
         let mut given: Vec<(&str, &str)> = Vec::new();
         let mut at = 0;
         while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
             let value = rest.get(at + 1).map_or("", String::as_str);
             match word.as_str() {
                 "-h" | "--help" | "--version" | "-v" => return,
-                "-C" | "--work-tree" => _ = step(&mut dirs, value, &none, Step::Into),
+                "-C" | "--work-tree" => _ = step(&mut dirs, value, &none, DirectoryStep::Into),
                 "-c" => given.extend(value.strip_prefix("alias.").and_then(|alias| alias.split_once('='))),
                 "--git-dir" | "--namespace" | "--exec-path" | "--config-env" | "--attr-source" | "--super-prefix" => {}
                 one => {
                     if let Some(tree) = one.strip_prefix("--work-tree=") {
-                        step(&mut dirs, tree, &none, Step::Into);
+                        step(&mut dirs, tree, &none, DirectoryStep::Into);
                     }
                     at += 1;
                     continue;
@@ -199,19 +199,19 @@ impl Search<'_> {
             return self.look_at_line(&line, args, &dirs, Trees::Own, depth);
         };
         let risk = match subcommand.rule {
-            Rule::Never => return,
-            Rule::Changes(risk) => risk,
-            Rule::Runs(line, risk) => {
+            SubcommandRule::Never => return,
+            SubcommandRule::Changes(risk) => risk,
+            SubcommandRule::Runs(line, risk) => {
                 if let Some((line, trees)) = line(args) {
                     return self.look_at_line(&line, &[], &dirs, trees, depth);
                 }
                 risk
             }
         };
-        let args = Args::read(verb, args);
+        let args = GitArgs::read(verb, args);
         let Some(risk) = risk(&args).filter(|_| !args.is_help()) else { return };
         if let Some(tree) = &risk.tree {
-            step(&mut dirs, tree, &none, Step::Into);
+            step(&mut dirs, tree, &none, DirectoryStep::Into);
         }
         let what = format!("git {verb} {}", risk.what).trim_end().to_owned();
         let (paths, unless_file, trees) = (risk.paths, risk.unless_file, risk.trees);

@@ -1,7 +1,7 @@
 //! The arguments of a git command, as far as git itself would read them.
 
 /// Arguments of a git command.
-pub(super) struct Args {
+pub(super) struct GitArgs {
     pub(super) options: Vec<String>,
     pub(super) plain: Vec<String>,
     /// What stands behind `--`, if that is there.
@@ -28,13 +28,13 @@ const VALUED: [(&str, &str, &str, &str); 16] = [
     ("flow", "--message", "m", ""),
 ];
 
-impl Args {
+impl GitArgs {
     /// The arguments behind a verb.
-    pub(super) fn read(verb: &str, args: &[String]) -> Args {
+    pub(super) fn read(verb: &str, args: &[String]) -> GitArgs {
         let found = VALUED.iter().find(|(of, ..)| *of == verb);
         let (words, letters, names) =
             found.map_or(("", "", ""), |(_, words, letters, names)| (*words, *letters, *names));
-        let mut read = Args { options: Vec::new(), plain: Vec::new(), paths: None };
+        let mut read = GitArgs { options: Vec::new(), plain: Vec::new(), paths: None };
         let mut args = args.iter();
         while let Some(word) = args.next() {
             match word.as_str() {

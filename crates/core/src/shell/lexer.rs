@@ -1,6 +1,6 @@
 //! The words of a command line.
 
-use super::{DEPTH_MAX, End, Found, Step, WORK_MAX, Way, makes, run, take};
+use super::{CommandSeparator, DEPTH_MAX, DirectoryStep, ShellCwd, ShellLine, WORK_MAX, mkdir, run, take};
 
 /// Stands in a word for what a substitution would put there.
 pub(super) const UNKNOWN: char = '\u{fffd}';
@@ -11,9 +11,9 @@ pub(super) struct Lexer<'a> {
     text: &'a [char],
     at: usize,
     depth: usize,
-    found: &'a mut Found,
+    found: &'a mut ShellLine,
     /// Where a shell on this line runs that reads what it is to do.
-    reader: Option<Vec<Step>>,
+    reader: Option<Vec<DirectoryStep>>,
     /// The words of the command before.
     last: Vec<String>,
     /// Ends of here documents that begin with the next line, and whether tabs before them do not count.
@@ -54,7 +54,7 @@ impl Words {
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a [char], depth: usize, found: &'a mut Found) -> Lexer<'a> {
+    pub(super) fn new(text: &'a [char], depth: usize, found: &'a mut ShellLine) -> Lexer<'a> {
         Lexer { text, at: 0, depth, found, reader: None, last: Vec::new(), documents: Vec::new() }
     }
 
@@ -75,16 +75,16 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads commands up to a closing bracket, or to the end. A directory that is entered counts for what follows.
-    pub(super) fn list(&mut self, end: Option<char>, dirs: Vec<Step>) {
+    pub(super) fn list(&mut self, end: Option<char>, dirs: Vec<DirectoryStep>) {
         let mut words = Words::default();
-        let mut way = Way::new(dirs);
+        let mut way = ShellCwd::new(dirs);
         while let Some(c) = self.next() {
             match c {
                 _ if Some(c) == end => break,
                 _ if self.found.work >= WORK_MAX => self.at = self.text.len(),
                 ' ' | '\t' | '\r' => words.close(),
                 '\n' => {
-                    self.command(&mut words, &mut way, End::Done, c);
+                    self.command(&mut words, &mut way, CommandSeparator::Done, c);
                     self.skip_documents();
                 }
                 '&' if self.peek() == Some('>') => words.close(),
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
                 '(' => {
                     // `f()`: what follows runs whenever the name does.
                     self.found.returns |= self.peek() == Some(')');
-                    self.command(&mut words, &mut way, End::And, c);
+                    self.command(&mut words, &mut way, CommandSeparator::And, c);
                     self.nested(&way.dirs);
                     way.was_nested();
                 }
@@ -108,25 +108,25 @@ impl<'a> Lexer<'a> {
                 _ => self.part(c, &mut words, &way.dirs),
             }
         }
-        self.command(&mut words, &mut way, End::Done, ';');
+        self.command(&mut words, &mut way, CommandSeparator::Done, ';');
     }
 
     /// What the characters mean that end a command.
-    fn end(&mut self, c: char) -> End {
+    fn end(&mut self, c: char) -> CommandSeparator {
         match c {
-            '&' if self.takes('&') => End::And,
-            '&' => End::Background,
-            '|' if self.takes('|') => End::Or,
+            '&' if self.takes('&') => CommandSeparator::And,
+            '&' => CommandSeparator::Background,
+            '|' if self.takes('|') => CommandSeparator::Or,
             '|' => {
                 self.takes('&');
-                End::Pipe
+                CommandSeparator::Pipe
             }
-            _ => End::Done,
+            _ => CommandSeparator::Done,
         }
     }
 
     /// Takes in the command that was just read. `c` is what ended it.
-    fn command(&mut self, words: &mut Words, way: &mut Way, end: End, c: char) {
+    fn command(&mut self, words: &mut Words, way: &mut ShellCwd, end: CommandSeparator, c: char) {
         let done = words.finish();
         let fed = words.fed.take();
         // Between `&&` and the command behind it there may be lines.
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A list in brackets: what it changes counts inside it alone.
-    fn nested(&mut self, dirs: &[Step]) {
+    fn nested(&mut self, dirs: &[DirectoryStep]) {
         if self.depth < DEPTH_MAX {
             self.depth += 1;
             let variables = self.found.variables.clone();
@@ -159,7 +159,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A piece of a word.
-    fn part(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
+    fn part(&mut self, c: char, words: &mut Words, dirs: &[DirectoryStep]) {
         match c {
             '\\' => match self.next() {
                 Some('\n') => {}
@@ -240,7 +240,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A character that may begin a substitution.
-    fn expansion(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
+    fn expansion(&mut self, c: char, words: &mut Words, dirs: &[DirectoryStep]) {
         match c {
             '$' if self.peek() == Some('(') => {
                 self.at += 1;
@@ -268,12 +268,12 @@ impl<'a> Lexer<'a> {
     /// What a substitution puts into a word. `begun` is how many commands there were before it.
     fn printed(&self, begun: usize) -> char {
         match &self.found.commands[begun.min(self.found.commands.len())..] {
-            [one] if makes::is_temporary(&one.words) => FRESH,
+            [one] if mkdir::is_temporary(&one.words) => FRESH,
             _ => UNKNOWN,
         }
     }
 
-    fn redirection(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
+    fn redirection(&mut self, c: char, words: &mut Words, dirs: &[DirectoryStep]) {
         if self.peek() == Some('(') {
             self.at += 1;
             words.open().push(UNKNOWN);

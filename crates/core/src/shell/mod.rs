@@ -5,17 +5,17 @@
 //! is caught later, if at all, by the guard of commits; what it takes for a command and is none costs one refusal. A line
 //! that is longer or deeper than is read is scanned for words.
 
+mod cwd;
 mod git;
 mod git_args;
 mod lexer;
-mod makes;
+mod mkdir;
 mod runner;
-mod way;
 
+use cwd::{CommandSeparator, ShellCwd};
 pub use git::{Aliases, SUBCOMMANDS, Subcommand, Threat, Trees, threats};
 pub use lexer::FRESH;
 pub use runner::{RUNNERS, Runner};
-use way::{End, Way};
 
 /// Longest command line that is read as a shell would, in characters.
 const LINE_MAX: usize = 1024 * 1024;
@@ -33,7 +33,7 @@ const WORK_MAX: usize = 4 * LINE_MAX;
 
 /// A step from one directory to another on the way to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum DirectoryStep {
     /// The command runs there or not at all: `cd DIR && …`, `git -C DIR`.
     Into(String),
     /// It runs there if the directory exists: `cd DIR; …`.
@@ -65,15 +65,15 @@ pub struct Command {
     /// The program and its arguments, without quotes.
     pub words: Vec<String>,
     /// Directories, each seen from the one before it.
-    pub dirs: Vec<Step>,
+    pub dirs: Vec<DirectoryStep>,
 }
 
 /// What was read of a line.
 #[derive(Default)]
-struct Found {
+struct ShellLine {
     commands: Vec<Command>,
     /// Every step that the line takes anywhere.
-    steps: Vec<Step>,
+    steps: Vec<DirectoryStep>,
     /// Whether a part of the line may run after what stands behind it: a loop, a function.
     returns: bool,
     /// Whether there is more than is read.
@@ -84,7 +84,7 @@ struct Found {
     variables: Vec<(String, String)>,
 }
 
-impl Found {
+impl ShellLine {
     /// Counts work. False where there was too much of it: then no more is read.
     fn spend(&mut self, work: usize) -> bool {
         let has_room = self.work.saturating_add(work) <= WORK_MAX;
@@ -119,8 +119,8 @@ pub fn commands(line: &str) -> Vec<Command> {
     read(line).commands
 }
 
-fn read(line: &str) -> Found {
-    let mut found = Found::default();
+fn read(line: &str) -> ShellLine {
+    let mut found = ShellLine::default();
     run(line, &[], 0, &mut found);
     if found.returns && !found.steps.is_empty() {
         let steps = found.steps.clone();
@@ -134,15 +134,15 @@ fn read(line: &str) -> Found {
 }
 
 /// How much there is to copy of a step.
-fn size_of(step: &Step) -> usize {
+fn size_of(step: &DirectoryStep) -> usize {
     match step {
-        Step::Into(to) | Step::Sure(to) | Step::Maybe(to) => to.len() + 8,
-        Step::Back => 8,
-        Step::Make(make) => make.path.len() + 8,
+        DirectoryStep::Into(to) | DirectoryStep::Sure(to) | DirectoryStep::Maybe(to) => to.len() + 8,
+        DirectoryStep::Back => 8,
+        DirectoryStep::Make(make) => make.path.len() + 8,
     }
 }
 
-fn run(line: &str, dirs: &[Step], depth: usize, found: &mut Found) {
+fn run(line: &str, dirs: &[DirectoryStep], depth: usize, found: &mut ShellLine) {
     if depth > DEPTH_MAX || !found.spend(line.len()) {
         found.is_cut = true;
         return;
@@ -163,7 +163,7 @@ const SETTERS: [&str; 9] = ["read", "unset", "mapfile", "readarray", "printf", "
 
 /// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells. A shell that is given no
 /// line reads one from its input: then the answer is where it runs.
-fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Option<Vec<Step>> {
+fn take(words: &[String], way: &mut ShellCwd, depth: usize, found: &mut ShellLine) -> Option<Vec<DirectoryStep>> {
     let mut words = words;
     if !found.spend(16 + words.len() + way.dirs.iter().map(size_of).sum::<usize>()) {
         return None;
@@ -183,9 +183,11 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
             is_denied |= first == "!";
             assigned.extend(assignment);
             if let Some(tree) = first.strip_prefix("GIT_WORK_TREE=") {
-                step(&mut own, tree, found, Step::Into);
+                step(&mut own, tree, found, DirectoryStep::Into);
             }
-            words = rest;
+            // `coproc NAME { …; }`
+            let is_named = first == "coproc" && rest.get(1).is_some_and(|next| KEYWORDS.contains(&next.as_str()));
+            words = if is_named { &rest[1..] } else { rest };
         }
         let [first, rest @ ..] = words else {
             let is_sure = way.is_sure(is_denied) && way.is_plain();
@@ -196,7 +198,7 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
         let program = program_of(first);
         if let Some(run) = runner::run(program, rest) {
             for dir in run.dirs {
-                step(&mut own, dir, found, Step::Into);
+                step(&mut own, dir, found, DirectoryStep::Into);
             }
             if let Some(line) = (program == "env").then(|| split_string(rest)).flatten() {
                 self::run(&line, &own, depth + 1, found);
@@ -237,8 +239,8 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
             }
             "find" => {
                 let (commands, begins) = runner::find(rest);
-                begins.into_iter().for_each(|dir| _ = step(&mut own, dir, found, Step::Maybe));
-                commands.iter().for_each(|words| _ = take(words, &mut Way::new(own.clone()), depth + 1, found));
+                begins.into_iter().for_each(|dir| _ = step(&mut own, dir, found, DirectoryStep::Maybe));
+                commands.iter().for_each(|words| _ = take(words, &mut ShellCwd::new(own.clone()), depth + 1, found));
             }
             "parallel" | "sem" => {
                 runner::parallel(rest).iter().for_each(|line| run(line, &own, depth + 1, found));
@@ -252,7 +254,7 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
                     found.variables.clear();
                 }
                 let dirs = own.len() == way.dirs.len();
-                makes::of(words).iter().filter(|_| dirs).for_each(|make| way.make(make, is_denied, found));
+                mkdir::of(words).iter().filter(|_| dirs).for_each(|make| way.make(make, is_denied, found));
                 let unknown = has_unknown.then(|| lexer::UNKNOWN.to_string());
                 found.commands.push(Command { words: words.iter().cloned().chain(unknown).collect(), dirs: own });
             }
@@ -263,16 +265,16 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
 }
 
 /// Adds a directory. One that the shell would have to find out may be any. False where there are too many.
-fn step(dirs: &mut Vec<Step>, to: &str, found: &Found, kind: impl Fn(String) -> Step) -> bool {
+fn step(dirs: &mut Vec<DirectoryStep>, to: &str, found: &ShellLine, kind: impl Fn(String) -> DirectoryStep) -> bool {
     if dirs.len() >= STEPS_MAX {
         return false;
     }
     let to = found.resolved(to).unwrap_or_else(|| to.to_owned());
     dirs.push(match is_known(&to) {
         // It cannot be entered.
-        true if to.len() > PATH_MAX => Step::Maybe(".".to_owned()),
+        true if to.len() > PATH_MAX => DirectoryStep::Maybe(".".to_owned()),
         true => kind(to),
-        false => Step::Back,
+        false => DirectoryStep::Back,
     });
     true
 }
@@ -333,7 +335,7 @@ mod tests {
 
     fn seen(line: &str) -> Vec<String> {
         let show = |command: Command| {
-            let dirs: Vec<String> = command.dirs.iter().map(way::shown).collect();
+            let dirs: Vec<String> = command.dirs.iter().map(cwd::shown).collect();
             let dirs = if dirs.is_empty() { String::new() } else { format!("[{}] ", dirs.join(" ")) };
             format!("{dirs}{}", command.words.join("|"))
         };

@@ -1,16 +1,26 @@
 //! Programs that run another: which of their words are the command.
 
+mod table;
+
 use super::lexer::UNKNOWN;
+pub use table::RUNNERS;
 
 /// What a program takes the words behind its options for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum OperandForm {
     /// A program and its arguments.
     Words,
     /// The same, behind `--` alone.
     Dashes,
     /// A program and its arguments behind this option.
     Behind(&'static str),
+    /// Words behind this option that are joined into a line.
+    JoinedBehind(&'static str),
+    /// The same for PowerShell, which reads options whatever their case and as far as they are written.
+    PowerShell {
+        /// Whether words without the option are a line too.
+        bare: bool,
+    },
     /// Words that are joined into a line for a shell.
     Joined,
     /// Lines for a shell, one a word.
@@ -26,28 +36,50 @@ pub struct Runner {
     pub name: &'static str,
     /// Options that take the next word as their value.
     valued: &'static str,
+    /// Options that take the next two words.
+    pairs: &'static str,
     /// How many words come before the command.
     before: usize,
+    /// Whether those words may be missing: then the command is known by its name.
+    is_optional: bool,
     /// Options whose value is a line for a shell.
     line: &'static str,
     /// Options that name the directory.
     dir: &'static str,
-    form: Form,
+    form: OperandForm,
     /// Whether words that only run time knows are added, or put in the place of some.
     has_unknown: bool,
 }
 
 impl Runner {
     const fn new(name: &'static str) -> Runner {
-        Runner { name, valued: "", before: 0, line: "", dir: "", form: Form::Words, has_unknown: false }
+        Runner {
+            name,
+            valued: "",
+            pairs: "",
+            before: 0,
+            is_optional: false,
+            line: "",
+            dir: "",
+            form: OperandForm::Words,
+            has_unknown: false,
+        }
     }
 
     const fn valued(self, valued: &'static str) -> Runner {
         Runner { valued, ..self }
     }
 
+    const fn pairs(self, pairs: &'static str) -> Runner {
+        Runner { pairs, ..self }
+    }
+
     const fn before(self, before: usize) -> Runner {
         Runner { before, ..self }
+    }
+
+    const fn perhaps(self, before: usize) -> Runner {
+        Runner { before, is_optional: true, ..self }
     }
 
     const fn line(self, line: &'static str) -> Runner {
@@ -58,7 +90,7 @@ impl Runner {
         Runner { dir, ..self }
     }
 
-    const fn form(self, form: Form) -> Runner {
+    const fn form(self, form: OperandForm) -> Runner {
         Runner { form, ..self }
     }
 
@@ -69,14 +101,22 @@ impl Runner {
     /// What of its words is read as a command, for the reference.
     pub fn reads(&self) -> String {
         let words = match (self.form, self.before) {
-            (Form::Words, 0) => "the words behind its options".to_owned(),
-            (Form::Words, 1) => "the words behind its options and one word".to_owned(),
-            (Form::Words, before) => format!("the words behind its options and {before} words"),
-            (Form::Dashes, _) => "the words behind `--`".to_owned(),
-            (Form::Behind(option), _) => format!("the words behind {}", quoted(option)),
-            (Form::Joined, _) => "the words behind its options, as a line".to_owned(),
-            (Form::Lines, _) => "each word behind its options, as a line".to_owned(),
-            (Form::Nothing, _) => String::new(),
+            (OperandForm::Words, 0) => "the words behind its options".to_owned(),
+            (OperandForm::Words, 1) if self.is_optional => {
+                "the words behind its options and perhaps one word".to_owned()
+            }
+            (OperandForm::Words, 1) => "the words behind its options and one word".to_owned(),
+            (OperandForm::Words, before) => format!("the words behind its options and {before} words"),
+            (OperandForm::Dashes, _) => "the words behind `--`".to_owned(),
+            (OperandForm::Behind(option), _) => format!("the words behind {}", quoted(option)),
+            (OperandForm::JoinedBehind(option), _) => format!("the words behind {}, as a line", quoted(option)),
+            (OperandForm::PowerShell { bare: false }, _) => "the words behind `-Command`, as a line".to_owned(),
+            (OperandForm::PowerShell { bare: true }, _) => {
+                "the words behind `-Command` or behind its options, as a line".to_owned()
+            }
+            (OperandForm::Joined, _) => "the words behind its options, as a line".to_owned(),
+            (OperandForm::Lines, _) => "each word behind its options, as a line".to_owned(),
+            (OperandForm::Nothing, _) => String::new(),
         };
         let line = match self.line {
             "" => String::new(),
@@ -89,144 +129,6 @@ impl Runner {
 fn quoted(options: &str) -> String {
     options.split(' ').map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", ")
 }
-
-const CONDA: &str = "-n --name -p --prefix -r --root-prefix -a --attach -e --env";
-const POWERSHELL: &str =
-    "-ExecutionPolicy -ep -WorkingDirectory -wd -OutputFormat -of -InputFormat -File -f -v -Version";
-const SUDO: &str = "-u -g -h -p -C -r -t -T -U --user --group --host --prompt --role --type";
-
-/// Every program that is known to run another on the same files. Containers and other machines are not among them: what
-/// runs there has files of its own.
-pub const RUNNERS: &[Runner] = &[
-    Runner::new("arch").valued("-arch -d -e"),
-    Runner::new("aws-vault exec").before(1),
-    Runner::new("asdf exec"),
-    Runner::new("builtin"),
-    Runner::new("bun x").dir("--cwd"),
-    Runner::new("bundle exec").valued("--gemfile"),
-    Runner::new("bunx"),
-    Runner::new("busybox"),
-    Runner::new("bwrap").form(Form::Dashes),
-    Runner::new("caffeinate").valued("-t -w"),
-    Runner::new("catchsegv"),
-    Runner::new("chamber exec").form(Form::Dashes),
-    Runner::new("chronic"),
-    Runner::new("chroot").before(1),
-    Runner::new("chrt").valued("-T -P -D").before(1),
-    Runner::new("command"),
-    Runner::new("composer exec").dir("-d --working-dir"),
-    Runner::new("concurrently").valued("-n --names -c --prefix-colors -m --max-processes").form(Form::Lines),
-    Runner::new("conda run").valued(CONDA).dir("--cwd"),
-    Runner::new("cpulimit").valued("-l -e -p -P --limit"),
-    Runner::new("dbus-run-session").valued("--config-file --dbus-daemon"),
-    Runner::new("devbox run").valued("-c --config -e --env --env-file --environment"),
-    Runner::new("direnv exec").before(1),
-    Runner::new("doas").valued("-u -C"),
-    Runner::new("doppler run").valued("-p --project -c --config -t --token").line("--command").form(Form::Dashes),
-    Runner::new("dotenv").valued("-e -f -c -v").form(Form::Dashes),
-    Runner::new("dotenvx run").valued("-f --env-file -e --env -fk --env-keys-file").form(Form::Dashes),
-    Runner::new("eatmydata"),
-    Runner::new("entr").form(Form::Joined).unknown(),
-    Runner::new("env").valued("-u -S --unset --split-string").dir("-C --chdir"),
-    Runner::new("exec").valued("-a"),
-    Runner::new("fakeroot").valued("-l -s -i -b --lib --faked"),
-    Runner::new("faketime").before(1),
-    Runner::new("fd").form(Form::Behind("-x --exec -X --exec-batch")).unknown(),
-    Runner::new("fdfind").form(Form::Behind("-x --exec -X --exec-batch")).unknown(),
-    Runner::new("firejail"),
-    Runner::new("flock").valued("-w --timeout --wait -E --conflict-exit-code").line("-c --command").before(1),
-    Runner::new("fnm exec").valued("--using"),
-    Runner::new("gdb").form(Form::Behind("--args -args")),
-    Runner::new("hatch run"),
-    Runner::new("hyperfine")
-        .valued(
-            "-w --warmup -m --min-runs -M --max-runs -r --runs -P -D -L -S --shell -N --export-json -n --command-name",
-        )
-        .line("-p --prepare -s --setup -c --cleanup -C --conclude")
-        .form(Form::Lines),
-    Runner::new("ifne"),
-    Runner::new("infisical run").valued("--env --path --projectId").line("--command").form(Form::Dashes),
-    Runner::new("ionice").valued("-c -n -p --class --classdata"),
-    Runner::new("ltrace").valued("-o -e -p -s -u -a -l -n -x"),
-    Runner::new("mamba run").valued(CONDA).dir("--cwd"),
-    Runner::new("micromamba run").valued(CONDA).dir("--cwd"),
-    Runner::new("mise exec").line("-c --command").dir("-C --cd").form(Form::Dashes),
-    Runner::new("mise x").line("-c --command").dir("-C --cd").form(Form::Dashes),
-    Runner::new("nice").valued("-n --adjustment"),
-    Runner::new("nix develop").form(Form::Behind("-c --command")),
-    Runner::new("nix shell").form(Form::Behind("-c --command")),
-    Runner::new("nix-shell").line("--run --command").form(Form::Nothing),
-    Runner::new("nodemon").line("-x --exec").form(Form::Nothing),
-    Runner::new("nohup"),
-    Runner::new("npm exec").valued("-p --package -w --workspace --prefix").line("-c --call"),
-    Runner::new("npm x").valued("-p --package -w --workspace --prefix").line("-c --call"),
-    Runner::new("npx").valued("-p --package -w --workspace --registry --cache").line("-c --call"),
-    Runner::new("nsenter").valued("-t --target -S --setuid -G --setgid"),
-    Runner::new("numactl").valued("-i -m -N -C -p -P -s -L -o -l -f -M"),
-    Runner::new("nvm exec").before(1),
-    Runner::new("op run").valued("--env-file --account").form(Form::Dashes),
-    Runner::new("pdm run").valued("-p --project"),
-    Runner::new("perf record").valued("-e -o -F -c -C -p -t -g --event --output"),
-    Runner::new("perf stat").valued("-e -o -r -I -C -p -t --event --output"),
-    Runner::new("pipenv run"),
-    Runner::new("pipx run").valued("--spec --python --index-url"),
-    Runner::new("pnpm dlx").valued("--package --filter -F").dir("-C --dir"),
-    Runner::new("pnpm exec").valued("--filter -F").line("-c --shell-mode").dir("-C --dir"),
-    Runner::new("poetry run").valued("-P --project").dir("-C --directory"),
-    Runner::new("powershell").valued(POWERSHELL).line("-Command -command -c").form(Form::Nothing),
-    Runner::new("prlimit").valued("-p --pid -o"),
-    Runner::new("proxychains").valued("-f"),
-    Runner::new("proxychains4").valued("-f"),
-    Runner::new("pwsh").valued(POWERSHELL).line("-Command -command -c").form(Form::Nothing),
-    Runner::new("pyenv exec"),
-    Runner::new("rbenv exec"),
-    Runner::new("retry").valued("-t --tries --times -s --sleep -d --delay -m --min -x --max"),
-    Runner::new("rlwrap").valued("-a -b -f -H -l -s -w -D -C -S"),
-    Runner::new("runuser").valued("-u -g -G -s --user --group --shell").line("-c --command"),
-    Runner::new("rye run").valued("--pyproject"),
-    Runner::new("screen").valued("-S -T -h -c -e -s -p -t"),
-    Runner::new("script").valued("-E -I -O -B -T -o -m -t").line("-c --command").before(1),
-    Runner::new("setpriv").valued("--reuid --regid --groups --securebits --selinux-label"),
-    Runner::new("setsid"),
-    Runner::new("ssh-agent").valued("-a -E -P -t"),
-    Runner::new("stdbuf").valued("-i -o -e --input --output --error"),
-    Runner::new("strace").valued("-o -e -p -s -u -E -P -a -I -O -S -U -X -b --output --trace --string-limit"),
-    Runner::new("su").valued("-s -g -G -w --shell --group").line("-c --command --session-command").form(Form::Nothing),
-    Runner::new("sudo").valued(SUDO).dir("-D --chdir"),
-    Runner::new("systemd-inhibit").valued("--what --who --why --mode"),
-    Runner::new("systemd-run")
-        .valued("-p -u -E -M -H --property --unit --setenv --uid --gid --slice --description --machine --host")
-        .dir("--working-directory"),
-    Runner::new("taskset").before(1),
-    Runner::new("tenure lock").valued("--project --agent --store --request-id").form(Form::Dashes),
-    Runner::new("time").valued("-f -o --format --output"),
-    Runner::new("timeout").valued("-k -s --kill-after --signal").before(1),
-    Runner::new("tmux new").valued("-s -n -x -y -t -F -e -f").dir("-c").form(Form::Joined),
-    Runner::new("tmux new-session").valued("-s -n -x -y -t -F -e -f").dir("-c").form(Form::Joined),
-    Runner::new("tmux new-window").valued("-n -t -F -e").dir("-c").form(Form::Joined),
-    Runner::new("tmux send-keys").valued("-t -N").form(Form::Joined),
-    Runner::new("tmux split-window").valued("-l -p -t -F -e").dir("-c").form(Form::Joined),
-    Runner::new("torsocks").valued("-a --address -P --port -u --user -p --pass"),
-    Runner::new("tsocks"),
-    Runner::new("unbuffer"),
-    Runner::new("unshare").valued("-S -G -R -w --setuid --setgid --root --wd"),
-    Runner::new("uv run")
-        .valued("--with --extra --group --python -p --project --package --env-file")
-        .dir("--directory"),
-    Runner::new("uv tool").valued("--with --from --python -p").before(1).dir("--directory"),
-    Runner::new("uvx").valued("--with --from --python -p").dir("--directory"),
-    Runner::new("valgrind"),
-    Runner::new("volta run").valued("--node --npm --yarn"),
-    Runner::new("watch").valued("-n --interval -q --equexit").form(Form::Joined),
-    Runner::new("watchexec").valued("-w --watch -e --exts -i --ignore -f --filter -d --debounce").form(Form::Joined),
-    Runner::new("with-contenv"),
-    Runner::new("xargs")
-        .valued("-I -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace --delimiter --arg-file")
-        .unknown(),
-    Runner::new("xvfb-run").valued("-e -f -n -p -s -w --error-file --auth-file --server-num --server-args --wait"),
-    Runner::new("yarn dlx").valued("-p --package").dir("--cwd"),
-    Runner::new("yarn exec").dir("--cwd"),
-];
 
 /// What a program would run.
 #[derive(Debug, Default)]
@@ -298,15 +200,31 @@ fn options<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) -> Optio
             run.dirs.push(dir);
             at += taken;
         } else {
-            at += if runner.valued.split(' ').any(|option| option == word) { 2 } else { 1 };
+            let is_in = |list: &str| list.split(' ').any(|option| option == word);
+            at += if is_in(runner.pairs) {
+                3
+            } else if is_in(runner.valued) {
+                2
+            } else {
+                1
+            };
         }
     }
 }
 
 fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
-    if let Form::Behind(options) = runner.form {
+    if let OperandForm::Behind(options) = runner.form {
         let behind = words.iter().position(|word| options.split(' ').any(|option| option == word));
         run.words = behind.map_or(&[], |at| &words[at + 1..]);
+        return;
+    }
+    if let OperandForm::JoinedBehind(options) = runner.form {
+        let behind = words.iter().position(|word| options.split(' ').any(|option| option == word));
+        run.lines.extend(behind.map(|at| words[at + 1..].join(" ")));
+        return;
+    }
+    if let OperandForm::PowerShell { bare } = runner.form {
+        run.lines.extend(power_shell(runner, words, bare));
         return;
     }
     let mut before = runner.before;
@@ -315,13 +233,13 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
         at += next;
         let is_dashes = words[at] == "--";
         match runner.form {
-            Form::Nothing => at += 1,
-            Form::Dashes if !is_dashes => at += 1,
+            OperandForm::Nothing => at += 1,
+            OperandForm::Dashes if !is_dashes => at += 1,
             _ if is_dashes => {
                 at += 1;
                 break;
             }
-            _ if before > 0 => {
+            _ if before > 0 && !(runner.is_optional && is_command(&words[at])) => {
                 before -= 1;
                 at += 1;
             }
@@ -335,10 +253,40 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
     match runner.form {
         // Behind options alone there is nothing left.
         _ if rest.first().is_some_and(|word| word.starts_with('-') && word.len() > 1) => {}
-        Form::Joined if !rest.is_empty() => run.lines.push(rest.join(" ")),
-        Form::Lines => run.lines.extend(rest.iter().cloned()),
-        Form::Words | Form::Dashes => run.words = rest,
+        OperandForm::Joined if !rest.is_empty() => run.lines.push(rest.join(" ")),
+        OperandForm::Lines => run.lines.extend(rest.iter().cloned()),
+        OperandForm::Words | OperandForm::Dashes => run.words = rest,
         _ => {}
+    }
+}
+
+/// Whether a word is the name of a program that is read on: a runner, a shell or git.
+fn is_command(word: &str) -> bool {
+    let name = super::program_of(word);
+    let is_runner = |runner: &Runner| runner.name.split(' ').next() == Some(name);
+    name.starts_with("git")
+        || super::SHELLS.contains(&name)
+        || ["gh", "glab", "hub"].contains(&name)
+        || RUNNERS.iter().any(is_runner)
+}
+
+/// The line that PowerShell is given: everything behind `-Command`, however that is written.
+fn power_shell(runner: &Runner, words: &[String], bare: bool) -> Option<String> {
+    let mut at = 0;
+    loop {
+        let word = words.get(at)?.to_ascii_lowercase();
+        let Some(option) = word.strip_prefix('-').or_else(|| (word == "/c").then_some("c")) else {
+            return bare.then(|| words[at..].join(" "));
+        };
+        let option = option.strip_prefix('-').unwrap_or(option);
+        if !option.is_empty() && ("commandwithargs".starts_with(option) || option == "cwa") {
+            return Some(words[at + 1..].join(" "));
+        }
+        // What a script is given is its own.
+        if option == "f" || (option.len() > 1 && "file".starts_with(option)) {
+            return None;
+        }
+        at += if runner.valued.split(' ').any(|valued| valued == word) { 2 } else { 1 };
     }
 }
 

@@ -22,7 +22,7 @@ const TAG_END: char = '\u{e007f}';
 
 /// How a character may stand in a text.
 #[derive(Clone, Copy)]
-enum Class {
+enum CharClass {
     /// It leaves a mark, or is a blank.
     Visible,
     /// Nowhere.
@@ -38,36 +38,38 @@ enum Class {
     Tag,
 }
 
-fn class(c: char) -> Class {
+fn class(c: char) -> CharClass {
     match c {
-        ' '..='~' => Class::Visible,
-        _ if c.is_control() => Class::Hidden,
-        '\u{ad}' => Class::SoftHyphen,
-        '\u{200c}' | '\u{200d}' => Class::Joiner,
-        '\u{200e}' | '\u{200f}' | '\u{61c}' => Class::Direction,
-        '\u{fe00}'..='\u{fe0d}' => Class::Selector(|base| !base.is_ascii()),
-        '\u{fe0e}' | '\u{fe0f}' => Class::Selector(|base| !base.is_ascii() || matches!(base, '0'..='9' | '#' | '*')),
-        '\u{180b}'..='\u{180d}' | '\u{180f}' => Class::Selector(|base| matches!(base, '\u{1820}'..='\u{18aa}')),
-        '\u{e0100}'..='\u{e01ef}' => Class::Selector(is_ideograph),
-        '\u{e0020}'..='\u{e007f}' => Class::Tag,
+        ' '..='~' => CharClass::Visible,
+        _ if c.is_control() => CharClass::Hidden,
+        '\u{ad}' => CharClass::SoftHyphen,
+        '\u{200c}' | '\u{200d}' => CharClass::Joiner,
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => CharClass::Direction,
+        '\u{fe00}'..='\u{fe0d}' => CharClass::Selector(|base| !base.is_ascii()),
+        '\u{fe0e}' | '\u{fe0f}' => {
+            CharClass::Selector(|base| !base.is_ascii() || matches!(base, '0'..='9' | '#' | '*'))
+        }
+        '\u{180b}'..='\u{180d}' | '\u{180f}' => CharClass::Selector(|base| matches!(base, '\u{1820}'..='\u{18aa}')),
+        '\u{e0100}'..='\u{e01ef}' => CharClass::Selector(is_ideograph),
+        '\u{e0020}'..='\u{e007f}' => CharClass::Tag,
         // Line and paragraph separators; embeddings, overrides and isolates of the writing direction.
-        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Class::Hidden,
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => CharClass::Hidden,
         // Zero-width space, word joiner, invisible operators, deprecated controls, byte order mark, annotations.
         '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' => {
-            Class::Hidden
+            CharClass::Hidden
         }
         // Grapheme joiner, vowel signs and fillers that are drawn as nothing, controls of shorthand and music.
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => {
-            Class::Hidden
+            CharClass::Hidden
         }
-        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => Class::Hidden,
-        _ if is_noncharacter(c) => Class::Hidden,
-        _ => Class::Visible,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => CharClass::Hidden,
+        _ if is_noncharacter(c) => CharClass::Hidden,
+        _ => CharClass::Visible,
     }
 }
 
 fn is_visible(c: char) -> bool {
-    matches!(class(c), Class::Visible)
+    matches!(class(c), CharClass::Visible)
 }
 
 fn is_noncharacter(c: char) -> bool {
@@ -102,7 +104,7 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     std::iter::from_fn(move || {
         while let Some((at, c)) = chars.next() {
             let kind = class(c);
-            if matches!(kind, Class::Visible) {
+            if matches!(kind, CharClass::Visible) {
                 if c == BLACK_FLAG {
                     flag_end = at + flag(&text[at..]);
                 }
@@ -114,10 +116,10 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
             let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
             let is_beyond_ascii = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !c.is_whitespace());
             let is_legitimate = match kind {
-                Class::Visible => true,
-                Class::Hidden => false,
-                Class::Tag => at < flag_end,
-                Class::Selector(fits) => {
+                CharClass::Visible => true,
+                CharClass::Hidden => false,
+                CharClass::Tag => at < flag_end,
+                CharClass::Selector(fits) => {
                     let fits = is_next_to_base && base.is_some_and(fits);
                     is_next_to_base = false;
                     // A joiner may stand behind it, as in a heart on fire.
@@ -126,15 +128,15 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
                     }
                     false
                 }
-                Class::Joiner => {
+                CharClass::Joiner => {
                     is_last_of_its_kind && base.is_some() && (is_beyond_ascii(base) || is_beyond_ascii(next))
                 }
-                Class::SoftHyphen => is_next_to_base && letter(base) && letter(next),
-                Class::Direction => {
+                CharClass::SoftHyphen => is_next_to_base && letter(base) && letter(next),
+                CharClass::Direction => {
                     is_last_of_its_kind && *right_to_left.get_or_init(|| text.chars().any(is_right_to_left))
                 }
             };
-            if !(matches!(kind, Class::Tag) && is_legitimate) {
+            if !(matches!(kind, CharClass::Tag) && is_legitimate) {
                 (base, is_next_to_base) = (None, false);
             }
             if !is_legitimate {

@@ -19,7 +19,7 @@ pub fn since_boot() -> Duration {
 /// Until when a lock is trusted after a request for it: nothing that the store has granted ends before its time to live
 /// has passed since the request was *sent*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trust {
+pub struct LockTrust {
     /// From then on the command is asked to end (SIGTERM).
     pub term_at: Duration,
     /// From then on it is killed by its keeper.
@@ -28,11 +28,11 @@ pub struct Trust {
     pub ends_at: Duration,
 }
 
-impl Trust {
+impl LockTrust {
     /// What is trusted after a request that was sent at `sent`.
-    pub fn from(sent: Duration, ttl: Span) -> Trust {
+    pub fn from(sent: Duration, ttl: Span) -> LockTrust {
         let (ends, margin) = (sent + duration(ttl), duration(lock::margin(ttl)));
-        Trust { term_at: ends - margin, kill_at: ends - margin / 2, ends_at: ends }
+        LockTrust { term_at: ends - margin, kill_at: ends - margin / 2, ends_at: ends }
     }
 
     /// The time between asking and killing.
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn inv_r14_trust_counts_from_the_instant_before_the_request_was_sent() {
-        let trust = Trust::from(Duration::from_secs(100), Span::seconds(60));
+        let trust = LockTrust::from(Duration::from_secs(100), Span::seconds(60));
         assert_eq!((trust.term_at, trust.kill_at), (Duration::from_secs(150), Duration::from_secs(155)));
         assert_eq!((trust.grace(), trust.ends_at), (Duration::from_secs(5), Duration::from_secs(160)));
         assert!(trust.kill_at < trust.strike_at() && trust.strike_at() < trust.ends_at);

@@ -16,7 +16,7 @@ use rustix::process::{
 };
 
 use super::cgroup::Cgroup;
-use super::end::{Process, Processes, Status};
+use super::end::{CommandProcess, ExitStatus, Processes};
 use super::stat::{Stat, stat};
 use super::system::send;
 
@@ -42,7 +42,7 @@ pub(super) struct Descendants {
     /// Whether all children of this process belong to the command, and it is a subreaper.
     pub(super) is_reaper: bool,
     /// The status of the command, once it was taken note of.
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<ExitStatus>,
 }
 
 impl Descendants {
@@ -59,8 +59,8 @@ impl Descendants {
         while self.is_reaper {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.command => {
-                    let signal = || status.terminating_signal().map(Status::Signal);
-                    self.status = self.status.or_else(|| status.exit_status().map(Status::Code).or_else(signal));
+                    let signal = || status.terminating_signal().map(ExitStatus::Signal);
+                    self.status = self.status.or_else(|| status.exit_status().map(ExitStatus::Code).or_else(signal));
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return false,
@@ -87,25 +87,62 @@ impl Descendants {
 
     /// Those that live. Processes come and go meanwhile, so one look may miss some.
     pub(super) fn live(&self) -> Vec<(i64, Stat)> {
+        let mut live = Vec::new();
+        self.scan(|pid, stat| live.push((pid, stat)));
+        live.sort_unstable_by_key(|(pid, _)| *pid);
+        live
+    }
+
+    /// Looks for those that live, the youngest child first, and tells of each at once: one that starts the next and exits
+    /// is there for a moment only. Children that have ended are taken note of on the way. Otherwise those of a fork loop
+    /// pile up, and each scan spends longer on them than the next process lives.
+    fn scan(&self, mut on: impl FnMut(i64, Stat)) {
         let me = i64::from(std::process::id());
-        let mut found = if self.is_reaper {
-            below(me)
+        let mut look = |pid: i64| {
+            let Some(stat) = stat(pid) else { return false };
+            if stat.lives() {
+                on(pid, stat);
+            } else if self.is_reaper && stat.parent == me {
+                self.bury(pid);
+            }
+            stat.lives()
+        };
+        let mut seen = BTreeSet::from([me]);
+        if self.is_reaper && has_children_files() {
+            let mut open = vec![me];
+            while let Some(pid) = open.pop() {
+                for child in children(pid).into_iter().rev() {
+                    // What has ended has no children. What was read while processes came and went may have a circle.
+                    if seen.insert(child) && look(child) {
+                        open.push(child);
+                    }
+                }
+            }
         } else {
             let table = table();
-            let marked: Vec<i64> =
-                table.keys().copied().filter(|pid| *pid != me && is_marked(*pid, &self.mark)).collect();
-            marked.iter().flat_map(|root| below_in(&table, *root)).chain(marked.iter().copied()).collect()
-        };
-        found.extend(self.cgroup.iter().flat_map(Cgroup::pids));
-        found.remove(&me);
-        let seen = found.into_iter().filter_map(|pid| Some((pid, stat(pid)?)));
-        seen.filter(|(_, stat)| stat.lives()).collect()
+            let found = if self.is_reaper {
+                below(&table, me)
+            } else {
+                let marked = || table.keys().copied().filter(|pid| *pid != me && is_marked(*pid, &self.mark));
+                marked().flat_map(|root| below(&table, root)).chain(marked()).collect()
+            };
+            found.into_iter().filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
+        }
+        let inside = self.cgroup.iter().flat_map(Cgroup::pids);
+        inside.filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
+    }
+
+    /// Takes note of a child that has ended, unless it is the command: that is left to [`Descendants::reap`].
+    fn bury(&self, pid: i64) {
+        if let Some(pid) = raw(pid).filter(|pid| *pid != self.command) {
+            let _ = ended(pid, WaitIdOptions::empty());
+        }
     }
 
     /// The same with their names, for people.
     pub(super) fn named(&self) -> Processes {
         let live = self.live();
-        let named = live.iter().take(NAMED).map(|(pid, stat)| Process {
+        let named = live.iter().take(NAMED).map(|(pid, stat)| CommandProcess {
             pid: *pid,
             started: stat.started,
             name: name(*pid).unwrap_or_default(),
@@ -151,8 +188,9 @@ impl Descendants {
         let mut found: BTreeMap<(i64, i64), bool> = BTreeMap::new();
         let (mut quiet, mut waits) = (0, 0);
         for _ in 0..SCANS {
-            let (mut is_new, mut runs) = (false, false);
-            for (pid, stat) in self.live() {
+            let (mut is_new, mut runs, mut is_empty) = (false, false, true);
+            self.scan(|pid, stat| {
+                is_empty = false;
                 match found.get(&(pid, stat.started)) {
                     Some(delivered) => runs |= *delivered && stat.runs(),
                     None => {
@@ -160,14 +198,16 @@ impl Descendants {
                         is_new = true;
                     }
                 }
-            }
+            });
             if runs && !is_new && waits < WAITS {
                 waits += 1;
                 quiet = 0;
                 rest(Duration::from_micros(200));
                 continue;
             }
-            quiet = if is_new { 0 } else { quiet + 1 };
+            // A scan that finds nothing where something is left has missed it.
+            let has_missed = is_empty && self.is_reaper && has_child();
+            quiet = if is_new || has_missed { 0 } else { quiet + 1 };
             if quiet == QUIET {
                 break;
             }
@@ -213,10 +253,10 @@ pub(super) fn wait_for(on: &mut [PollFd<'_>], time: Duration) {
 }
 
 /// The status of a child that has ended, without waiting for it.
-pub(super) fn ended(pid: Pid, how: WaitIdOptions) -> Option<Status> {
+pub(super) fn ended(pid: Pid, how: WaitIdOptions) -> Option<ExitStatus> {
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | how).ok()??;
-    let signal = || status.terminating_signal().map(Status::Signal);
-    status.exit_status().map(Status::Code).or_else(signal)
+    let signal = || status.terminating_signal().map(ExitStatus::Signal);
+    status.exit_status().map(ExitStatus::Code).or_else(signal)
 }
 
 /// A process number.
@@ -231,27 +271,28 @@ fn table() -> BTreeMap<i64, Stat> {
     pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
-/// All below a process. Asking each for its children takes a twentieth of the time that reading all of `/proc` takes,
-/// and a process that starts the next one and exits is there for a moment only. Not every kernel can be asked.
-fn below(root: i64) -> BTreeSet<i64> {
-    if !Path::new("/proc/self/task").join(std::process::id().to_string()).join("children").exists() {
-        return below_in(&table(), root);
-    }
-    collect(root, children)
+/// Whether processes can be asked for their children, as not every kernel can. That takes a twentieth of the time that
+/// reading all of `/proc` takes, and a process that starts the next one and exits is there for a moment only.
+fn has_children_files() -> bool {
+    Path::new("/proc/self/task").join(std::process::id().to_string()).join("children").exists()
 }
 
-fn below_in(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
+/// Whether this process has a child, ended or not.
+fn has_child() -> bool {
+    !matches!(
+        waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT),
+        Err(Errno::CHILD)
+    )
+}
+
+/// All below a process, in a table that may have a circle: it was read while processes came and went.
+fn below(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
     let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     table.iter().for_each(|(pid, stat)| children.entry(stat.parent).or_default().push(*pid));
-    collect(root, |pid| children.remove(&pid).unwrap_or_default())
-}
-
-fn collect(root: i64, mut children: impl FnMut(i64) -> Vec<i64>) -> BTreeSet<i64> {
     let mut found = BTreeSet::new();
     let mut open = vec![root];
     while let Some(pid) = open.pop() {
-        // What was read while processes came and went may have a circle.
-        open.extend(children(pid).into_iter().filter(|child| found.insert(*child)));
+        open.extend(children.remove(&pid).unwrap_or_default().into_iter().filter(|child| found.insert(*child)));
     }
     found
 }
@@ -333,7 +374,7 @@ mod tests {
     fn children_are_listed_alike_by_both_looks() {
         let (mut child, pid, _) = sleeper("");
         let me = i64::from(std::process::id());
-        assert!(below(me).contains(&pid) && below_in(&table(), me).contains(&pid));
+        assert!(children(me).contains(&pid) && below(&table(), me).contains(&pid));
         assert_eq!(stat(pid).unwrap().parent, me);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -341,6 +382,8 @@ mod tests {
 
     #[test]
     fn a_circle_in_what_was_read_ends() {
-        assert_eq!(collect(1, |pid| vec![pid % 3 + 1]), BTreeSet::from([1, 2, 3]));
+        let of = |parent| Stat { state: b'S', parent, threads: 1, started: 1 };
+        let table = BTreeMap::from([(1, of(3)), (2, of(1)), (3, of(2))]);
+        assert_eq!(below(&table, 1), BTreeSet::from([1, 2, 3]));
     }
 }

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 /// What the system said about the end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum ExitStatus {
     /// It exited with this code.
     Code(i32),
     /// This signal ended it.
     Signal(i32),
 }
 
-impl Status {
+impl ExitStatus {
     /// The exit code as a shell gives it.
     pub fn exit_code(self) -> u8 {
         let code = match self {
-            Status::Code(code) => code,
-            Status::Signal(signal) => 128 + signal,
+            ExitStatus::Code(code) => code,
+            ExitStatus::Signal(signal) => 128 + signal,
         };
         u8::try_from(code).unwrap_or(u8::MAX)
     }
@@ -25,8 +25,8 @@ impl Status {
     /// The signal that ended it.
     pub fn signal(self) -> Option<i32> {
         match self {
-            Status::Code(_) => None,
-            Status::Signal(signal) => Some(signal),
+            ExitStatus::Code(_) => None,
+            ExitStatus::Signal(signal) => Some(signal),
         }
     }
 }
@@ -34,7 +34,7 @@ impl Status {
 /// Why a command was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum EndCause {
     /// What it ran under was lost, or was not renewed in time.
     Lost,
     /// The runner is gone.
@@ -47,7 +47,7 @@ pub enum Cause {
 
 /// A process of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
+pub struct CommandProcess {
     /// Its number.
     pub pid: i64,
     /// When it started, in clock ticks since boot: tells it from a later process of the same number.
@@ -66,18 +66,18 @@ fn is_zero(started: &i64) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processes {
     /// The first of them.
-    pub named: Vec<Process>,
+    pub named: Vec<CommandProcess>,
     /// How many there are.
     pub count: usize,
 }
 
 /// The end of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct CommandEnd {
     /// `None` where nothing is left that knows it.
-    pub status: Option<Status>,
+    pub status: Option<ExitStatus>,
     /// Why it was ended; `None` where it ended by itself.
-    pub cause: Option<Cause>,
+    pub cause: Option<EndCause>,
     /// What it left running when it ended by itself.
     pub leftovers: Processes,
 }
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn an_exit_code_is_that_of_a_shell() {
-        assert_eq!(Status::Code(7).exit_code(), 7);
-        assert_eq!(Status::Signal(9).exit_code(), 137);
-        assert_eq!(Status::Code(300).exit_code(), 255);
-        assert_eq!((Status::Code(1).signal(), Status::Signal(15).signal()), (None, Some(15)));
+        assert_eq!(ExitStatus::Code(7).exit_code(), 7);
+        assert_eq!(ExitStatus::Signal(9).exit_code(), 137);
+        assert_eq!(ExitStatus::Code(300).exit_code(), 255);
+        assert_eq!((ExitStatus::Code(1).signal(), ExitStatus::Signal(15).signal()), (None, Some(15)));
     }
 }

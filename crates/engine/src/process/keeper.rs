@@ -14,14 +14,14 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal};
 
 use super::cgroup::Cgroup;
-use super::clock::{Trust, since_boot};
+use super::clock::{LockTrust, since_boot};
 use super::descendants::{Descendants, wait_for};
-use super::end::{Cause, End, Processes, Status};
-use super::ending::Ending;
+use super::end::{CommandEnd, EndCause, ExitStatus, Processes};
 use super::launch;
-use super::protocol::{Go, Heard, Line, Order, Refusal, Report};
+use super::protocol::{Channel, Go, Heard, KeeperOrder, KeeperReport, Refusal};
 use super::signals::{self, Passed};
 use super::system;
+use super::termination::Termination;
 
 /// What this program is called with.
 pub(super) const ROLE: &str = "keeper";
@@ -33,9 +33,9 @@ const SLICE: Duration = Duration::from_secs(1);
 pub(super) fn run(words: &[OsString]) -> ExitCode {
     // For `ps`: the file was started by another name.
     let _ = std::fs::write("/proc/self/comm", "tenure");
-    let Ok(mut runner) = Line::inherited() else { return ExitCode::FAILURE };
+    let Ok(mut runner) = Channel::inherited() else { return ExitCode::FAILURE };
     let is_reaper = system::become_subreaper();
-    let Heard::Message(Order::Start { trust, group, cgroup, mark }) = runner.hear::<Order>(true) else {
+    let Heard::Message(KeeperOrder::Start { trust, group, cgroup, mark }) = runner.hear::<KeeperOrder>(true) else {
         return ExitCode::FAILURE;
     };
     let Some(input) = runner.take_descriptor() else { return ExitCode::FAILURE };
@@ -49,16 +49,16 @@ pub(super) fn run(words: &[OsString]) -> ExitCode {
 }
 
 struct Keeper {
-    runner: Line,
+    runner: Channel,
     /// Whether the runner is still there.
     attended: bool,
     /// The launcher, until the command executes.
-    launcher: Option<Line>,
-    trust: Trust,
+    launcher: Option<Channel>,
+    trust: LockTrust,
     descendants: Descendants,
     /// Readable when the command has ended.
     command: Option<OwnedFd>,
-    ending: Option<Ending>,
+    ending: Option<Termination>,
     /// Whether a signal was passed on that asks for an end.
     asked: bool,
     /// Whether the runner knows the status of the command.
@@ -68,21 +68,21 @@ struct Keeper {
 impl Keeper {
     #[expect(clippy::too_many_arguments, reason = "the parts of one order")]
     fn start(
-        runner: Line,
+        runner: Channel,
         words: &[OsString],
-        trust: Trust,
+        trust: LockTrust,
         group: Option<i32>,
         cgroup: Option<String>,
         mark: String,
         is_reaper: bool,
         input: OwnedFd,
     ) -> Option<Keeper> {
-        let refuse = |refusal: Refusal| _ = runner.say(&Report::NotStarted(refusal), None);
+        let refuse = |refusal: Refusal| _ = runner.say(&KeeperReport::NotStarted(refusal), None);
         let spawned = UnixStream::pair().and_then(|(ours, theirs)| {
             let mut launcher = Command::new(program()?);
             launcher.arg0("tenure").arg(launch::ROLE).args(words).stdin(OwnedFd::from(theirs));
             launcher.process_group(group.unwrap_or(0));
-            Ok((Line::new(ours), launcher.spawn()?))
+            Ok((Channel::new(ours), launcher.spawn()?))
         });
         let (launcher, child) = match spawned {
             Ok(spawned) => spawned,
@@ -98,7 +98,7 @@ impl Keeper {
         // The launcher joins the cgroup before it executes the command, so no process of the command starts outside of it.
         if let Some(cgroup) = cgroup.and_then(|name| Cgroup::make(&name)) {
             // The runner has to know the directory first: it removes it if this process is killed.
-            let told = runner.say(&Report::Cgroup { dir: cgroup.dir().to_owned() }, None).is_ok();
+            let told = runner.say(&KeeperReport::Cgroup { dir: cgroup.dir().to_owned() }, None).is_ok();
             if told && cgroup.join(number).is_ok() {
                 descendants.cgroup = Some(cgroup);
             } else {
@@ -111,7 +111,7 @@ impl Keeper {
             return None;
         }
         // From here on the command may run, so the runner has to know of it first. A runner that cannot be told is gone.
-        if runner.say(&Report::Starting { pid: number }, None).is_err() {
+        if runner.say(&KeeperReport::Starting { pid: number }, None).is_err() {
             descendants.clear();
             return None;
         }
@@ -153,9 +153,9 @@ impl Keeper {
         let no_child = self.descendants.are_gone();
         if let (Some(status), false) = (self.descendants.status, self.reported) {
             // The report says whether the rest is to be ended, so that a runner that takes over goes on with it.
-            let signalled = self.was_signalled(status).then_some(Cause::Signal);
+            let signalled = self.was_signalled(status).then_some(EndCause::Signal);
             let cause = self.ending.as_ref().map(|ending| ending.cause).or(signalled);
-            self.say(&Report::Exited { status, cause });
+            self.say(&KeeperReport::Exited { status, cause });
             self.reported = true;
             if let Some(cause) = cause {
                 self.begin(cause);
@@ -169,7 +169,7 @@ impl Keeper {
             return true;
         }
         if self.ending.is_none() && since_boot() >= self.trust.term_at {
-            self.begin(Cause::Lost);
+            self.begin(EndCause::Lost);
         }
         let Some(ending) = &mut self.ending else { return false };
         if no_child {
@@ -177,35 +177,35 @@ impl Keeper {
             return true;
         }
         if let Some(surviving) = ending.go_on(&self.descendants) {
-            self.say(&Report::Surviving(surviving));
+            self.say(&KeeperReport::Surviving(surviving));
         }
         false
     }
 
     /// Whether the command has ended other than by itself: then nothing of it is left running. A signal of the keyboard
     /// reaches the command before this process hears of it, so the status tells.
-    fn was_signalled(&self, status: Status) -> bool {
+    fn was_signalled(&self, status: ExitStatus) -> bool {
         let by_keyboard = !self.descendants.own_group && matches!(status.exit_code(), 130 | 131);
         self.asked || status.signal().is_some() || by_keyboard
     }
 
     /// Begins to end everything.
-    fn begin(&mut self, cause: Cause) {
+    fn begin(&mut self, cause: EndCause) {
         if self.ending.is_none() {
-            self.ending = Some(Ending::begin(&self.descendants, cause, self.trust));
+            self.ending = Some(Termination::begin(&self.descendants, cause, self.trust));
         }
     }
 
     fn over(&mut self, leftovers: Processes) {
         self.descendants.leave_cgroup();
         let cause = self.ending.as_ref().map(|ending| ending.cause);
-        self.say(&Report::Over(End { status: self.descendants.status, cause, leftovers }));
+        self.say(&KeeperReport::Over(CommandEnd { status: self.descendants.status, cause, leftovers }));
     }
 
     /// The command does not run, and does not count as one that ran.
     fn refuse(&mut self, refusal: Refusal) {
         self.descendants.clear();
-        self.say(&Report::NotStarted(refusal));
+        self.say(&KeeperReport::NotStarted(refusal));
     }
 
     fn wait(&self) {
@@ -242,20 +242,20 @@ impl Keeper {
 
     fn hear_runner(&mut self) {
         while self.attended {
-            match self.runner.hear::<Order>(false) {
+            match self.runner.hear::<KeeperOrder>(false) {
                 Heard::Nothing => return,
-                Heard::Message(Order::Trust { number, trust }) => {
+                Heard::Message(KeeperOrder::Trust { number, trust }) => {
                     self.trust = trust;
-                    self.say(&Report::Heard { number });
+                    self.say(&KeeperReport::Heard { number });
                 }
-                Heard::Message(Order::Lost { number }) => {
-                    self.begin(Cause::Lost);
-                    self.say(&Report::Heard { number });
+                Heard::Message(KeeperOrder::Lost { number }) => {
+                    self.begin(EndCause::Lost);
+                    self.say(&KeeperReport::Heard { number });
                 }
-                Heard::Message(Order::Signal(passed)) => self.pass(passed),
-                Heard::Message(Order::Start { .. }) | Heard::Closed => {
+                Heard::Message(KeeperOrder::Signal(passed)) => self.pass(passed),
+                Heard::Message(KeeperOrder::Start { .. }) | Heard::Closed => {
                     self.attended = false;
-                    self.begin(Cause::RunnerGone);
+                    self.begin(EndCause::RunnerGone);
                 }
             }
         }
@@ -281,7 +281,7 @@ impl Keeper {
         }
     }
 
-    fn say(&self, report: &Report) {
+    fn say(&self, report: &KeeperReport) {
         // A runner that is gone is noticed by what it no longer says.
         let _ = self.runner.say(report, None);
     }

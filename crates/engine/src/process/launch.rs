@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::protocol::{Go, Heard, Line, Refusal};
+use super::protocol::{Channel, Go, Heard, Refusal};
 use super::system;
 
 /// What this program is called with.
@@ -14,7 +14,7 @@ pub(super) const ROLE: &str = "keeper-launch";
 
 /// Becomes the command. Returns only where that fails: the error is told to the keeper.
 pub(super) fn run(words: &[OsString]) -> ExitCode {
-    let Ok(mut keeper) = Line::inherited() else {
+    let Ok(mut keeper) = Channel::inherited() else {
         // An exit code would count as that of the command.
         let _ = kill_process(getpid(), Signal::KILL);
         return ExitCode::FAILURE;

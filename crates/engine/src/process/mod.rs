@@ -1,23 +1,23 @@
 //! Commands that are kept: started by a keeper, ended with all of their descendants, their exit status never guessed.
 //!
-//! Three processes take part. The *runner* is the caller ([`Kept`]): it knows until when the command may run, and says so
-//! again and again. The *keeper* ([`keeper`]) is the parent of the command and the subreaper of everything below it: it ends
-//! the command at the deadline or when the runner is gone, and reports the exit status. The *command* is started through a
-//! launcher ([`launch`]), so that the keeper knows it before it executes. `docs/processes.md` has the protocol and the failure
-//! modes.
+//! Three processes take part. The *runner* is the caller ([`KeptCommand`]): it knows until when the command may run,
+//! and says so again and again. The *keeper* ([`keeper`]) is the parent of the command and the subreaper of everything
+//! below it: it ends the command at the deadline or when the runner is gone, and reports the exit status. The *command*
+//! is started through a launcher ([`launch`]), so that the keeper knows it before it executes. `docs/processes.md` has
+//! the protocol and the failure modes.
 
 mod cgroup;
 mod clock;
+mod command;
 mod descendants;
 mod end;
-mod ending;
 mod keeper;
-mod kept;
 mod launch;
 mod protocol;
 mod stat;
 mod system;
 mod takeover;
+mod termination;
 
 pub mod signals;
 
@@ -25,14 +25,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use cgroup::holds as cgroup_holds;
-pub use clock::{Trust, duration, since_boot};
-pub use end::{Cause, End, Process, Processes, Status};
-pub use kept::{Event, Kept, NotStarted};
+pub use clock::{LockTrust, duration, since_boot};
+pub use command::{KeeperEvent, KeptCommand, NotStarted};
+pub use end::{CommandEnd, CommandProcess, EndCause, ExitStatus, Processes};
 pub use stat::{Stat, stat};
 
 /// A command to be kept.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct LaunchSpec {
     /// The program of the command and its arguments.
     pub words: Vec<OsString>,
     /// What is added to the environment of the command.
@@ -45,7 +45,7 @@ pub struct Spec {
     /// Whether a cgroup is used where one can be made.
     pub cgroup: bool,
     /// Until when the command may run, unless that is said anew.
-    pub trust: Trust,
+    pub trust: LockTrust,
     /// How long the keeper may leave an order unanswered before the runner takes over.
     pub patience: std::time::Duration,
 }

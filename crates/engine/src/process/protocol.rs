@@ -15,17 +15,17 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::clock::Trust;
-use super::end::{Cause, End, Processes, Status};
+use super::clock::LockTrust;
+use super::end::{CommandEnd, EndCause, ExitStatus, Processes};
 use super::signals::Passed;
 
 /// From the runner to the keeper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Order {
+pub(super) enum KeeperOrder {
     /// Starts the command: the first order, with its standard input.
     Start {
-        trust: Trust,
+        trust: LockTrust,
         /// The process group that the command joins; one of its own where there is none.
         group: Option<i32>,
         /// The name of the cgroup, where one is to be made.
@@ -33,7 +33,7 @@ pub(super) enum Order {
         mark: String,
     },
     /// The command may run until later. Answered.
-    Trust { number: u64, trust: Trust },
+    Trust { number: u64, trust: LockTrust },
     /// What the command runs under is lost: it ends now. Answered.
     Lost { number: u64 },
     /// The runner got a signal.
@@ -43,7 +43,7 @@ pub(super) enum Order {
 /// From the keeper to the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
+pub(super) enum KeeperReport {
     /// The command is about to execute. Before this nothing of it has run.
     Starting { pid: i64 },
     /// Its launcher is about to be moved into this cgroup.
@@ -53,11 +53,11 @@ pub(super) enum Report {
     /// An order was heard.
     Heard { number: u64 },
     /// The command has ended; others may still run.
-    Exited { status: Status, cause: Option<Cause> },
+    Exited { status: ExitStatus, cause: Option<EndCause> },
     /// These were killed and still live.
     Surviving(Processes),
     /// It is over: everything is gone, or was left on purpose.
-    Over(End),
+    Over(CommandEnd),
 }
 
 /// Why a command was not started.
@@ -76,7 +76,7 @@ pub(super) struct Go;
 
 /// One end of a connection. Descriptors that come with a message are kept until they are taken.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Channel {
     socket: UnixStream,
     read: Vec<u8>,
     descriptors: Vec<OwnedFd>,
@@ -95,14 +95,14 @@ pub(super) enum Heard<T> {
 /// No message is longer; an end that says more is not one of ours.
 const LONGEST: usize = 1 << 20;
 
-impl Line {
-    pub(super) fn new(socket: UnixStream) -> Line {
-        Line { socket, read: Vec::new(), descriptors: Vec::new() }
+impl Channel {
+    pub(super) fn new(socket: UnixStream) -> Channel {
+        Channel { socket, read: Vec::new(), descriptors: Vec::new() }
     }
 
     /// The end that this process was started with as its standard input.
-    pub(super) fn inherited() -> io::Result<Line> {
-        Ok(Line::new(rustix::stdio::stdin().try_clone_to_owned()?.into()))
+    pub(super) fn inherited() -> io::Result<Channel> {
+        Ok(Channel::new(rustix::stdio::stdin().try_clone_to_owned()?.into()))
     }
 
     /// Says something without waiting: an end that does not read is as good as gone.
@@ -182,32 +182,32 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (Line, Line) {
+    fn pair() -> (Channel, Channel) {
         let (a, b) = UnixStream::pair().unwrap();
-        (Line::new(a), Line::new(b))
+        (Channel::new(a), Channel::new(b))
     }
 
     #[test]
     fn messages_arrive_as_they_were_sent_and_the_end_is_told() {
         let (a, mut b) = pair();
-        let trust = Trust {
+        let trust = LockTrust {
             term_at: Duration::from_nanos(7),
             kill_at: Duration::from_secs(9),
             ends_at: Duration::from_secs(11),
         };
         let orders = [
-            Order::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into() },
-            Order::Trust { number: 3, trust },
-            Order::Lost { number: 4 },
-            Order::Signal(Passed::HangUp),
+            KeeperOrder::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into() },
+            KeeperOrder::Trust { number: 3, trust },
+            KeeperOrder::Lost { number: 4 },
+            KeeperOrder::Signal(Passed::HangUp),
         ];
-        assert_eq!(b.hear::<Order>(false), Heard::Nothing);
+        assert_eq!(b.hear::<KeeperOrder>(false), Heard::Nothing);
         orders.iter().for_each(|order| a.say(order, None).unwrap());
         for order in orders {
-            assert_eq!(b.hear::<Order>(true), Heard::Message(order));
+            assert_eq!(b.hear::<KeeperOrder>(true), Heard::Message(order));
         }
         drop(a);
-        assert_eq!(b.hear::<Order>(false), Heard::Closed);
+        assert_eq!(b.hear::<KeeperOrder>(false), Heard::Closed);
     }
 
     #[test]
@@ -230,6 +230,6 @@ mod tests {
     fn what_cannot_be_read_ends_the_conversation() {
         let (mut a, b) = UnixStream::pair().unwrap();
         a.write_all(b"{\"unknown\":1}\n").unwrap();
-        assert_eq!(Line::new(b).hear::<Order>(true), Heard::Closed);
+        assert_eq!(Channel::new(b).hear::<KeeperOrder>(true), Heard::Closed);
     }
 }

@@ -4,19 +4,22 @@
 //! Instants are shown as they are, not as ages, so that time alone changes nothing. Words of agents stand in quotes with
 //! their author, line by line, so that no text can pass for a section of the brief.
 
-mod lost;
-mod near;
-mod past;
+mod history;
+mod lost_paths;
+mod neighbours;
 mod words;
 
+use tenure_core::action::{Action, Phrasing, Tasks};
 use tenure_core::brief::{Section, compose, compose_as_json};
+use tenure_core::id::{CheckoutId, TaskId};
 use tenure_core::message::Urgency;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, place, task};
 
-use crate::call::Tree;
-use crate::shape;
+use crate::answer;
+use crate::call::WorkingTree;
 use words::{at, lines, quoted};
 
 /// How many tasks that wait for this one are named.
@@ -26,45 +29,47 @@ const MAIL: &str = "Mail";
 const EVENTS: &str = "Last events";
 
 /// What a brief is about and for whom.
-pub(crate) struct Ask<'a> {
+pub(crate) struct BriefRequest<'a> {
     pub(crate) project: &'a str,
-    pub(crate) me: &'a str,
-    /// The checkout of the reader, empty for none.
-    pub(crate) checkout: &'a str,
+    pub(crate) me: &'a AgentName,
+    /// The checkout of the reader.
+    pub(crate) checkout: Option<&'a CheckoutId>,
     /// The machine of the reader.
     pub(crate) host: &'a str,
     /// Agents that are proven dead.
-    pub(crate) dead: &'a [String],
+    pub(crate) dead: &'a [AgentName],
     pub(crate) now: Time,
     /// Whether the reader calls tools and does not type commands.
     pub(crate) tools: bool,
-    pub(crate) tree: &'a Tree,
+    /// The words for the reader.
+    pub(crate) phrasing: &'static dyn Phrasing,
+    pub(crate) tree: &'a WorkingTree,
     /// In bytes.
     pub(crate) budget: usize,
     /// The task, and whether the reader holds it.
-    pub(crate) task: Option<(&'a str, bool)>,
+    pub(crate) task: Option<(&'a TaskId, bool)>,
     /// Why there is no task.
     pub(crate) nothing: &'a str,
     /// What the reader lost since it was here, in a sentence.
     pub(crate) lost: Option<&'a str>,
     /// What stands in the way of paths that were held for the task.
-    pub(crate) lost_paths: &'a [shape::Blocker],
-    pub(crate) news: &'a [shape::News],
+    pub(crate) lost_paths: &'a [answer::Blocker],
+    pub(crate) news: &'a [answer::News],
     /// Up to which event the news are an offer.
     pub(crate) offered: Option<i64>,
-    pub(crate) mail: &'a shape::Inbox,
+    pub(crate) mail: &'a answer::InboxPage,
     /// How many places there are in the waiting line of the project.
     pub(crate) in_line: i64,
 }
 
 /// Gathers and composes.
-pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
+pub(crate) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<answer::Brief> {
     let sections = sections(tx, ask)?;
     // What an agent gets from a tool it may get as JSON.
     let made = if ask.tools { compose_as_json(&sections, ask.budget) } else { compose(&sections, ask.budget) };
     let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
     let (told, events) = (shown(MAIL), shown(EVENTS));
-    Ok(shape::Brief {
+    Ok(answer::Brief {
         tokens: made.text.len().div_ceil(tenure_core::brief::TOKEN),
         budget: ask.budget / tenure_core::brief::TOKEN,
         left_out: made.left_out,
@@ -74,35 +79,35 @@ pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
     })
 }
 
-fn last(told: Option<&[shape::News]>) -> Option<i64> {
+fn last(told: Option<&[answer::News]>) -> Option<i64> {
     told.and_then(|told| told.last()).map(|news| news.number)
 }
 
-fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
+fn sections(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<Section>> {
     let full = match ask.task {
         Some((task, _)) => tx.fetch(task::get(ask.project, task))?,
         None => None,
     };
     let mut sections = Vec::new();
     let mut lost: Vec<String> = ask.lost.map(str::to_owned).into_iter().collect();
-    lost.extend(lost::of(tx, ask)?);
+    lost.extend(lost_paths::of(tx, ask)?);
     if !lost.is_empty() {
-        sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, "log") });
+        sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, &Action::Log) });
     }
     let in_line = in_line(tx, ask)?;
     if !in_line.is_empty() {
-        sections.push(Section { needed: true, ..section("Waiting line", in_line, ask, "holds") });
+        sections.push(Section { needed: true, ..section("Waiting line", in_line, ask, &Action::holds()) });
     }
     let Some(full) = full else {
-        sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, "list") });
-        sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, "list") });
+        sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, &list()) });
+        sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, &list()) });
         sections.extend(around(tx, ask, None)?);
         return Ok(sections);
     };
-    let show = format!("show {}", full.task.id);
+    let show = Action::show(&full.task.id);
     sections.push(Section { needed: true, ..section("Task", what(ask, &full), ask, &show) });
     sections.push(Section { needed: true, ..section("Do next", next(ask), ask, &show) });
-    let stopped = past::of(tx, ask, &full)?;
+    let stopped = history::of(tx, ask, &full)?;
     sections.push(Section { needed: true, ..section("Where it stopped", stopped, ask, &show) });
     sections.push(section("Blocked by and unlocks", links(tx, ask, &full)?, ask, &show));
     sections.extend(around(tx, ask, Some(&full))?);
@@ -110,38 +115,36 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
 }
 
 /// What does not depend on the task alone: memory, others, events.
-fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
-    let (directives, facts) = past::memories(tx, ask, full)?;
+fn around(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
+    let (directives, facts) = history::memories(tx, ask, full)?;
     let events = ask
         .news
         .iter()
         .map(|news| format!("- {} {}{}", news.number, news.text, if news.again { " (again)" } else { "" }))
         .collect();
     Ok(vec![
-        section("Directives and pins", directives, ask, "memory list"),
-        section(MAIL, mail(ask), ask, "inbox"),
-        section("Near you", near::of(tx, ask)?, ask, "holds"),
-        section("Facts and lessons", facts, ask, "recall \"…\""),
-        section(EVENTS, events, ask, "log"),
+        section("Directives and pins", directives, ask, &Action::ListMemories { pinned: false }),
+        section(MAIL, mail(ask), ask, &Action::ReadMail { peek: false }),
+        section("Near you", neighbours::of(tx, ask)?, ask, &Action::holds()),
+        section("Facts and lessons", facts, ask, &Action::Recall),
+        section(EVENTS, events, ask, &Action::Log),
     ])
 }
 
-/// A section that may be left out. `more` is the command that shows what did not fit.
-fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &str) -> Section {
-    let more = match (ask.tools, more.split_once(' ')) {
-        (false, _) => format!("tenure {more}"),
-        (true, Some(("memory" | "recall", _))) => "tool memory".to_owned(),
-        (true, None) if more == "inbox" => "tool mail".to_owned(),
-        (true, _) => "tool list".to_owned(),
-    };
-    Section { heading: heading.to_owned(), items, needed: false, more }
+/// A section that may be left out. `more` shows what did not fit.
+fn section(heading: &str, items: Vec<String>, ask: &BriefRequest<'_>, more: &Action) -> Section {
+    Section { heading: heading.to_owned(), items, needed: false, more: ask.phrasing.rest(more) }
 }
 
-fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+fn list() -> Action {
+    Action::ListTasks { which: Tasks::Unfinished }
+}
+
+fn nothing(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
     // Its own task that the labels leave out is out of focus, not forgotten.
     for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
-        if hold.kind == "task" && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
+        if hold.is_task() && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
             items.push(format!(
                 "You still hold {} {}, which the labels leave out.",
                 hold.subject,
@@ -152,19 +155,21 @@ fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     Ok(items)
 }
 
-fn without_task(ask: &Ask<'_>) -> Vec<String> {
+fn without_task(ask: &BriefRequest<'_>) -> Vec<String> {
+    let say = |action: &Action| ask.phrasing.instruct(action);
+    let (add, list, resume) = (say(&Action::AddTask { title: "TITLE".to_owned() }), say(&list()), say(&Action::Resume));
     if ask.tools {
-        vec!["- Tool `add` adds a task, tool `list` shows what there is, tool `resume` takes what is ready.".to_owned()]
+        vec![format!("- {} adds a task, {list} shows what there is, {resume} takes what is ready.", capital(&add))]
     } else {
         vec![
-            "- `tenure add \"TITLE\"` adds a task".to_owned(),
-            "- `tenure list` shows what there is".to_owned(),
-            "- `tenure resume` takes what is ready by then".to_owned(),
+            format!("- {add} adds a task"),
+            format!("- {list} shows what there is"),
+            format!("- {resume} takes what is ready by then"),
         ]
     }
 }
 
-fn what(ask: &Ask<'_>, full: &task::Full) -> Vec<String> {
+fn what(ask: &BriefRequest<'_>, full: &task::Full) -> Vec<String> {
     let row = &full.task;
     let mut items = vec![format!("{} {} (added by {})", row.id, quoted(&row.title, 500), row.created_by)];
     let mut facts = vec![format!("priority {}", row.priority)];
@@ -195,48 +200,47 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn next(ask: &Ask<'_>) -> Vec<String> {
-    let held = ask.task.is_some_and(|(_, held)| held);
-    let items: &[&str] = match (held, ask.tools) {
-        (true, false) => &[
-            "- When what it asks for is true: `tenure done`",
-            "- While you work: `tenure note \"what you did, found or decided\"`",
-            "- If it cannot go on: `tenure block --reason \"what is missing\"`; to give it back: `tenure release`",
-        ],
-        (true, true) => &[
-            "- When what it asks for is true: tool `done`",
-            "- While you work: tool `note` with what you did, found or decided",
-            "- If it cannot go on: tool `block` with the reason; to give it back: tool `release`",
-        ],
-        (false, false) => {
-            &["- To take it and get this brief: `tenure resume`", "- To see what else there is: `tenure list`"]
-        }
-        (false, true) => {
-            &["- To take it and get this brief: tool `resume`", "- To see what else there is: tool `list`"]
-        }
-    };
-    items.iter().map(|item| (*item).to_owned()).collect()
+fn next(ask: &BriefRequest<'_>) -> Vec<String> {
+    let say = |action: Action| ask.phrasing.instruct(&action);
+    if ask.task.is_some_and(|(_, held)| held) {
+        let text = "what you did, found or decided".to_owned();
+        let reason = "what is missing".to_owned();
+        vec![
+            format!("- When what it asks for is true: {}", say(Action::Done)),
+            format!("- While you work: {}", say(Action::Note { task: None, text: Some(text) })),
+            format!(
+                "- If it cannot go on: {}; to give it back: {}",
+                say(Action::Block { reason }),
+                say(Action::Release { what: None })
+            ),
+        ]
+    } else {
+        vec![
+            format!("- To take it and get this brief: {}", say(Action::Resume)),
+            format!("- To see what else there is: {}", say(list())),
+        ]
+    }
 }
 
-fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
+fn links(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> Result<Vec<String>> {
     let mut items = Vec::new();
     if !full.task.reason.is_empty() {
-        let on = if full.task.blocked_on.is_empty() { String::new() } else { format!(" on {}", full.task.blocked_on) };
+        let on = full.task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
         items.push(format!("- Blocked{on}: {}", quoted(&full.task.reason, 300)));
     }
     let edges = match full.task.deps {
         0 => Vec::new(),
         _ => tx.fetch(dep::of(ask.project, std::slice::from_ref(&full.task.id)))?,
     };
-    let unmet: Vec<String> = edges
+    let unmet: Vec<TaskId> = edges
         .into_iter()
-        .filter(|edge| edge.status != tenure_core::task::Status::Done)
+        .filter(|edge| edge.status != tenure_core::task::TaskStatus::Done)
         .map(|edge| edge.after)
         .collect();
     if !unmet.is_empty() {
         items.push(format!("- Comes after {}", unmet.join(", ")));
     }
-    let dependents: Vec<String> =
+    let dependents: Vec<TaskId> =
         dep::dependents(tx, ask.project, &full.task.id, UNLOCKS)?.into_iter().map(|edge| edge.after).collect();
     if !dependents.is_empty() {
         for full in task::get_many(tx, ask.project, &dependents)? {
@@ -247,8 +251,8 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
 }
 
 /// New messages, each whole: what is shown counts as read.
-fn mail(ask: &Ask<'_>) -> Vec<String> {
-    let one = |message: &shape::Message| {
+fn mail(ask: &BriefRequest<'_>) -> Vec<String> {
+    let one = |message: &answer::Message| {
         let mut facts =
             vec![message.sent_at.split_once('.').map_or(message.sent_at.clone(), |(at, _)| format!("{at}Z"))];
         facts.extend(message.notice.then(|| "notice".to_owned()));
@@ -267,11 +271,12 @@ fn mail(ask: &Ask<'_>) -> Vec<String> {
 }
 
 /// What is held for the reader until it takes it, and what it waits for.
-fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+fn in_line(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     if ask.in_line == 0 {
         return Ok(Vec::new());
     }
     let mut items = Vec::new();
+    let reserve = Action::Reserve { paths: Vec::new(), wait: false, shared: false, all_checkouts: false, ttl_s: None };
     for row in place::of_agent(tx, ask.project, ask.me)? {
         if tenure_core::hold::lapsed(ask.now, row.expires_at) {
             continue;
@@ -282,12 +287,12 @@ fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
             many => format!(" and {} more", many - 1),
         };
         let until = at(row.expires_at);
-        items.push(match (row.state, ask.tools) {
-            (place::State::Offered, true) => {
-                format!("- Offered to you: {first}{more}, until {until}: tool `reserve` takes it")
-            }
-            (place::State::Offered, false) => {
-                format!("- Offered to you: {first}{more}, until {until}: the same `tenure reserve` takes it")
+        items.push(match row.state {
+            place::PlaceState::Offered => {
+                // A command is typed again as it was; a tool is called with the paths named here.
+                let same = if ask.tools { "" } else { "the same " };
+                let reserve = ask.phrasing.instruct(&reserve);
+                format!("- Offered to you: {first}{more}, until {until}: {same}{reserve} takes it")
             }
             _ => format!("- You wait for {first}{more} ({}); the place is kept until {until}", row.id),
         });

@@ -3,14 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::access::Denied;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::cut;
-use tenure_core::{Result, event};
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// How much of each word is kept: whoever is denied chooses them.
 const KEPT: usize = 200;
@@ -21,15 +23,15 @@ const KEPT: usize = 200;
 pub struct AccessDenied {
     /// The principal, empty for somebody who has not shown who it is.
     #[serde(default)]
-    pub principal: String,
+    pub principal: AgentName,
     /// As whom it wanted to act, empty for itself.
     #[serde(default)]
-    pub agent: String,
+    pub agent: AgentName,
     /// The op, the query or the page.
     pub what: String,
     /// The project's key, empty for none.
     #[serde(default)]
-    pub project: String,
+    pub project: ProjectKey,
     /// The code of the refusal.
     pub code: String,
     /// Where it came from, as the door saw it; empty if unknown.
@@ -51,24 +53,24 @@ impl Operation for AccessDenied {
     // The door's own: no principal may request it.
     const ACCESS: Access = Access::NONE;
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Denied;
+    type Answer = answer::Denied;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Denied> {
-        in_store(unit, "the audit")?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Denied> {
+        in_store(work, "the audit")?;
         let subject = match self.principal.as_str() {
             "" => "nobody".to_owned(),
             principal => cut(principal, KEPT),
         };
-        let mut data = json!({ "what": cut(&self.what, KEPT), "code": cut(&self.code, KEPT) });
-        for (key, value) in [("agent", &self.agent), ("project", &self.project), ("from", &self.from)] {
-            if !value.is_empty() {
-                data[key] = cut(value, KEPT).into();
-            }
-        }
-        if self.left_out > 0 {
-            data["left_out"] = self.left_out.into();
-        }
-        let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
-        Ok(shape::Denied { number })
+        let said = |word: &str| Some(word).filter(|word| !word.is_empty()).map(|word| cut(word, KEPT));
+        let denied = Denied {
+            what: cut(&self.what, KEPT),
+            code: cut(&self.code, KEPT),
+            agent: said(&self.agent),
+            project: said(&self.project),
+            from: said(&self.from),
+            left_out: Some(self.left_out).filter(|more| *more > 0),
+        };
+        let number = work.append(About::of(&subject), Event::AccessDenied(denied))?;
+        Ok(answer::Denied { number })
     }
 }

@@ -2,14 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
-use tenure_core::{Result, Time, event, id, text};
+use tenure_core::event::Event;
+use tenure_core::event::task::Added;
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus, priority};
+use tenure_core::{Result, id, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,10 +34,10 @@ pub struct Add {
     pub labels: Vec<String>,
     /// The tasks it comes after.
     #[serde(default)]
-    pub after: Vec<String>,
+    pub after: Vec<TaskId>,
     /// The agent it is for.
     #[serde(default)]
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
 }
 
 fn default_priority() -> i64 {
@@ -58,7 +61,7 @@ impl Add {
 
 /// A task's own words, checked.
 #[derive(Clone)]
-pub(crate) struct Draft {
+pub(crate) struct TaskDraft {
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) acceptance: String,
@@ -67,8 +70,14 @@ pub(crate) struct Draft {
 }
 
 /// Checks the words of a task.
-pub(crate) fn draft(title: &str, description: &str, acceptance: &str, rank: i64, labels: &[String]) -> Result<Draft> {
-    Ok(Draft {
+pub(crate) fn draft(
+    title: &str,
+    description: &str,
+    acceptance: &str,
+    rank: i64,
+    labels: &[String],
+) -> Result<TaskDraft> {
+    Ok(TaskDraft {
         title: text::title(title)?,
         description: text::body(description, "description")?,
         acceptance: text::body(acceptance, "acceptance")?,
@@ -78,46 +87,26 @@ pub(crate) fn draft(title: &str, description: &str, acceptance: &str, rank: i64,
 }
 
 /// The dependencies of a task on tasks that were looked up, in the order in which those were found.
-pub(crate) fn edges(task: &str, after: &[String], found: Vec<(String, Status)>) -> Result<Vec<dep::Edge>> {
+pub(crate) fn edges(task: &TaskId, after: &[TaskId], found: Vec<(TaskId, TaskStatus)>) -> Result<Vec<dep::Edge>> {
     if let Some(missing) = after.iter().find(|after| !found.iter().any(|(id, _)| id == *after)) {
         return Err(id::unknown(missing, id::Sort::Task));
     }
     let wanted = found.into_iter().filter(|(id, _)| after.contains(id));
-    Ok(wanted.map(|(after, status)| dep::Edge { task: task.to_owned(), after, status }).collect())
+    Ok(wanted.map(|(after, status)| dep::Edge { task: task.clone(), after, status }).collect())
 }
 
 /// The row of a new task.
-pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
-    let unmet = deps.iter().filter(|status| **status != Status::Done).count();
-    let cancelled = deps.iter().filter(|status| **status == Status::Cancelled).count();
-    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    task::Row {
-        id,
-        number,
+pub(crate) fn row(work: &UnitOfWork<'_>, id: TaskId, number: i64, draft: TaskDraft, deps: &[TaskStatus]) -> task::Row {
+    let mut row = task::Row {
         title: draft.title,
         description: draft.description,
         acceptance: draft.acceptance,
         priority: draft.priority,
         labels: draft.labels,
-        assignee: String::new(),
-        status: Status::Open,
-        ready: unmet == 0,
-        reason: String::new(),
-        blocked_on: String::new(),
-        deps: count(deps.len()),
-        unmet: count(unmet),
-        cancelled_deps: count(cancelled),
-        attempt: 0,
-        version: 1,
-        last_fence: 0,
-        last_holder: String::new(),
-        lapsed: false,
-        created_by: unit.me().to_owned(),
-        created_at: unit.now,
-        updated_at: unit.now,
-        finished_by: String::new(),
-        finished_at: Time(0),
-    }
+        ..task::Row::new(id, number, work.me().clone(), work.now)
+    };
+    row.set_deps(deps);
+    row
 }
 
 impl Operation for Add {
@@ -125,47 +114,48 @@ impl Operation for Add {
     const ABOUT: &'static str = "Adds a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Task;
+    type Answer = answer::Task;
 
     fn check(&self) -> Result<()> {
         draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Task> {
         let draft = draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels)?;
         let mut after = self.after.clone();
         after.sort();
         after.dedup();
-        let project = unit.project.id.clone();
+        let project = work.project.id.clone();
 
         // The drawn id is looked up together with the dependencies: one look tells what exists.
-        let drawn = unit.draw_next(id::Sort::Task);
+        let drawn = work.draw_next();
         let mut asked = after.clone();
         asked.push(drawn.clone());
-        let found = unit.existing(&asked)?;
-        let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
+        let found = work.existing(&asked)?;
+        let id = if found.iter().any(|(id, _)| *id == drawn) { work.redraw()? } else { drawn };
         let edges = edges(&id, &after, found)?;
-        let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+        let statuses: Vec<TaskStatus> = edges.iter().map(|edge| edge.status).collect();
 
-        let number = unit.project.last_task + 1;
-        let mut row = row(unit, id, number, draft, &statuses);
+        let number = work.project.last_task + 1;
+        let mut row = row(work, id, number, draft, &statuses);
         if let Some(assignee) = &self.assignee {
-            row.assignee = unit.known_agent(assignee)?.name;
-            unit.reserve_for(&row.assignee)?;
+            row.assignee = Some(work.known_agent(assignee)?.name);
+            work.reserve_for(row.assignee.as_ref())?;
         }
-        unit.project.last_task = number;
-        unit.project.counts[row.class() as usize] += 1;
-        task::insert(unit.tx, &project, &row)?;
+        work.project.last_task = number;
+        work.project.counts[row.class() as usize] += 1;
+        task::insert(work.tx, &project, &row)?;
         if !row.labels.is_empty() {
-            label::put(unit.tx, &project, &row)?;
+            label::put(work.tx, &project, &row)?;
         }
         if !edges.is_empty() {
             let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
-            dep::insert_many(unit.tx, &project, &pairs)?;
+            dep::insert_many(work.tx, &project, &pairs)?;
         }
-        let data = json!({ "title": row.title, "priority": row.priority, "number": number, "after": after });
-        unit.append(event::kind::TASK_ADDED, &row.id, "", None, &data)?;
+        let after = after.into_iter().map(String::from).collect();
+        let added = Added { title: row.title.clone(), priority: row.priority, number, after, ..Added::default() };
+        work.append(About::of(&row.id), Event::TaskAdded(added))?;
         let full = task::Full { task: row, held: None };
-        Ok(unit.view(&full, &edges))
+        Ok(work.view(&full, &edges))
     }
 }

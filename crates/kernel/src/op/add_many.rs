@@ -4,16 +4,18 @@ use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::task::{PRIORITY_DEFAULT, Status};
+use tenure_core::event::Event;
+use tenure_core::event::task::Added;
+use tenure_core::id::TaskId;
+use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, event, graph, id};
+use tenure_core::{Code, Error, Result, graph, id};
 use tenure_store::table::{dep, label, task};
 
-use super::add::{self, Draft};
+use super::add::{self, TaskDraft};
 use super::operation::{Access, Decision, Door, Operation, Role};
-use crate::unit::Unit;
-use crate::{json_lines, shape};
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::{answer, json_lines};
 
 /// Most tasks in one request: other projects in the same file wait while they are written, about two seconds for so many.
 pub const AT_MOST: usize = 100_000;
@@ -29,13 +31,15 @@ const LISTED: usize = 1_000;
 #[serde(deny_unknown_fields)]
 pub struct AddMany {
     /// The tasks, in the order in which they get their numbers.
-    pub items: Vec<Item>,
+    pub items: Vec<NewTask>,
 }
 
 /// One task of the batch.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+#[schemars(rename = "Item")]
+#[serde(expecting = "struct Item")]
+pub struct NewTask {
     /// One line of 1 to 500 characters.
     pub title: String,
     /// More lines.
@@ -73,14 +77,14 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 type Outside<'a> = Vec<&'a str>;
 
 /// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
-type Edges<'a> = (graph::Edges, Vec<Outside<'a>>);
+type BatchEdges<'a> = (graph::Edges, Vec<Outside<'a>>);
 
 impl AddMany {
     /// Reads a batch from JSON lines. An error names its line; nothing of the input is used then.
     pub fn parse(input: &[u8]) -> Result<AddMany> {
         if input.len() > BYTES_MAX {
             return Err(
-                Error::usage("input_too_long", "the input has more than 64 MiB").hint("Send it in several calls.")
+                Error::usage(Code::InputTooLong, "the input has more than 64 MiB").hint("Send it in several calls.")
             );
         }
         // Counted before anything is read: how many there are is the first thing to say about too many.
@@ -91,21 +95,21 @@ impl AddMany {
         let mut items = Vec::with_capacity(count);
         for (line, bytes) in json_lines::lines(input) {
             let bad = |message: String| {
-                Error::usage("bad_line", format!("line {line}: {message}"))
+                Error::usage(Code::BadLine, format!("line {line}: {message}"))
                     .hint("Nothing was added. Each line is one JSON object with a title.")
                     .detail("line", line)
             };
             let text = json_lines::text(bytes).map_err(bad)?;
-            let item: Item = serde_json::from_str(text).map_err(|error| bad(json_lines::told(&error)))?;
-            items.push(Item { line, ..item });
+            let item: NewTask = serde_json::from_str(text).map_err(|error| bad(json_lines::told(&error)))?;
+            items.push(NewTask { line, ..item });
         }
         Ok(AddMany { items })
     }
 
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
-    fn batch(&self) -> Result<Batch> {
+    fn batch(&self) -> Result<CheckedBatch> {
         if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_add", "there is no task in the input"));
+            return Err(Error::usage(Code::NothingToAdd, "there is no task in the input"));
         }
         if self.items.len() > AT_MOST {
             return Err(too_many(self.items.len()));
@@ -121,23 +125,23 @@ impl AddMany {
             line: item.line,
             draft,
             inside,
-            outside: outside.into_iter().map(str::to_owned).collect(),
+            outside: outside.into_iter().map(TaskId::from).collect(),
         });
-        Ok(Batch(items.collect()))
+        Ok(CheckedBatch(items.collect()))
     }
 
     /// For each item the items it comes after, and the ids that are not of this batch.
-    fn edges(&self) -> Result<Edges<'_>> {
+    fn edges(&self) -> Result<BatchEdges<'_>> {
         let mut keys: HashMap<&str, usize> = HashMap::new();
         for (index, item) in self.items.iter().enumerate() {
             let Some(key) = item.key.as_deref() else { continue };
             if key.is_empty() || key.len() > 200 {
-                return Err(on_line(item.line)(Error::usage("bad_key", "a key has 1 to 200 bytes")));
+                return Err(on_line(item.line)(Error::usage(Code::BadKey, "a key has 1 to 200 bytes")));
             }
             if let Some(first) = keys.insert(key, index) {
                 let (first, key) = (self.items[first].line, excerpt(key));
                 return Err(on_line(item.line)(
-                    Error::usage("duplicate_key", format!("the key `{key}` stands on line {first} already"))
+                    Error::usage(Code::DuplicateKey, format!("the key `{key}` stands on line {first} already"))
                         .entity(key),
                 ));
             }
@@ -172,25 +176,25 @@ impl AddMany {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
         }
         shown.extend(nodes.first().map(named));
-        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+        Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
             .hint("Nothing was added. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
 }
 
-fn draft(item: &Item) -> Result<Draft> {
+fn draft(item: &NewTask) -> Result<TaskDraft> {
     add::draft(&item.title, &item.description, &item.acceptance, item.priority, &item.labels)
 }
 
 /// A batch that was checked.
-pub(crate) struct Batch(Vec<Fitting>);
+pub(crate) struct CheckedBatch(Vec<Fitting>);
 
 /// One task of it, with what it comes after: other items by their place, and other tasks by their id.
 struct Fitting {
     line: usize,
-    draft: Draft,
+    draft: TaskDraft,
     inside: Vec<usize>,
-    outside: Vec<String>,
+    outside: Vec<TaskId>,
 }
 
 impl Operation for AddMany {
@@ -198,15 +202,15 @@ impl Operation for AddMany {
     const ABOUT: &'static str = "Adds many tasks, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Added;
+    type Answer = answer::Added;
 
     fn check(&self) -> Result<()> {
         self.batch().map(drop)
     }
 
-    fn prepare(&self) -> Result<Option<Decision<shape::Added>>> {
+    fn prepare(&self) -> Result<Option<Decision<answer::Added>>> {
         let batch = self.batch()?;
-        Ok(Some(Box::new(move |unit| write(unit, &batch))))
+        Ok(Some(Box::new(move |work| write(work, &batch))))
     }
 
     fn lines(&self) -> Vec<usize> {
@@ -217,32 +221,32 @@ impl Operation for AddMany {
         self.items.iter_mut().zip(lines).for_each(|(item, line)| item.line = *line);
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Added> {
-        write(unit, &self.batch()?)
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Added> {
+        write(work, &self.batch()?)
     }
 }
 
-fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
-    let project = unit.project.id.clone();
-    let known = known(unit, batch)?;
-    let ids = draw(unit, batch.0.len())?;
+fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Added> {
+    let project = work.project.id.clone();
+    let known = known(work, batch)?;
+    let ids = draw(work, batch.0.len())?;
 
     let mut rows = Vec::with_capacity(ids.len());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut labels = Vec::new();
     let mut events = Vec::with_capacity(ids.len());
     for (id, item) in ids.iter().zip(&batch.0) {
-        let mut statuses = vec![Status::Open; item.inside.len()];
+        let mut statuses = vec![TaskStatus::Open; item.inside.len()];
         for after in &item.outside {
             let status = known.get(after).ok_or_else(|| on_line(item.line)(unknown(after)))?;
             statuses.push(*status);
         }
         let within = item.inside.iter().map(|&at| ids[at].as_str());
-        let after: Vec<&str> = within.chain(item.outside.iter().map(String::as_str)).collect();
+        let after: Vec<&str> = within.chain(item.outside.iter().map(TaskId::as_str)).collect();
         pairs.extend(after.iter().map(|after| (id.as_str(), *after)));
-        let number = unit.next_task();
-        let row = add::row(unit, id.clone(), number, item.draft.clone(), &statuses);
-        unit.project.counts[row.class() as usize] += 1;
+        let number = work.next_task();
+        let row = add::row(work, id.clone(), number, item.draft.clone(), &statuses);
+        work.project.counts[row.class() as usize] += 1;
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
         labels.extend(
             item.draft
@@ -250,31 +254,33 @@ fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
                 .iter()
                 .map(|label| (label.as_str(), status, ready, row.priority, row.number, id.as_str())),
         );
-        let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
-        events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
+        let (title, priority, number) = (row.title.clone(), row.priority, row.number);
+        let after = after.into_iter().map(str::to_owned).collect();
+        let added = Added { title, priority, number, after, ..Added::default() };
+        events.push(work.event(About::of(&row.id), Event::TaskAdded(added)));
         rows.push(row);
     }
-    task::insert_many(unit.tx, &project, &rows)?;
+    task::insert_many(work.tx, &project, &rows)?;
     if !pairs.is_empty() {
-        dep::insert_many(unit.tx, &project, &pairs)?;
+        dep::insert_many(work.tx, &project, &pairs)?;
     }
     if !labels.is_empty() {
-        label::insert_many(unit.tx, &project, &labels)?;
+        label::insert_many(work.tx, &project, &labels)?;
     }
-    unit.append_all(&events)?;
-    Ok(shape::Added { count: ids.len(), more: ids.len() > LISTED, ids: ids.into_iter().take(LISTED).collect() })
+    work.append_all(&events)?;
+    Ok(answer::Added { count: ids.len(), more: ids.len() > LISTED, ids: ids.into_iter().take(LISTED).collect() })
 }
 
 /// The status of every task outside the batch that something in it comes after.
-fn known(unit: &mut Unit<'_>, batch: &Batch) -> Result<HashMap<String, Status>> {
-    let mut asked: Vec<String> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
+fn known(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<HashMap<TaskId, TaskStatus>> {
+    let mut asked: Vec<TaskId> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
     asked.sort();
     asked.dedup();
-    Ok(task::existing(unit.tx, &unit.project.id, &asked)?.into_iter().collect())
+    Ok(task::existing(work.tx, &work.project.id, &asked)?.into_iter().collect())
 }
 
 fn too_many(count: usize) -> Error {
-    Error::usage("too_many_items", format!("{count} tasks given, at most {AT_MOST} fit into one call"))
+    Error::usage(Code::TooManyItems, format!("{count} tasks given, at most {AT_MOST} fit into one call"))
         .hint("Nothing was added. Split the input and add it in several calls.")
         .detail("given", count)
         .detail("limit", AT_MOST)
@@ -287,18 +293,18 @@ fn unknown(after: &str) -> Error {
 /// Draws ids that are free and differ from each other, the smallest first. In that order every index that begins with the
 /// id is written from one end to the other; in the order they were drawn each row would touch a page of its own, and other
 /// writers would wait twice as long.
-fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
-    let issued = u64::try_from(unit.project.last_task).unwrap_or(0) + count as u64;
+fn draw(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<TaskId>> {
+    let issued = u64::try_from(work.project.last_task).unwrap_or(0) + count as u64;
     let length = id::length(issued);
     let mut ids = BTreeSet::new();
     while ids.len() < count {
         let mut round = BTreeSet::new();
         while ids.len() + round.len() < count {
             let wanted = count - ids.len() - round.len();
-            round.extend(unit.draw_many(id::Sort::Task, length, wanted).into_iter().filter(|id| !ids.contains(id)));
+            round.extend(work.draw_many(length, wanted).into_iter().filter(|id| !ids.contains(id)));
         }
-        let asked: Vec<String> = round.iter().cloned().collect();
-        for (taken, _) in task::existing(unit.tx, &unit.project.id, &asked)? {
+        let asked: Vec<TaskId> = round.iter().cloned().collect();
+        for (taken, _) in task::existing(work.tx, &work.project.id, &asked)? {
             round.remove(&taken);
         }
         ids.append(&mut round);

@@ -4,16 +4,20 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Blocked;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
+use tenure_core::task::{TaskStatus, Transition};
+use tenure_core::{Code, Error, Result, graph, id, text};
 use tenure_store::table::{dep, task};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::end_task::{Acting, Leaving};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::end_task::{EndingTask, TaskRef};
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,15 +25,15 @@ use crate::unit::Unit;
 pub struct Block {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Why.
     pub reason: String,
     /// The task that blocks it: when that is done, the blocker is gone.
     #[serde(default)]
-    pub on: Option<String>,
+    pub on: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
@@ -40,7 +44,7 @@ impl Operation for Block {
     const ABOUT: &'static str = "Says that a task cannot go on, and why";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Task;
+    type Answer = answer::Task;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -50,64 +54,65 @@ impl Operation for Block {
         text::required(&self.reason, "reason").map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
-        let mut leaving = Leaving::begin(unit, &acting, Verb::Block)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Task> {
+        let acting = TaskRef { task: self.task.as_ref(), fence: self.fence, force: self.force };
+        let mut ending = EndingTask::begin(work, &acting, Transition::Block)?;
         if let Some(on) = &self.on {
-            check_blocker(unit, &leaving.task, on)?;
+            check_blocker(work, &ending.task, on)?;
         }
         let reason = text::required(&self.reason, "reason")?;
-        let data = json!({ "reason": reason, "on": self.on, "late": leaving.right == Right::Late });
-        leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
+        let late = ending.right == Right::Late;
+        let blocked =
+            Blocked { reason: reason.clone(), on: self.on.as_ref().map(ToString::to_string), late, overrode: None };
+        let event = |overrode| Event::TaskBlocked(Blocked { overrode, ..blocked });
+        ending.end(work, Ending::Finished, event, |row| {
             row.reason = reason;
-            row.blocked_on = self.on.clone().unwrap_or_default();
+            row.blocked_on = self.on.clone();
         })?;
-        Ok(leaving.view(unit))
+        Ok(ending.view(work))
     }
 }
 
-fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
+fn check_blocker(work: &mut UnitOfWork<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
     if on == task {
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("{task} cannot be blocked on itself")).entity(task));
+        return Err(Error::new(Code::Cycle, format!("{task} cannot be blocked on itself")).entity(task));
     }
-    match unit.existing(&[on.to_owned()])?.first() {
+    match work.existing(std::slice::from_ref(on))?.first() {
         None => Err(id::unknown(on, id::Sort::Task)),
-        Some((_, status @ (Status::Done | Status::Cancelled))) => {
-            Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))
-                .entity(on))
+        Some((_, status @ (TaskStatus::Done | TaskStatus::Cancelled))) => {
+            Err(Error::new(Code::BlockerGone, format!("{on} is {status}: it cannot block anything")).entity(on))
         }
-        Some(_) => refuse_circle(unit, task, on),
+        Some(_) => refuse_circle(work, task, on),
     }
 }
 
 /// Refuses a blocker that itself waits for the task, by what it comes after or by what blocks it.
-fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
-    let project = unit.project.id.clone();
-    let mut edges: Vec<(String, String)> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut fresh = vec![on.to_owned()];
+fn refuse_circle(work: &mut UnitOfWork<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
+    let project = work.project.id.clone();
+    let mut edges: Vec<(TaskId, TaskId)> = Vec::new();
+    let mut seen: HashSet<TaskId> = HashSet::new();
+    let mut fresh = vec![on.clone()];
     while !fresh.is_empty() {
-        let beyond = dep::reachable(unit.tx, &project, &fresh)?;
-        let mut reached: Vec<String> = beyond.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+        let beyond = dep::reachable(work.tx, &project, &fresh)?;
+        let mut reached: Vec<TaskId> = beyond.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
         reached.append(&mut fresh);
         reached.retain(|id| seen.insert(id.clone()));
         edges.extend(beyond);
-        for (id, blocker) in task::blockers(unit.tx, &project, &reached)? {
+        for (id, blocker) in task::blockers(work.tx, &project, &reached)? {
             if !seen.contains(&blocker) {
                 fresh.push(blocker.clone());
             }
             edges.push((id, blocker));
         }
     }
-    match graph::path(&edges, &[on.to_owned()], task) {
+    match graph::path(&edges, std::slice::from_ref(on), task) {
         None => Ok(()),
-        Some(way) => Err(Error::refused(
-            Kind::Conflict,
-            "cycle",
+        Some(way) => Err(Error::new(
+            Code::Cycle,
             format!("{task} cannot be blocked on {on}: these wait for each other: {}", way.join(" waits for ")),
         )
         .entity(task)
-        .attempt(format!("tenure show {on} --graph"))
+        .attempt(Action::show_graph(on))
         .detail("cycle", way)),
     }
 }

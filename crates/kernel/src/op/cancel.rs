@@ -2,15 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Cancelled;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::Verb;
-use tenure_core::{Result, event, text};
+use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
+use tenure_core::task::Transition;
+use tenure_core::{Result, text};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::end_task::{Acting, Leaving};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::end_task::{EndingTask, TaskRef};
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,13 +21,13 @@ use crate::unit::Unit;
 pub struct Cancel {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Why.
     #[serde(default)]
     pub reason: String,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
@@ -35,7 +38,7 @@ impl Operation for Cancel {
     const ABOUT: &'static str = "Gives a task up";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Task;
+    type Answer = answer::Task;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -45,19 +48,20 @@ impl Operation for Cancel {
         text::body(&self.reason, "reason").map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
-        let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Task> {
+        let acting = TaskRef { task: self.task.as_ref(), fence: self.fence, force: self.force };
+        let mut ending = EndingTask::begin(work, &acting, Transition::Cancel)?;
         let reason = text::body(&self.reason, "reason")?;
-        let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
-        let (me, now) = (unit.me().to_owned(), unit.now);
-        let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
+        let cancelled = Cancelled { reason: reason.clone(), late: ending.right == Right::Late, overrode: None };
+        let event = |overrode| Event::TaskCancelled(Cancelled { overrode, ..cancelled });
+        let (me, now) = (work.me().clone(), work.now);
+        let number = ending.end(work, Ending::Finished, event, |row| {
             row.reason = reason;
-            row.blocked_on.clear();
-            row.finished_by = me;
-            row.finished_at = now;
+            row.blocked_on = None;
+            row.finished_by = Some(me);
+            row.finished_at = Some(now);
         })?;
-        unit.shift(&leaving.task, 0, 1, number)?;
-        Ok(leaving.view(unit))
+        work.shift(&ending.task, 0, 1, number)?;
+        Ok(ending.view(work))
     }
 }

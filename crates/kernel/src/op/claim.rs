@@ -2,17 +2,20 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
-use tenure_core::task::{State, Status, Verb, transition, view};
-use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
+use tenure_core::action::Action;
+use tenure_core::choice::{ChoiceRule, Rank, StateCounts, nothing, reason};
+use tenure_core::hold::HoldKind;
+use tenure_core::id::{HoldId, TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::task::{TaskState, TaskStatus, Transition, transition};
+use tenure_core::{Code, Error, Result, Span, Time, hold as rule, text};
 use tenure_store::table::project::Class;
-use tenure_store::table::{agent, dep, hold, path, project, shown, task};
+use tenure_store::table::{agent, dep, hold, path, project, shown_fence, task};
 
 use super::operation::{Access, Door, Input, Operation, Role};
+use crate::answer;
 use crate::paths::{self, Regained};
-use crate::shape;
-use crate::unit::{Grant, Loaded, Unit, held_by};
+use crate::unit_of_work::{Grant, LoadedTask, UnitOfWork, held_by};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +23,7 @@ use crate::unit::{Grant, Loaded, Unit, held_by};
 pub struct Claim {
     /// The task; without it the best that can be taken.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// How long the hold lives after the holder's last op, 1 second to 24 hours.
     #[serde(default)]
     pub ttl_s: Option<i64>,
@@ -35,107 +38,107 @@ impl Operation for Claim {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
-    type Answer = shape::Claimed;
+    type Answer = answer::Claimed;
 
     fn check(&self) -> Result<()> {
         self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
         text::labels(&self.labels).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Claimed> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Claimed> {
         let ((loaded, fresh), chosen_by) = match &self.task {
-            Some(named) => (unit.load_and_draw(named, id::Sort::Hold)?, Rule::Named),
-            None => match choose(unit, &text::labels(&self.labels)?)? {
+            Some(named) => (work.load_and_draw(named)?, ChoiceRule::Named),
+            None => match choose(work, &text::labels(&self.labels)?)? {
                 Some(found) => found,
                 None => {
-                    let counts = counts(&unit.project);
-                    return Ok(shape::Claimed::nothing(nothing(&counts, !self.labels.is_empty())));
+                    let counts = counts(&work.project);
+                    return Ok(answer::Claimed::nothing(nothing(&counts, !self.labels.is_empty())));
                 }
             },
         };
         match &loaded.full.held {
-            Some(held) if held.holder == unit.me() => renew(unit, loaded, self.ttl_s, Rule::Own),
-            Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
-            None => take(unit, loaded, fresh, self.ttl_s, chosen_by),
+            Some(held) if held.holder == work.me() => renew(work, loaded, self.ttl_s, ChoiceRule::Own),
+            Some(held) => Err(held_by(work.now, &loaded.full.task.id, held)),
+            None => take(work, loaded, fresh, self.ttl_s, chosen_by),
         }
     }
 }
 
 /// The actor's own task: the same hold and fence, renewed, and in focus. No event.
 pub(crate) fn renew(
-    unit: &mut Unit<'_>,
-    mut loaded: Loaded,
+    work: &mut UnitOfWork<'_>,
+    mut loaded: LoadedTask,
     ttl_s: Option<i64>,
-    chosen_by: Rule,
-) -> Result<shape::Claimed> {
-    let project = unit.project.id.clone();
+    chosen_by: ChoiceRule,
+) -> Result<answer::Claimed> {
+    let project = work.project.id.clone();
     let task = loaded.full.task.id.clone();
     let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
     let before = held.ttl;
     held.ttl = ttl_s.map_or(held.ttl, Span::seconds);
-    held.expires_at = unit.now + held.ttl;
-    hold::renew(unit.tx, &project, &held.id, held.expires_at, held.ttl)?;
-    path::renew_with_task(unit.tx, &project, &task, unit.now, before, (held.expires_at, held.ttl))?;
+    held.expires_at = work.now + held.ttl;
+    hold::renew(work.tx, &project, &held.id, held.expires_at, held.ttl)?;
+    path::renew_with_task(work.tx, &project, &task, work.now, before, (held.expires_at, held.ttl))?;
     let row = hold::Row {
         granted_at: held.granted_at,
         expires_at: held.expires_at,
         ttl: held.ttl,
         reason: held.reason.clone(),
-        ..hold::Row::of_task(held.id.clone(), &task, &held.holder, held.fence)
+        ..hold::Row::new(held.id.clone(), (HoldKind::Task, &task), &held.holder, held.fence)
     };
-    let me = unit.me();
-    agent::set_focus(unit.tx, &project, me, &task)?;
-    shown::put(unit.tx, &project, me, &task, row.fence)?;
-    Ok(claimed(unit, &loaded, &row, chosen_by, None, Regained::default()))
+    let me = work.me();
+    agent::set_focus(work.tx, &project, me, &task)?;
+    shown_fence::put(work.tx, &project, me, &task, row.fence)?;
+    Ok(claimed(work, &loaded, &row, chosen_by, None, Regained::default()))
 }
 
 /// A free task: a new hold, whose fence is the number of its event.
 pub(crate) fn take(
-    unit: &mut Unit<'_>,
-    mut loaded: Loaded,
-    fresh: String,
+    work: &mut UnitOfWork<'_>,
+    mut loaded: LoadedTask,
+    fresh: HoldId,
     ttl_s: Option<i64>,
-    chosen_by: Rule,
-) -> Result<shape::Claimed> {
+    chosen_by: ChoiceRule,
+) -> Result<answer::Claimed> {
     let full = &mut loaded.full;
-    let (status, state) = view(full.task.status, full.task.unmet, full.task.cancelled_deps, false);
-    let next = transition(&full.task.id, status, Verb::Claim).map_err(|error| finished(error, &full.task))?;
-    if state != State::Ready {
+    let (status, state) = full.task.conditions().view(false);
+    let next = transition(&full.task.id, status, Transition::Claim).map_err(|error| finished(error, &full.task))?;
+    if state != TaskState::Ready {
         return Err(not_ready(&full.task, state, &loaded.edges));
     }
-    let lapsed_from = Some(full.task.last_holder.clone()).filter(|from| full.task.lapsed && !from.is_empty());
-    let chosen_by = if chosen_by == Rule::Ready && lapsed_from.is_some() { Rule::Lapsed } else { chosen_by };
+    let lapsed_from = full.task.last_holder.clone().filter(|_| full.task.lapsed);
+    let chosen_by =
+        if chosen_by == ChoiceRule::Ready && lapsed_from.is_some() { ChoiceRule::Lapsed } else { chosen_by };
     let before = full.task.class();
     let last_fence = full.task.last_fence;
     let ttl = ttl_s.map_or(rule::TASK_TTL, Span::seconds);
-    let grant =
-        Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
-    let (me, expires_at) = (unit.me(), unit.now + ttl);
-    let hold = unit.grant(full, fresh, me, (ttl, expires_at), &grant)?;
+    let grant = Grant::Claim { rule: chosen_by, lapsed_from: lapsed_from.clone() };
+    let (me, expires_at) = (work.me(), work.now + ttl);
+    let hold = work.grant(full, fresh, me, (ttl, expires_at), grant)?;
     full.task.set_status(next);
     full.task.version += 1;
-    full.task.updated_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    let project = unit.project.id.clone();
-    shown::put(unit.tx, &project, me, &full.task.id, hold.fence)?;
+    full.task.updated_at = work.now;
+    work.store_task(before, &full.task)?;
+    let project = work.project.id.clone();
+    shown_fence::put(work.tx, &project, me, &full.task.id, hold.fence)?;
     let regained = match &lapsed_from {
-        Some(from) => paths::take_over(unit, &hold, (last_fence, from))?,
+        Some(from) => paths::take_over(work, &hold, (last_fence, from))?,
         None => Regained::default(),
     };
-    Ok(claimed(unit, &loaded, &hold, chosen_by, lapsed_from.as_deref(), regained))
+    Ok(claimed(work, &loaded, &hold, chosen_by, lapsed_from.as_deref(), regained))
 }
 
 fn claimed(
-    unit: &Unit<'_>,
-    loaded: &Loaded,
+    work: &UnitOfWork<'_>,
+    loaded: &LoadedTask,
     hold: &hold::Row,
-    by: Rule,
+    by: ChoiceRule,
     lapsed_from: Option<&str>,
     regained: Regained,
-) -> shape::Claimed {
-    shape::Claimed {
-        task: Some(unit.view(&loaded.full, &loaded.edges)),
-        hold: Some(shape::Hold::granted(hold, unit.now)),
+) -> answer::Claimed {
+    answer::Claimed {
+        task: Some(work.view(&loaded.full, &loaded.edges)),
+        hold: Some(answer::Hold::granted(hold, work.now)),
         rule: by,
         reason: reason(by, loaded.full.task.priority, lapsed_from),
         paths: regained.holds,
@@ -147,10 +150,13 @@ fn claimed(
 ///
 /// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
-pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
-    let mut best = ready(unit, labels)?;
-    if unit.more_due || !unit.dead.is_empty() {
-        let over = first_over(unit, labels)?;
+pub(crate) fn choose(
+    work: &mut UnitOfWork<'_>,
+    labels: &[String],
+) -> Result<Option<((LoadedTask, HoldId), ChoiceRule)>> {
+    let mut best = ready(work, labels)?;
+    if work.more_due || !work.dead.is_empty() {
+        let over = first_over(work, labels)?;
         best = [best, over].into_iter().flatten().min_by_key(|full| full.task.rank());
     }
     match best {
@@ -158,45 +164,45 @@ pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((
         Some(full) => {
             // Loaded by its id like a named one: with its dependencies, and settled first where its hold is over.
             let task = full.task.id;
-            Ok(Some((unit.load_and_draw(&task, id::Sort::Hold)?, Rule::Ready)))
+            Ok(Some((work.load_and_draw(&task)?, ChoiceRule::Ready)))
         }
     }
 }
 
-fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
-    let project = unit.project.id.clone();
-    let me = unit.me();
-    let start = unit.first_rank();
+fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Option<task::Full>> {
+    let project = work.project.id.clone();
+    let me = work.me();
+    let start = Rank::start();
     let Some(first) = labels.first() else {
-        let streams = [String::new(), me.to_owned()].map(task::Stream::ReadyFor);
-        let heads = unit.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
+        let streams = [None, Some(me.clone())].map(task::TaskStream::ReadyFor);
+        let heads = work.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
         return Ok(heads.into_iter().flatten().min_by_key(|full| full.task.rank()));
     };
-    let stream = task::Stream::Label(first.clone(), Status::Open, true);
-    first_that(unit, &stream, &start, |full| suits(&full.task, labels, me))
+    let stream = task::TaskStream::Label(first.clone(), TaskStatus::Open, true);
+    first_that(work, &stream, &start, |full| suits(&full.task, labels, me))
 }
 
 /// The first started task whose hold is over for this op.
-fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
-    let start = unit.first_rank();
-    let me = unit.me();
-    let (now, dead) = (unit.now, unit.dead.clone());
-    let stream = task::Stream::Status(Status::Started, false);
-    first_that(unit, &stream, &start, |full| {
-        let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-        full.held.as_ref().is_some_and(over) && full.task.unmet == 0 && suits(&full.task, labels, me)
+fn first_over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Option<task::Full>> {
+    let start = Rank::start();
+    let me = work.me();
+    let (now, dead) = (work.now, work.dead.clone());
+    let stream = task::TaskStream::Status(TaskStatus::Started, false);
+    first_that(work, &stream, &start, |full| {
+        let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+        full.held.as_ref().is_some_and(over) && full.task.conditions().has_all_met() && suits(&full.task, labels, me)
     })
 }
 
 fn first_that(
-    unit: &mut Unit<'_>,
-    stream: &task::Stream,
+    work: &mut UnitOfWork<'_>,
+    stream: &task::TaskStream,
     start: &Rank,
     wanted: impl Fn(&task::Full) -> bool,
 ) -> Result<Option<task::Full>> {
     let mut after = start.clone();
     loop {
-        let page = unit.tx.fetch(stream.page(&unit.project.id, &after, 64))?;
+        let page = work.tx.fetch(stream.page(&work.project.id, &after, 64))?;
         let last = page.last().map(|full| full.task.rank());
         let full_page = page.len() == 64;
         if let Some(found) = page.into_iter().find(&wanted) {
@@ -210,13 +216,14 @@ fn first_that(
 }
 
 /// Whether a task may be chosen by an agent that did not name it.
-pub(crate) fn suits(task: &task::Row, labels: &[String], me: &str) -> bool {
-    (task.assignee.is_empty() || task.assignee == me) && labels.iter().all(|label| task.labels.contains(label))
+pub(crate) fn suits(task: &task::Row, labels: &[String], me: &AgentName) -> bool {
+    task.assignee.as_ref().is_none_or(|assignee| assignee == me)
+        && labels.iter().all(|label| task.labels.contains(label))
 }
 
 /// The counters of a project, as they are stored.
-pub(crate) fn counts(project: &project::Row) -> Counts {
-    Counts {
+pub(crate) fn counts(project: &project::Row) -> StateCounts {
+    StateCounts {
         ready: project.count(Class::Ready),
         waiting: project.count(Class::Waiting),
         stuck: project.count(Class::Stuck),
@@ -233,27 +240,28 @@ pub(crate) fn finished(error: Error, task: &task::Row) -> Error {
         return error;
     }
     let how = match task.status {
-        Status::Done => "finished",
+        TaskStatus::Done => "finished",
         _ => "cancelled",
     };
+    let at = task.finished_at.unwrap_or(Time(0)).to_string();
     error
-        .who(format!("{how} by {} at {}", task.finished_by, task.finished_at))
-        .detail("finished_by", task.finished_by.clone())
-        .detail("finished_at", task.finished_at.to_string())
+        .who(format!("{how} by {} at {at}", or_empty(task.finished_by.as_ref())))
+        .detail("finished_by", or_empty(task.finished_by.as_ref()))
+        .detail("finished_at", at)
 }
 
-fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {
+fn not_ready(task: &task::Row, state: TaskState, edges: &[dep::Edge]) -> Error {
     let unmet: Vec<&str> =
-        edges.iter().filter(|edge| edge.status != Status::Done).map(|edge| edge.after.as_str()).collect();
+        edges.iter().filter(|edge| edge.status != TaskStatus::Done).map(|edge| edge.after.as_str()).collect();
     let shown = unmet.iter().take(10).copied().collect::<Vec<_>>().join(", ");
     let message = match state {
-        State::Stuck => format!("{} cannot start: a task it comes after was cancelled ({shown})", task.id),
+        TaskState::Stuck => format!("{} cannot start: a task it comes after was cancelled ({shown})", task.id),
         _ => format!("{} is not ready: it comes after {shown}", task.id),
     };
-    Error::refused(Kind::Conflict, "not_ready", message)
+    Error::new(Code::NotReady, message)
         .entity(&task.id)
-        .attempt("tenure claim")
-        .attempt(format!("tenure show {} --graph", task.id))
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::show_graph(&task.id))
         .person("A person can change what it comes after with `edit` and --after.")
         .detail("unmet", unmet)
 }

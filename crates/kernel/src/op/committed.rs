@@ -4,18 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathCommitted, PathReleased};
+use tenure_core::event::message::Sent;
 use tenure_core::hold::Ending;
+use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{Urgency, about_commit, is_notice};
-use tenure_core::pattern::{Form, Pattern};
+use tenure_core::name::AgentName;
+use tenure_core::pattern::{Pattern, PatternForm};
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{delivery, hold, mail, message};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::paths::{self, Files};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::paths::{self, FileSet};
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// Most files of one commit that are looked at.
 pub const PATHS_MAX: usize = 10_000;
@@ -50,73 +54,77 @@ impl Operation for Committed {
     const ABOUT: &'static str = "Says what was committed: ends the holds on it, and tells those who hold it elsewhere";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Committed;
+    type Answer = answer::CommitRecorded;
 
     fn check(&self) -> Result<()> {
         if !(4..=64).contains(&self.commit.len()) || !self.commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let shown = tenure_core::text::excerpt(&self.commit);
-            return Err(Error::usage("bad_commit", format!("`{shown}` is not the id of a commit")));
+            return Err(Error::usage(Code::BadCommit, format!("`{shown}` is not the id of a commit")));
         }
         for paths in [&self.paths, &self.clean] {
             if paths.len() > PATHS_MAX {
                 let message = format!("{} files, at most {PATHS_MAX} fit", paths.len());
-                return Err(Error::usage("too_many_paths", message));
+                return Err(Error::usage(Code::TooManyPaths, message));
             }
             paths.iter().try_for_each(|path| super::tool_used::check_path(path))?;
         }
         Ok(())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Committed> {
-        let (me, project) = (unit.me(), unit.project.id.clone());
-        super::tool_used::fired(unit, "git", "post-commit")?;
-        let named: Vec<&String> = self.paths.iter().take(NAMED_MAX).collect();
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::CommitRecorded> {
+        let (me, project) = (work.me(), work.project.id.clone());
+        super::tool_used::fired(work, "git", "post-commit")?;
+        let named: Vec<String> = self.paths.iter().take(NAMED_MAX).cloned().collect();
         let more = self.more.max(0) + i64::try_from(self.paths.len() - named.len()).unwrap_or(0);
-        let data = json!({
-            "commit": self.commit,
-            "paths": named,
-            "more": more,
-            "task": unit.focus(),
-            "checkout": unit.checkout,
-        });
-        let number = unit.append(event::kind::PATH_COMMITTED, &self.commit, "", None, &data)?;
-        let files = Files::of(&self.paths, self.fold_case);
-        let everywhere = paths::scope(unit.tx, &project, "")?;
-        let mut held = files.held(unit.tx, &project, &everywhere)?;
-        held.retain(|(row, _)| paths::counts(row, unit.now, &unit.dead));
+        let committed = PathCommitted {
+            commit: self.commit.clone(),
+            paths: named,
+            more,
+            task: or_empty(work.focus()).to_owned(),
+            checkout: or_empty(work.checkout.as_ref()).to_owned(),
+        };
+        let number = work.append(About::of(&self.commit), Event::PathCommitted(committed))?;
+        let files = FileSet::of(&self.paths, self.fold_case);
+        let everywhere = paths::scope(work.tx, &project, None)?;
+        let mut held = files.held(work.tx, &project, &everywhere)?;
+        held.retain(|(row, _)| paths::counts(row, work.now, &work.dead));
         let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(row, _)| row.holder == me);
-        let released = release(unit, self, number, own)?;
-        let mut told: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
+        let released = release(work, self, number, own)?;
+        let mut told: BTreeMap<AgentName, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
         for (row, pattern) in others {
             if told.len() < TOLD_MAX || told.contains_key(&row.holder) {
                 told.entry(row.holder.clone()).or_default().push((row, pattern));
             }
         }
         for holds in told.values() {
-            tell(unit, self, number, (&files, holds))?;
+            tell(work, self, number, (&files, holds))?;
         }
-        Ok(shape::Committed { commit: self.commit.clone(), number, released, told: told.into_keys().collect() })
+        Ok(answer::CommitRecorded { commit: self.commit.clone(), number, released, told: told.into_keys().collect() })
     }
 }
 
 /// Ends own holds on single files that are committed and unchanged since. A hold on more than one file, or on all
 /// checkouts, is meant for longer; one that belongs to a task that is not in focus, for that task.
 fn release(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     request: &Committed,
     number: i64,
     own: Vec<(hold::Row, Pattern)>,
-) -> Result<Vec<String>> {
+) -> Result<Vec<HoldId>> {
     let clean: BTreeSet<&str> = request.clean.iter().map(String::as_str).collect();
-    let files = Files::of(request.paths.iter().filter(|path| clean.contains(path.as_str())), request.fold_case);
-    let focus = unit.focus().to_owned();
+    let files = FileSet::of(request.paths.iter().filter(|path| clean.contains(path.as_str())), request.fold_case);
+    let focus = work.focus().cloned();
     let mut released = Vec::new();
     for (row, pattern) in own {
-        let here = !row.checkout.is_empty() && row.checkout == unit.checkout;
-        let is_done = here && pattern.form() == Form::Path && (row.task.is_empty() || row.task == focus);
+        let here = row.checkout.is_some() && row.checkout == work.checkout;
+        let is_done = here && pattern.form() == PatternForm::Path && (row.task.is_none() || row.task == focus);
         if is_done && files.within(&pattern).next().is_some() {
-            let data = json!({ "commit": request.commit, "task": row.task });
-            paths::end(unit, &row, Ending::Released, Some(number), data)?;
+            let said = PathReleased {
+                commit: Some(request.commit.clone()),
+                task: Some(or_empty(row.task.as_ref()).to_owned()),
+                ..PathReleased::default()
+            };
+            paths::end(work, &row, Ending::Released, Some(number), said)?;
             if released.len() < NAMED_MAX {
                 released.push(row.id);
             }
@@ -128,81 +136,81 @@ fn release(
 /// Tells an agent what was committed where it holds something: one message, which takes the place of one about the same
 /// hold that it has not read.
 fn tell(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     request: &Committed,
     cause: i64,
-    (files, holds): (&Files, &[(hold::Row, Pattern)]),
+    (files, holds): (&FileSet, &[(hold::Row, Pattern)]),
 ) -> Result<()> {
     let Some((row, _)) = holds.first() else { return Ok(()) };
-    let project = unit.project.id.clone();
-    let line = line(unit, request, (files, holds));
-    let unread = unread(unit, row)?;
+    let project = work.project.id.clone();
+    let line = line(work, request, (files, holds));
+    let unread = unread(work, row)?;
     let id = match &unread {
         Some(old) => old.id.clone(),
-        None => fresh(unit)?,
+        None => fresh(work)?,
     };
     let about = about_commit(&request.commit);
-    let data = json!({ "to": [row.holder], "about": about, "urgency": "normal", "request": false, "notice": true });
-    let number = unit.append(event::kind::MESSAGE_SENT, &id, &row.id, Some(cause), &data)?;
+    let sent = Sent { to: vec![row.holder.to_string()], about: about.clone(), notice: true, ..Sent::default() };
+    let number = work.append(About::of(&id).hold(&row.id).cause(cause), Event::MessageSent(sent))?;
     let lines = std::iter::once(line.as_str());
     let before = unread.as_ref().map_or("", |old| old.text.as_str());
     let text: Vec<&str> = lines.chain(before.lines()).take(LINES_MAX).collect();
     let notice = message::Row {
         id,
         number,
-        author: unit.me().to_owned(),
+        author: work.me().clone(),
         recipients: vec![row.holder.clone()],
-        about,
-        hold: row.id.clone(),
+        about: Some(about),
+        hold: Some(row.id.clone()),
         urgency: Urgency::Normal,
         request: false,
         text: text.join("\n"),
-        at: unit.now,
-        ended_at: Time(0),
-        ended_how: String::new(),
-        ended_by: String::new(),
+        at: work.now,
+        ended: None,
     };
     if unread.is_some() {
-        message::renew(unit.tx, &project, &notice)?;
-        return mail::renew(unit.tx, &project, &row.holder, &notice.id, number);
+        message::renew(work.tx, &project, &notice)?;
+        return mail::renew(work.tx, &project, &row.holder, &notice.id, number);
     }
-    message::insert(unit.tx, &project, &notice)?;
-    mail::insert(unit.tx, &project, &row.holder, number, &notice.id, mail::What::Message)?;
-    hold::ask(unit.tx, &project, &row.id)
+    message::insert(work.tx, &project, &notice)?;
+    mail::insert(work.tx, &project, &row.holder, number, &notice.id, mail::What::Message)?;
+    hold::ask(work.tx, &project, &row.id)
 }
 
 /// The notice about a hold that nobody has confirmed as shown.
-fn unread(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<message::Row>> {
+fn unread(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Option<message::Row>> {
     if row.asked == 0 {
         return Ok(None);
     }
-    let project = unit.project.id.clone();
-    let about = message::about_hold(unit.tx, &project, &row.id)?;
-    let Some(notice) = about.into_iter().rfind(|message| is_notice(&message.about)) else { return Ok(None) };
-    let confirmed = unit.tx.fetch(delivery::get(&project, &row.holder))?.map_or(0, |cursors| cursors.mail_confirmed);
+    let project = work.project.id.clone();
+    let about = message::about_hold(work.tx, &project, &row.id)?;
+    let Some(notice) = about.into_iter().rfind(|message| message.about.as_deref().is_some_and(is_notice)) else {
+        return Ok(None);
+    };
+    let confirmed = work.tx.fetch(delivery::get(&project, &row.holder))?.map_or(0, |cursors| cursors.mail_confirmed);
     Ok(Some(notice).filter(|notice| notice.number > confirmed))
 }
 
-fn fresh(unit: &mut Unit<'_>) -> Result<String> {
-    let drawn = unit.draw_next(id::Sort::Message);
-    let taken = unit.tx.fetch(message::exists(&unit.project.id, &drawn))?;
-    if taken { unit.redraw(id::Sort::Message) } else { Ok(drawn) }
+fn fresh(work: &mut UnitOfWork<'_>) -> Result<MessageId> {
+    let drawn = work.draw_next();
+    let taken = work.tx.fetch(message::exists(&work.project.id, &drawn))?;
+    if taken { work.redraw() } else { Ok(drawn) }
 }
 
 /// What a notice says of one commit: on one line, whatever the names are.
-fn line(unit: &Unit<'_>, request: &Committed, (files, holds): (&Files, &[(hold::Row, Pattern)])) -> String {
+fn line(work: &UnitOfWork<'_>, request: &Committed, (files, holds): (&FileSet, &[(hold::Row, Pattern)])) -> String {
     let mut met: BTreeSet<&str> = BTreeSet::new();
     for (_, pattern) in holds {
         met.extend(files.within(pattern));
     }
     let first = met.first().map_or(String::new(), |path| cut(path, 120));
     let more = if met.len() > 1 { format!(" and {} more", met.len() - 1) } else { String::new() };
-    let place = unit.call.checkout.as_ref().map_or(String::new(), |here| format!(" in {}", cut(&here.path, 120)));
+    let place = work.call.checkout.as_ref().map_or(String::new(), |here| format!(" in {}", cut(&here.path, 120)));
     let held = match holds {
         [(row, _)] => format!("your hold {} on {}", row.id, cut(&row.subject, 120)),
         several => format!("{} of your holds", several.len()),
     };
-    let is_here = |row: &hold::Row| row.checkout.is_empty() || row.checkout == unit.checkout;
+    let is_here = |row: &hold::Row| row.checkout.is_none() || row.checkout == work.checkout;
     let apart = if holds.iter().any(|(row, _)| is_here(row)) { "" } else { ", in another checkout" };
-    format!("{} committed {first}{more} as {}{place}: {held}{apart}.", unit.me(), cut(&request.commit, 12))
+    format!("{} committed {first}{more} as {}{place}: {held}{apart}.", work.me(), cut(&request.commit, 12))
 }

@@ -2,15 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::{Event, task};
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::Verb;
-use tenure_core::{Result, event};
+use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
+use tenure_core::task::Transition;
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::end_task::{Acting, Leaving};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::end_task::{EndingTask, TaskRef};
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,10 +20,10 @@ use crate::unit::Unit;
 pub struct Done {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
@@ -32,25 +34,26 @@ impl Operation for Done {
     const ABOUT: &'static str = "Finishes a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Done;
+    type Answer = answer::Finished;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Done> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
-        let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
-        let late = leaving.right == Right::Late;
-        let (me, now) = (unit.me().to_owned(), unit.now);
-        let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Finished> {
+        let acting = TaskRef { task: self.task.as_ref(), fence: self.fence, force: self.force };
+        let mut ending = EndingTask::begin(work, &acting, Transition::Done)?;
+        let late = ending.right == Right::Late;
+        let (me, now) = (work.me().clone(), work.now);
+        let event = |overrode| Event::TaskDone(task::Done { late, overrode });
+        let number = ending.end(work, Ending::Finished, event, |row| {
             row.reason.clear();
-            row.blocked_on.clear();
-            row.finished_by = me;
-            row.finished_at = now;
+            row.blocked_on = None;
+            row.finished_by = Some(me);
+            row.finished_at = Some(now);
         })?;
-        let mut unlocked = unit.shift(&leaving.task, -1, 0, number)?;
+        let mut unlocked = work.shift(&ending.task, -1, 0, number)?;
         unlocked.truncate(1_000);
-        Ok(shape::Done { task: leaving.view(unit), late, unlocked })
+        Ok(answer::Finished { task: ending.view(work), late, unlocked })
     }
 }

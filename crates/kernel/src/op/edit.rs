@@ -2,21 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, event, graph, text};
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::{Changes, Edited};
+use tenure_core::id::{TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::task::{TaskStatus, priority};
+use tenure_core::{Code, Error, Result, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
     /// The task.
-    pub task: String,
+    pub task: TaskId,
     /// A new title.
     #[serde(default)]
     pub title: Option<String>,
@@ -37,10 +41,10 @@ pub struct Edit {
     pub remove_labels: Vec<String>,
     /// The agent it is for; empty for anyone.
     #[serde(default)]
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// The tasks it comes after, in place of those it has. People only.
     #[serde(default)]
-    pub after: Option<Vec<String>>,
+    pub after: Option<Vec<TaskId>>,
     /// The version that the change was made for.
     #[serde(default)]
     pub expect_version: Option<i64>,
@@ -51,7 +55,7 @@ impl Operation for Edit {
     const ABOUT: &'static str = "Changes a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Task;
+    type Answer = answer::Task;
 
     fn access(&self) -> Access {
         Access::forced(self.after.is_some())
@@ -67,7 +71,7 @@ impl Operation for Edit {
             || self.assignee.is_some()
             || self.after.is_some();
         if !changes {
-            return Err(Error::usage("nothing_to_change", "nothing to change was given")
+            return Err(Error::usage(Code::NothingToChange, "nothing to change was given")
                 .hint("Give at least one of --title, --description, --acceptance, --priority, --label, --unlabel, --for, --after."));
         }
         self.title.as_deref().map(text::title).transpose()?;
@@ -78,108 +82,109 @@ impl Operation for Edit {
         text::labels(&self.remove_labels).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        if self.after.is_some() && !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Task> {
+        if self.after.is_some() && !work.call.actor.is_person() {
             return Err(people_only("replacing dependencies"));
         }
-        let mut loaded = unit.load(&self.task)?;
+        let mut loaded = work.load(&self.task)?;
         let old = loaded.full.task.clone();
         if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
-            return Err(Error::refused(
-                Kind::Stale,
-                "stale_version",
+            return Err(Error::new(
+                Code::StaleVersion,
                 format!("{} has version {} and not {expected}", old.id, old.version),
             )
             .entity(&old.id)
-            .attempt(format!("tenure show {}", old.id))
+            .attempt(Action::show(&old.id))
             .detail("version", old.version));
         }
-        let mut changes = Map::new();
-        let mut changed = |field: &str, from: Value, to: Value| {
-            if from != to {
-                changes.insert(field.to_owned(), json!([from, to]));
-            }
-        };
+        let mut changes = Changes::default();
         let row = &mut loaded.full.task;
         if let Some(title) = &self.title {
             row.title = text::title(title)?;
-            changed("title", json!(old.title), json!(row.title));
+            changes.title = differs(&old.title, &row.title);
         }
         if let Some(description) = &self.description {
             row.description = text::body(description, "description")?;
-            changed("description", json!(old.description), json!(row.description));
+            changes.description = differs(&old.description, &row.description);
         }
         if let Some(acceptance) = &self.acceptance {
             row.acceptance = text::body(acceptance, "acceptance")?;
-            changed("acceptance", json!(old.acceptance), json!(row.acceptance));
+            changes.acceptance = differs(&old.acceptance, &row.acceptance);
         }
         if let Some(rank) = self.priority {
             row.priority = priority(rank)?;
-            changed("priority", json!(old.priority), json!(row.priority));
+            changes.priority = differs(&old.priority, &row.priority);
         }
         let removed = text::labels(&self.remove_labels)?;
         let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
         labels.extend(self.add_labels.iter().cloned());
         row.labels = text::labels(&labels)?;
-        changed("labels", json!(old.labels), json!(row.labels));
+        changes.labels = differs(&old.labels, &row.labels);
         if let Some(assignee) = &self.assignee {
-            row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
-            unit.reserve_for(&row.assignee)?;
-            changed("assignee", json!(old.assignee), json!(row.assignee));
+            // An empty name takes the assignee away.
+            row.assignee = match assignee.as_str() {
+                "" => None,
+                name => Some(work.known_agent(name)?.name),
+            };
+            work.reserve_for(row.assignee.as_ref())?;
+            let shown = |name: &Option<AgentName>| or_empty(name.as_ref()).to_owned();
+            changes.assignee = differs(&shown(&old.assignee), &shown(&row.assignee));
         }
         if let Some(after) = &self.after {
-            let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
-            let edges = replace_edges(unit, &mut loaded.full.task, after)?;
-            let to: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
+            let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.to_string()).collect();
+            let edges = replace_edges(work, &mut loaded.full.task, after)?;
+            let to: Vec<String> = edges.iter().map(|edge| edge.after.to_string()).collect();
             let sorted = |mut ids: Vec<String>| {
                 ids.sort();
                 ids
             };
-            changed("after", json!(sorted(from)), json!(sorted(to)));
+            changes.after = differs(&sorted(from), &sorted(to));
             loaded.edges = edges;
         }
-        if changes.is_empty() {
-            return Ok(unit.view(&loaded.full, &loaded.edges));
+        if changes == Changes::default() {
+            return Ok(work.view(&loaded.full, &loaded.edges));
         }
         let row = &mut loaded.full.task;
         row.version += 1;
-        row.updated_at = unit.now;
+        row.updated_at = work.now;
         let id = row.id.clone();
-        unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
-        unit.store_task(old.class(), &loaded.full.task)?;
+        work.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
+        work.store_task(old.class(), &loaded.full.task)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
-            let project = unit.project.id.clone();
-            label::clear(unit.tx, &project, &id)?;
+            let project = work.project.id.clone();
+            label::clear(work.tx, &project, &id)?;
         }
-        Ok(unit.view(&loaded.full, &loaded.edges))
+        Ok(work.view(&loaded.full, &loaded.edges))
     }
 }
 
+/// A field before and after, if it was changed.
+fn differs<T: PartialEq + Clone>(from: &T, to: &T) -> Option<[T; 2]> {
+    (from != to).then(|| [from.clone(), to.clone()])
+}
+
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.
-fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> Result<Vec<dep::Edge>> {
-    let project = unit.project.id.clone();
+fn replace_edges(work: &mut UnitOfWork<'_>, row: &mut task::Row, after: &[TaskId]) -> Result<Vec<dep::Edge>> {
+    let project = work.project.id.clone();
     let mut after = after.to_vec();
     after.sort();
     after.dedup();
-    let found = unit.existing(&after)?;
+    let found = work.existing(&after)?;
     let edges = super::add::edges(&row.id, &after, found)?;
-    let beyond = dep::reachable(unit.tx, &project, &after)?;
+    let beyond = dep::reachable(work.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("these tasks would wait for each other: {shown}"))
+        return Err(Error::new(Code::Cycle, format!("these tasks would wait for each other: {shown}"))
             .entity(&row.id)
-            .attempt(format!("tenure show {} --graph", row.id))
+            .attempt(Action::show_graph(&row.id))
             .detail("cycle", way));
     }
-    dep::clear(unit.tx, &project, &row.id)?;
+    dep::clear(work.tx, &project, &row.id)?;
     let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
     if !pairs.is_empty() {
-        dep::insert_many(unit.tx, &project, &pairs)?;
+        dep::insert_many(work.tx, &project, &pairs)?;
     }
-    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    row.deps = count(edges.len());
-    row.unmet = count(edges.iter().filter(|edge| edge.status != Status::Done).count());
-    row.cancelled_deps = count(edges.iter().filter(|edge| edge.status == Status::Cancelled).count());
-    row.set_status(row.status);
+    let statuses: Vec<TaskStatus> = edges.iter().map(|edge| edge.status).collect();
+    row.set_deps(&statuses);
     Ok(edges)
 }

@@ -6,13 +6,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, Time};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, project};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{UnitOfWork, people_only};
 
 /// How many of those who stand in the way are named.
 const BLOCKERS_MAX: usize = 50;
@@ -22,7 +24,7 @@ const BLOCKERS_MAX: usize = 50;
 #[serde(deny_unknown_fields)]
 pub struct Forget {
     /// The project's key, once more: what is about to go is named by whoever lets it go.
-    pub key: String,
+    pub key: ProjectKey,
     /// Although tasks are held.
     #[serde(default)]
     pub force: bool,
@@ -33,40 +35,39 @@ impl Operation for Forget {
     const ABOUT: &'static str = "Forgets a project and everything in it";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Admin);
-    type Answer = shape::Forgotten;
+    type Answer = answer::Forgotten;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Forgotten> {
-        if !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Forgotten> {
+        if !work.call.actor.is_person() {
             return Err(people_only("forgetting a project"));
         }
-        if self.key != unit.project.key {
-            return Err(Error::refused(
-                Kind::Conflict,
-                "other_project",
-                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), unit.project.key),
+        if self.key != work.project.key {
+            return Err(Error::new(
+                Code::OtherProject,
+                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), work.project.key),
             )
             .entity(excerpt(&self.key)));
         }
-        let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
-        let holders = unit.tx.fetch(hold::page(&unit.project.id, "", (unit.now, ""), BLOCKERS_MAX))?;
+        let (held, _) = hold::summary(work.tx, &work.project.id, work.now, &[])?;
+        let holders = work.tx.fetch(hold::page(&work.project.id, None, (work.now, ""), BLOCKERS_MAX))?;
         if held > 0 && !self.force {
-            let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
+            let blockers: Vec<answer::Hold> =
+                holders.iter().map(|hold| answer::Hold::of(hold, None, work.now)).collect();
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
-            return Err(Error::refused(
-                Kind::Conflict,
-                "project_in_use",
-                format!("agents are at work in {}: holds that live: {held}", unit.project.label),
+            return Err(Error::new(
+                Code::ProjectInUse,
+                format!("agents are at work in {}: holds that live: {held}", work.project.label),
             )
             .entity(&self.key)
             .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
-            .attempt("tenure project list")
+            .attempt(Action::ListProjects)
             .person("A person may say --force: what is held is forgotten with the rest.")
             .detail("blockers", json!(blockers))
             .detail("total", held));
         }
-        let overrode: Vec<String> = holders.iter().map(|hold| hold.holder.clone()).collect();
-        let row = &mut unit.project;
-        let forgotten = shape::Forgotten {
+        let overrode: Vec<AgentName> = holders.iter().map(|hold| hold.holder.clone()).collect();
+        let row = &mut work.project;
+        let forgotten = answer::Forgotten {
             events: row.events,
             key: row.key.clone(),
             label: row.label.clone(),
@@ -75,13 +76,13 @@ impl Operation for Forget {
         };
         row.counts = [0; 7];
         row.events = 0;
-        row.off_until = Time(0);
-        row.off_by.clear();
+        row.off_until = None;
+        row.off_by = None;
         row.waiting = 0;
         // One number is left out, so that a reader at the end is told too.
         row.last_event += 1;
         row.first_event = row.last_event + 1;
-        project::empty(unit.tx, &row.id)?;
+        project::empty(work.tx, &row.id)?;
         Ok(forgotten)
     }
 }

@@ -3,18 +3,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::error::detail::UsesTools;
+use tenure_core::event::hold::PathReserved;
 use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::reserve::{self, Taking};
 use super::tool_used;
+use crate::answer::Guarded;
 use crate::checkouts::Checkouts;
-use crate::paths::{self, elsewhere};
-use crate::shape::Guarded;
-use crate::unit::Unit;
+use crate::paths::{self, other_checkouts};
+use crate::unit_of_work::UnitOfWork;
 
 /// Most files of one call. A patch may be large, and what is not taken is not guarded.
 pub const FILES_MAX: usize = 2_048;
@@ -45,39 +46,47 @@ impl Operation for Guard {
         self.says.check()?;
         if let Some(glob) = self.paths.iter().find(|path| path.starts_with(GLOB)) {
             let shown = tenure_core::text::excerpt(glob);
-            return Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")));
+            return Err(Error::usage(Code::BadToolPath, format!("`{shown}` is not a path inside the checkout")));
         }
         paths::read_up_to(&self.paths, self.fold_case, FILES_MAX).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<Guarded> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<Guarded> {
         let patterns = paths::read_up_to(&self.paths, self.fold_case, FILES_MAX)?;
-        self.says.apply(unit)?;
+        self.says.apply(work)?;
         let taking = Taking {
             mode: Mode::Exclusive,
-            here: reserve::place(unit, false)?,
+            here: reserve::place(work, false)?,
             ttl: None,
             alone: GUARD_TTL,
             reason: "",
             by_session: false,
             force: false,
-            data: json!({ "by": "guard", "sub_agent": self.says.sub_agent }),
+            said: PathReserved {
+                by: Some("guard".to_owned()),
+                sub_agent: Some(self.says.sub_agent.clone()),
+                ..PathReserved::default()
+            },
         };
-        let first = unit.project.last_event;
-        let taken = match reserve::take(unit, &patterns, &taking)? {
+        let first = work.project.last_event;
+        let taken = match reserve::take(work, &patterns, &taking)? {
             Ok(taken) => taken,
             Err(in_the_way) => {
-                let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
-                return Err(refusal.detail("uses_tools", unit.uses_tools()));
+                let refusal = reserve::refusal(work, &patterns, &taking, &in_the_way)?;
+                return Err(refusal.with(&UsesTools(work.uses_tools())));
             }
         };
-        let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
-        let me = unit.me();
-        let checkouts = Checkouts::of(unit)?;
-        let sight =
-            elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
-        let mut elsewhere = elsewhere::of_agent(unit.tx, &sight, me)?;
+        let granted = taken.into_iter().filter(|row| row.fence.0 > first).map(|row| row.id).collect();
+        let me = work.me();
+        let checkouts = Checkouts::of(work)?;
+        let sight = other_checkouts::CheckoutView {
+            project: &work.project.id,
+            now: work.now,
+            dead: &work.dead,
+            checkouts: &checkouts,
+        };
+        let mut elsewhere = other_checkouts::of_agent(work.tx, &sight, me)?;
         elsewhere.truncate(ELSEWHERE_MAX);
-        Ok(Guarded { agent: me.to_owned(), granted, elsewhere, at: unit.now.to_string() })
+        Ok(Guarded { agent: me.clone(), granted, elsewhere, at: work.now.to_string() })
     }
 }

@@ -7,21 +7,25 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
-use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
+use tenure_core::event::Event;
+use tenure_core::event::project::AgentRegistered;
+use tenure_core::event::task::{Added, Noted};
+use tenure_core::id::TaskId;
+use tenure_core::task::{TaskStatus, priority};
+use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
-use self::plan::Plan;
+use self::plan::PreparedImport;
 pub use self::read::BYTES_MAX;
 use super::note as noting;
 use super::operation::{Access, Decision, Door, Operation, Role};
+use crate::answer::export::{ExportedNote, ExportedTask, Imported};
 use crate::call::Call;
 use crate::json_lines;
 use crate::kernel::Kernel;
-use crate::shape::export::{Imported, Note, Task};
-use crate::unit::Unit;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
 pub const TASKS_MAX: usize = 200_000;
@@ -29,9 +33,6 @@ pub const TASKS_MAX: usize = 200_000;
 pub const NOTES_MAX: usize = 1_000_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
-/// What helps against too many.
-const SPLIT: &str = "Nothing was imported. Take a part of it, with the tasks that the others come after first; \
-                     a whole store moves by `tenure backup` and `tenure restore`.";
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
 
@@ -41,10 +42,10 @@ const ROWS: usize = 5_000;
 pub struct Import {
     /// The tasks, in the order in which they get their numbers.
     #[serde(default)]
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<ExportedTask>,
     /// The notes, oldest first.
     #[serde(default)]
-    pub notes: Vec<Note>,
+    pub notes: Vec<ExportedNote>,
     /// How many events stood in the input; they are counted and left out.
     #[serde(default)]
     pub events: usize,
@@ -56,7 +57,7 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 
 impl Import {
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
-    fn batch(&self) -> Result<Batch> {
+    fn batch(&self) -> Result<CheckedImport> {
         if self.tasks.len() > TASKS_MAX {
             return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
         }
@@ -64,7 +65,7 @@ impl Import {
             return Err(too_many(self.notes.len(), "notes", NOTES_MAX));
         }
         let places = self.places()?;
-        let fit = |given: &Task| fit_task(given).map_err(on_line(given.line));
+        let fit = |given: &ExportedTask| fit_task(given).map_err(on_line(given.line));
         let tasks = self.tasks.iter().map(fit).collect::<Result<Vec<_>>>()?;
         let mut seen: HashMap<&str, usize> = HashMap::new();
         let mut notes = Vec::with_capacity(self.notes.len());
@@ -82,18 +83,18 @@ impl Import {
         if let Some(nodes) = graph::cycle(&edges) {
             return Err(self.cycle(&nodes));
         }
-        Ok(Batch { named: self.named(), tasks, notes, events: self.events })
+        Ok(CheckedImport { named: self.named(), tasks, notes, events: self.events })
     }
 
     /// Every task that is imported or referred to, each once, in order.
-    fn named(&self) -> Vec<String> {
-        let mut named: HashSet<&String> = HashSet::new();
+    fn named(&self) -> Vec<TaskId> {
+        let mut named: HashSet<&TaskId> = HashSet::new();
         for given in &self.tasks {
             named.insert(&given.id);
             named.extend(given.after.iter().chain(&given.blocked_on));
         }
         named.extend(self.notes.iter().map(|given| &given.task));
-        let mut named: Vec<String> = named.into_iter().cloned().collect();
+        let mut named: Vec<TaskId> = named.into_iter().cloned().collect();
         named.sort();
         named
     }
@@ -110,41 +111,52 @@ impl Import {
     }
 
     fn cycle(&self, nodes: &[usize]) -> Error {
-        let named = |at: &usize| self.tasks[*at].id.clone();
+        let named = |at: &usize| self.tasks[*at].id.to_string();
         let mut shown: Vec<String> = nodes.iter().take(8).map(named).collect();
         if nodes.len() > shown.len() {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
         }
         shown.extend(nodes.first().map(named));
-        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+        Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
             .hint("Nothing was imported. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
 }
 
 /// An import that was checked, in the one spelling that is stored.
-pub(crate) struct Batch {
-    tasks: Vec<Task>,
+pub(crate) struct CheckedImport {
+    tasks: Vec<ExportedTask>,
     /// With their data as it is stored.
-    notes: Vec<(Note, String)>,
-    named: Vec<String>,
+    notes: Vec<(ExportedNote, String)>,
+    named: Vec<TaskId>,
     events: usize,
 }
 
+/// What helps against too many.
+fn split() -> Advice {
+    let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
+    Advice::from(part)
+        .text("a whole store moves by ")
+        .action(Action::Backup { named: false })
+        .text(" and ")
+        .action(Action::Restore { named: false })
+        .text(".")
+}
+
 fn too_many(count: usize, what: &str, most: usize) -> Error {
-    Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
-        .hint(SPLIT)
+    Error::usage(Code::TooManyItems, format!("{count} {what} given, at most {most} fit into one import"))
+        .hint(split())
         .detail("given", count)
         .detail("limit", most)
 }
 
 fn duplicate(id: &str, first: usize) -> Error {
     let shown = text::excerpt(id);
-    Error::usage("duplicate_id", format!("`{shown}` stands on line {first} already")).entity(shown)
+    Error::usage(Code::DuplicateId, format!("`{shown}` stands on line {first} already")).entity(shown)
 }
 
 /// A task in the one spelling that is stored, with everything checked that needs no store.
-fn fit_task(given: &Task) -> Result<Task> {
+fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     id::check(&given.id, id::Sort::Task)?;
     let mut after = given.after.clone();
     after.sort();
@@ -152,7 +164,7 @@ fn fit_task(given: &Task) -> Result<Task> {
     for id in after.iter().chain(&given.blocked_on) {
         known_shape(id)?;
         if *id == given.id {
-            return Err(Error::refused(Kind::Conflict, "cycle", format!("{id} waits for itself")).entity(id));
+            return Err(Error::new(Code::Cycle, format!("{id} waits for itself")).entity(id));
         }
     }
     for name in [&given.assignee, &given.was_held_by, &given.finished_by].into_iter().flatten() {
@@ -160,13 +172,13 @@ fn fit_task(given: &Task) -> Result<Task> {
     }
     name::check(&given.created_by)?;
     let reason = match (&given.reason, given.status) {
-        (Some(words), Status::Blocked) => Some(text::required(words, "reason")?),
+        (Some(words), TaskStatus::Blocked) => Some(text::required(words, "reason")?),
         (Some(words), _) => Some(text::body(words, "reason")?).filter(|words| !words.is_empty()),
-        (None, Status::Blocked) => return Err(shape(given, "is blocked and has no reason")),
+        (None, TaskStatus::Blocked) => return Err(shape(given, "is blocked and has no reason")),
         (None, _) => None,
     };
     let closed = given.status.is_closed();
-    if given.status == Status::Started {
+    if given.status == TaskStatus::Started {
         return Err(shape(given, "is started: holds are not imported, so it is open, and was_held_by says who had it"));
     }
     if given.finished_by.is_some() != closed || given.finished_at.is_some() != closed {
@@ -175,12 +187,12 @@ fn fit_task(given: &Task) -> Result<Task> {
     if given.was_held_by.is_some() && closed {
         return Err(shape(given, "is over, and so is its last hold: it has no was_held_by"));
     }
-    if given.blocked_on.is_some() && given.status != Status::Blocked {
+    if given.blocked_on.is_some() && given.status != TaskStatus::Blocked {
         return Err(shape(given, "has blocked_on and is not blocked"));
     }
     count("attempt", given.attempt, 0)?;
     count("version", given.version, 1)?;
-    Ok(Task {
+    Ok(ExportedTask {
         title: text::title(&given.title)?,
         description: text::body(&given.description, "description")?,
         acceptance: text::body(&given.acceptance, "acceptance")?,
@@ -196,7 +208,7 @@ fn fit_task(given: &Task) -> Result<Task> {
 }
 
 /// A note in the one spelling that is stored.
-fn fit_note(given: &Note) -> Result<(Note, String)> {
+fn fit_note(given: &ExportedNote) -> Result<(ExportedNote, String)> {
     id::check(&given.id, id::Sort::Note)?;
     known_shape(&given.task)?;
     name::check(&given.agent)?;
@@ -205,7 +217,7 @@ fn fit_note(given: &Note) -> Result<(Note, String)> {
         Some(raw) => noting::given(raw.get())?,
     };
     let words = text::required(&given.text, "note")?;
-    Ok((Note { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
+    Ok((ExportedNote { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
 }
 
 /// Whatever has not the shape of an id names nothing, here or in the file.
@@ -213,35 +225,33 @@ fn known_shape(named: &str) -> Result<()> {
     id::check(named, id::Sort::Task).map(|_| ()).map_err(|_| plan::unknown(named))
 }
 
-fn shape(given: &Task, what: &str) -> Error {
-    Error::usage("bad_task", format!("{} {what}", given.id)).entity(&given.id)
+fn shape(given: &ExportedTask, what: &str) -> Error {
+    Error::usage(Code::BadTask, format!("{} {what}", given.id)).entity(&given.id)
 }
 
 fn count(what: &str, value: i64, least: i64) -> Result<()> {
     if (least..=COUNT_MAX).contains(&value) {
         return Ok(());
     }
-    Err(Error::usage("bad_count", format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
+    Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
 }
 
 /// A time that happened; 0 is how none is stored.
 fn instant(given: &str) -> Result<Time> {
     match Time::parse(given)? {
         at if at > Time(0) => Ok(at),
-        _ => Err(Error::usage("bad_time", format!("`{}` is before 1970", text::excerpt(given)))),
+        _ => Err(Error::usage(Code::BadTime, format!("`{}` is before 1970", text::excerpt(given)))),
     }
 }
 
-impl Kernel {
-    /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
-    pub fn import_plan(&self, call: &Call, request: &Import) -> Result<Imported> {
-        let batch = request.batch()?;
-        self.ask(call, |tx, scene| {
-            let plan = plan::make(tx, scene.project_id(), &batch)?;
-            let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
-            Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
-        })
-    }
+/// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
+pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Result<Imported> {
+    let batch = request.batch()?;
+    kernel.in_snapshot(call, |tx, snapshot| {
+        let plan = plan::make(tx, snapshot.project_id(), &batch)?;
+        let agents = plan.strangers(tx, snapshot.project_id(), &call.actor.name)?.len();
+        Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
+    })
 }
 
 impl Operation for Import {
@@ -257,7 +267,7 @@ impl Operation for Import {
 
     fn prepare(&self) -> Result<Option<Decision<Imported>>> {
         let batch = self.batch()?;
-        Ok(Some(Box::new(move |unit| write(unit, &batch))))
+        Ok(Some(Box::new(move |work| write(work, &batch))))
     }
 
     fn lines(&self) -> Vec<usize> {
@@ -269,77 +279,91 @@ impl Operation for Import {
         tasks.chain(self.notes.iter_mut().map(|note| &mut note.line)).zip(lines).for_each(|(to, line)| *to = *line);
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<Imported> {
-        write(unit, &self.batch()?)
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<Imported> {
+        write(work, &self.batch()?)
     }
 }
 
-fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<Imported> {
-    let project = unit.project.id.clone();
-    let plan = plan::make(unit.tx, &project, batch)?;
-    let agents = meet(unit, &plan)?;
-    let mut numbered: Vec<(i64, &Task)> = plan.tasks.iter().map(|given| (unit.next_task(), *given)).collect();
+fn write(work: &mut UnitOfWork<'_>, batch: &CheckedImport) -> Result<Imported> {
+    let project = work.project.id.clone();
+    let plan = plan::make(work.tx, &project, batch)?;
+    let agents = meet(work, &plan)?;
+    let mut numbered: Vec<(i64, &ExportedTask)> = plan.tasks.iter().map(|given| (work.next_task(), *given)).collect();
     for page in numbered.chunks(ROWS) {
-        let events: Vec<_> = page.iter().map(|(number, given)| added(unit, *number, given)).collect();
-        unit.append_all(&events)?;
+        let events: Vec<_> = page.iter().map(|(number, given)| added(work, *number, given)).collect();
+        work.append_all(&events)?;
     }
     // In the order of their ids every index that begins with the id is written from one end to the other, and others wait
     // for the lock half as long.
     numbered.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
     for page in numbered.chunks(ROWS) {
-        add_tasks(unit, &project, &plan, page)?;
+        add_tasks(work, &project, &plan, page)?;
     }
     for page in plan.notes.chunks(ROWS) {
-        add_notes(unit, &project, page)?;
+        add_notes(work, &project, page)?;
     }
     Ok(plan.summary(batch, agents))
 }
 
 /// A task is for its assignee here too, so that one is known from now on and gone if it does not come within the time
 /// that any agent has: then the task is for anyone, as everywhere.
-fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
-    let project = unit.project.id.clone();
-    let me = unit.me().to_owned();
-    let strangers = plan.strangers(unit.tx, &project, &me)?;
+fn meet(work: &mut UnitOfWork<'_>, plan: &PreparedImport<'_>) -> Result<usize> {
+    let project = work.project.id.clone();
+    let me = work.me().to_owned();
+    let strangers = plan.strangers(work.tx, &project, &me)?;
     for name in &strangers {
         let process = Process::default();
         let row = agent::Row {
             name: name.clone(),
             tool: String::new(),
-            registered_at: unit.now,
-            last_seen: unit.now,
-            ended_at: Time(0),
-            focus: String::new(),
+            registered_at: work.now,
+            last_seen: work.now,
+            ended_at: None,
+            focus: None,
             mcp: false,
             process,
-            owner: String::new(),
+            owner: None,
         };
-        agent::insert(unit.tx, &project, &row)?;
-        unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;
+        agent::insert(work.tx, &project, &row)?;
+        let registered = AgentRegistered { tool: None, imported: true };
+        work.append(About::of(name), Event::AgentRegistered(registered))?;
     }
     for name in plan.assignees().filter(|name| !strangers.contains(name)) {
-        unit.reserve_for(name)?;
+        work.reserve_for(Some(name))?;
     }
     Ok(strangers.len())
 }
 
 /// The event of a task that came in.
-fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
-    let data = json!({
-        "title": given.title, "priority": given.priority, "number": number, "after": given.after,
-        "imported": true, "status": given.status.as_str(), "reason": given.reason, "was_held_by": given.was_held_by,
-        "attempt": given.attempt, "version": given.version, "created_by": given.created_by,
-        "created_at": given.created_at,
-    });
-    unit.event(event::kind::TASK_ADDED, &given.id, "", None, &data)
+fn added(work: &mut UnitOfWork<'_>, number: i64, given: &ExportedTask) -> log::Row {
+    let added = Added {
+        title: given.title.clone(),
+        priority: given.priority,
+        number,
+        after: given.after.iter().map(String::from).collect(),
+        imported: true,
+        status: Some(given.status),
+        reason: Some(given.reason.clone()),
+        was_held_by: Some(given.was_held_by.as_ref().map(String::from)),
+        attempt: Some(given.attempt),
+        version: Some(given.version),
+        created_by: Some(given.created_by.to_string()),
+        created_at: Some(given.created_at.clone()),
+    };
+    work.event(About::of(&given.id), Event::TaskAdded(added))
 }
 
-fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, &Task)]) -> Result<()> {
+fn add_tasks(
+    work: &mut UnitOfWork<'_>,
+    project: &str,
+    plan: &PreparedImport<'_>,
+    page: &[(i64, &ExportedTask)],
+) -> Result<()> {
     let (mut rows, mut labels) = (Vec::new(), Vec::new());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (number, given) in page {
         let row = row(given, *number, &plan.dependencies(given)?)?;
-        unit.project.counts[row.class() as usize] += 1;
+        work.project.counts[row.class() as usize] += 1;
         pairs.extend(given.after.iter().map(|after| (given.id.as_str(), after.as_str())));
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
         labels.extend(
@@ -350,61 +374,55 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
         );
         rows.push(row);
     }
-    task::whole::insert_many(unit.tx, project, &rows)?;
+    task::insert_many(work.tx, project, &rows)?;
     if !pairs.is_empty() {
-        dep::insert_many(unit.tx, project, &pairs)?;
+        dep::insert_many(work.tx, project, &pairs)?;
     }
     if !labels.is_empty() {
-        label::insert_many(unit.tx, project, &labels)?;
+        label::insert_many(work.tx, project, &labels)?;
     }
     Ok(())
 }
 
 /// The row of a task, with what follows from its dependencies as they are here.
-fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
-    let count = |wanted: &dyn Fn(&Status) -> bool| {
-        i64::try_from(deps.iter().filter(|status| wanted(status)).count()).unwrap_or(i64::MAX)
-    };
-    let unmet = count(&|status| *status != Status::Done);
-    let finished_at = given.finished_at.as_deref().map(instant).transpose()?;
-    Ok(task::Row {
-        id: given.id.clone(),
-        number,
+fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::Row> {
+    let mut row = task::Row {
         title: given.title.clone(),
         description: given.description.clone(),
         acceptance: given.acceptance.clone(),
         priority: given.priority,
         labels: given.labels.clone(),
-        assignee: given.assignee.clone().unwrap_or_default(),
+        assignee: given.assignee.clone(),
         status: given.status,
-        ready: given.status == Status::Open && unmet == 0,
         reason: given.reason.clone().unwrap_or_default(),
-        blocked_on: given.blocked_on.clone().unwrap_or_default(),
-        deps: count(&|_| true),
-        unmet,
-        cancelled_deps: count(&|status| *status == Status::Cancelled),
+        blocked_on: given.blocked_on.clone(),
         attempt: given.attempt,
         version: given.version,
-        // No fence of another log means anything here.
-        last_fence: 0,
-        last_holder: given.was_held_by.clone().unwrap_or_default(),
+        // A fence of another log means nothing here: the last fence stays 0.
+        last_holder: given.was_held_by.clone(),
         lapsed: given.was_held_by.is_some(),
-        created_by: given.created_by.clone(),
-        created_at: instant(&given.created_at)?,
         updated_at: instant(&given.updated_at)?,
-        finished_by: given.finished_by.clone().unwrap_or_default(),
-        finished_at: finished_at.unwrap_or(Time(0)),
-    })
+        finished_by: given.finished_by.clone(),
+        finished_at: given.finished_at.as_deref().map(instant).transpose()?,
+        ..task::Row::new(given.id.clone(), number, given.created_by.clone(), instant(&given.created_at)?)
+    };
+    row.set_deps(deps);
+    Ok(row)
 }
 
-fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {
+fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
-        let told = json!({
-            "note": given.id, "text": given.text, "late": given.late, "imported": true, "agent": given.agent,
-            "at": given.at,
-        });
-        let event = unit.event(event::kind::TASK_NOTED, &given.task, "", None, &told);
+        let noted = Noted {
+            note: given.id.to_string(),
+            text: given.text.clone(),
+            late: given.late,
+            artifacts: Vec::new(),
+            imported: true,
+            agent: Some(given.agent.to_string()),
+            at: Some(given.at.clone()),
+        };
+        let event = work.event(About::of(&given.task), Event::TaskNoted(noted));
         rows.push(note::Row {
             id: given.id.clone(),
             task: given.task.clone(),
@@ -412,12 +430,12 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Re
             agent: given.agent.clone(),
             at: instant(&given.at)?,
             text: given.text.clone(),
-            data: data.clone(),
+            data: Some(data.clone()).filter(|data| !data.is_empty()),
             late: given.late,
-            head: String::new(),
+            head: None,
         });
         events.push(event);
     }
-    note::insert_many(unit.tx, project, &rows)?;
-    unit.append_all(&events)
+    note::insert_many(work.tx, project, &rows)?;
+    work.append_all(&events)
 }

@@ -4,15 +4,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::message::Acked;
+use tenure_core::id::MessageId;
 use tenure_core::message::{self, ACKS_MAX};
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};
+use crate::answer;
 use crate::query::mail::look;
-use crate::shape;
-use crate::unit::Unit;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +26,7 @@ pub struct Inbox {
     pub limit: Option<usize>,
     /// Messages to acknowledge, by their ids. All or none.
     #[serde(default)]
-    pub ack: Vec<String>,
+    pub ack: Vec<MessageId>,
 }
 
 impl Operation for Inbox {
@@ -31,56 +34,57 @@ impl Operation for Inbox {
     const ABOUT: &'static str = "Offers new mail, and acknowledges what was read";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    const OFFERED: Option<fn(&shape::Inbox) -> Offered> = Some(|answer| Offered { events: None, mail: answer.offered });
-    type Answer = shape::Inbox;
+    const OFFERED: Option<fn(&answer::InboxPage) -> Offered> =
+        Some(|answer| Offered { events: None, mail: answer.offered });
+    type Answer = answer::InboxPage;
 
     fn check(&self) -> Result<()> {
         message::limit(self.limit)?;
         if self.ack.len() > ACKS_MAX {
             let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
-            return Err(Error::usage("too_many_acks", text));
+            return Err(Error::usage(Code::TooManyAcks, text));
         }
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Inbox> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::InboxPage> {
         let limit = message::limit(self.limit)?;
         for id in &self.ack {
-            acknowledge(unit, id)?;
+            acknowledge(work, id)?;
         }
-        let me = unit.me().to_owned();
-        let found = look(unit.tx, &unit.project.id, &me, limit)?;
+        let me = work.me().clone();
+        let found = look(work.tx, &work.project.id, &me, limit)?;
         // Who reads its mail before it ever asked what happened has missed nothing until now.
-        let last = unit.project.last_event;
+        let last = work.project.last_event;
         let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
         let mut place = found.cursors.unwrap_or(first);
         let found = found.offered();
         if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
             place.mail_offered = number;
-            delivery::put(unit.tx, &unit.project.id, &me, &place)?;
+            delivery::put(work.tx, &work.project.id, &me, &place)?;
         }
-        Ok(shape::Inbox { acked: self.ack.clone(), ..found })
+        Ok(answer::InboxPage { acked: self.ack.clone(), ..found })
     }
 }
 
 /// Takes note of a message. A request that is about no hold has what it asked for.
-fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
-    let (project, me, now) = (unit.project.id.clone(), unit.me().to_owned(), unit.now);
+fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
+    let (project, me, now) = (work.project.id.clone(), work.me().clone(), work.now);
     // The mail of others is as if it did not exist.
-    let rows = mail::of_message(unit.tx, &project, &me, id)?;
+    let rows = mail::of_message(work.tx, &project, &me, id)?;
     if rows.is_empty() {
         return Err(unknown(id));
     }
-    for row in rows.iter().filter(|row| row.acked_at == Time(0)) {
-        mail::ack(unit.tx, &project, &me, row.number, now)?;
+    for row in rows.iter().filter(|row| row.acked_at.is_none()) {
+        mail::ack(work.tx, &project, &me, row.number, now)?;
         if row.what == mail::What::Ending {
             continue;
         }
-        let data = json!({ "author": row.message.author });
-        let number = unit.append(event::kind::MESSAGE_ACKED, id, "", None, &data)?;
-        let is_open = row.message.request && row.message.hold.is_empty() && row.message.ended_at == Time(0);
+        let acked = Acked { author: row.message.author.to_string() };
+        let number = work.append(About::of(id), Event::MessageAcked(acked))?;
+        let is_open = row.message.request && row.message.hold.is_none() && row.message.ended.is_none();
         if is_open {
-            crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;
+            crate::mail::end(work, &row.message, "acknowledged", &me, Some(number))?;
         }
     }
     Ok(())
@@ -88,7 +92,7 @@ fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
 
 fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
-    Error::refused(tenure_core::Kind::NotFound, "not_found", format!("there is no message `{shown}` in your mail"))
+    Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
         .entity(shown)
-        .attempt("tenure inbox --peek")
+        .attempt(Action::ReadMail { peek: true })
 }

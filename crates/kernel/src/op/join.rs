@@ -2,12 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::event::Event;
+use tenure_core::event::project::CheckoutJoined;
+use tenure_core::{Code, Error, Result};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request. The checkout is the one the call comes from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,17 +20,18 @@ impl Operation for Join {
     const ABOUT: &'static str = "Makes a copy of the repository a checkout of the project";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Admin);
-    type Answer = shape::Joined;
+    type Answer = answer::Joined;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Joined> {
-        if !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Joined> {
+        if !work.call.actor.is_person() {
             return Err(people_only("joining a copy to a project"));
         }
-        let Some(here) = unit.call.checkout.as_ref() else {
-            return Err(Error::refused(Kind::Usage, "no_checkout", "there is no repository here to join"));
+        let Some(here) = work.call.checkout.as_ref() else {
+            return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
         };
         // The checkout itself was written down when the unit registered what it sees for the first time.
-        unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;
-        Ok(shape::Joined { checkout: here.path.clone(), project: unit.project.key.clone() })
+        let joined = CheckoutJoined { host: here.host.clone() };
+        work.append(About::of(&here.path), Event::CheckoutJoined(joined))?;
+        Ok(answer::Joined { checkout: here.path.clone(), project: work.project.key.clone() })
     }
 }

@@ -2,15 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::event::memory::Forgotten;
+use tenure_core::event::{self, Event};
+use tenure_core::id::or_empty;
 use tenure_core::lesson::{self, Fact, Touch};
-use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Result, Time, event};
-use tenure_store::table::{event as log, memory as table, touched};
+use tenure_core::memory::{self, MemoryKind, MemoryScope};
+use tenure_core::{Result, Time};
+use tenure_store::table::{edited_file, event as log, memory as table};
 
 use super::operation::{Access, Door, Operation, Role};
-use super::remember::{Item, Reach, write_from};
-use crate::shape::{self, Outcome};
-use crate::unit::Unit;
+use super::remember::{MemoryReach, NewMemory, write_from};
+use crate::answer::{self, MemoryOutcome};
+use crate::fact;
+use crate::unit_of_work::UnitOfWork;
 
 /// How many of the newest events of each kind are looked at, and how many of the newest changes to files.
 const EVENTS: usize = 500;
@@ -26,29 +30,34 @@ impl Operation for Lessons {
     const ABOUT: &'static str = "Draws lessons from what happened, as the end of a session does";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Remembered;
+    type Answer = answer::Remembered;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Remembered> {
-        let items = learn(unit)?;
-        Ok(shape::Remembered { count: items.len(), items })
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Remembered> {
+        let items = learn(work)?;
+        Ok(answer::Remembered { count: items.len(), items })
     }
 }
 
 /// Writes down what is new. A lesson that is known already is no event and is not counted.
-pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
-    let project = unit.project.id.clone();
-    let mut facts = newest(unit, &lesson::KINDS.map(|(first, _)| first))?;
-    let happened = |kind: &str| facts.iter().any(|fact| fact.kind == kind);
-    let following: Vec<&str> =
-        lesson::KINDS.iter().filter(|(first, _)| happened(first)).flat_map(|(_, then)| then.iter().copied()).collect();
-    facts.extend(newest(unit, &following)?);
+pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedItem>> {
+    let project = work.project.id.clone();
+    let first = newest(work, &lesson::KINDS.map(|(first, _)| first))?;
+    let happened = lesson::KINDS.iter().zip(&first).filter(|(_, facts)| !facts.is_empty());
+    let following: Vec<&str> = happened.flat_map(|((_, then), _)| then.iter().copied()).collect();
+    let following = newest(work, &following)?;
+    let mut facts: Vec<Fact> = first.into_iter().chain(following).flatten().collect();
     facts.sort_by_key(|fact| fact.number);
-    let touches: Vec<Touch> = touched::newest(unit.tx, &project, TOUCHES)?
+    let touches: Vec<Touch> = edited_file::newest(work.tx, &project, TOUCHES)?
         .into_iter()
-        .map(|row| Touch { path: row.path, agent: row.agent, task: row.task, at: row.last_at })
+        .map(|row| Touch {
+            path: row.path,
+            agent: row.agent.into(),
+            task: or_empty(row.task.as_ref()).to_owned(),
+            at: row.last_at,
+        })
         .collect();
     let drawn = lesson::draw(&facts, &touches);
-    let forgotten = if drawn.is_empty() { Vec::new() } else { forgotten(unit)? };
+    let forgotten = if drawn.is_empty() { Vec::new() } else { forgotten(work)? };
     let mut learnt = Vec::new();
     for lesson in drawn {
         if learnt.len() == lesson::MOST {
@@ -56,53 +65,53 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
         }
         // A name that makes no key, such as that of a file with odd characters, is no reason to learn nothing.
         let key = memory::key(&lesson.key).unwrap_or_else(|_| memory::key_of(&lesson.key));
-        let item = Item {
+        let item = NewMemory {
             text: lesson.text,
             key: Some(key),
-            kind: Kind::Lesson,
-            scope: Some(Reach::Project),
-            ..Item::default()
+            kind: MemoryKind::Lesson,
+            scope: Some(MemoryReach::Project),
+            ..NewMemory::default()
         };
         // What somebody has forgotten or put in other words since is not learnt again from the same causes.
-        let known = table::under(unit.tx, &project, &Scope::Project, item.key.as_deref().unwrap_or_default())?;
+        let known = table::under(work.tx, &project, &MemoryScope::Project, item.key.as_deref().unwrap_or_default())?;
         let changed = known.is_some_and(|row| row.pinned || (row.updated_at >= lesson.at && row.text != item.text));
         if changed || forgotten.iter().any(|(key, at)| item.key.as_ref() == Some(key) && *at >= lesson.at) {
             continue;
         }
-        let said = write_from(unit, &item, &lesson.from)?;
-        if said.outcome != Outcome::Unchanged {
+        let said = write_from(work, &item, &lesson.from)?;
+        if said.outcome != MemoryOutcome::Unchanged {
             learnt.push(said);
         }
     }
     Ok(learnt)
 }
 
-/// The newest events of some kinds.
-fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
+/// The newest events of each of some kinds.
+fn newest(work: &mut UnitOfWork<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
     let page = |kind: &&str| {
-        let filter = log::Filter { kind: (*kind).to_owned(), ..log::Filter::default() };
-        log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
+        let filter = log::EventFilter { kind: Some((*kind).to_owned()), ..log::EventFilter::default() };
+        log::page(&work.project.id, &filter, (0, i64::MAX), true, EVENTS)
     };
     let pages: Vec<_> = kinds.iter().map(page).collect();
-    let mut facts = Vec::new();
-    for row in unit.tx.fetch(pages)?.into_iter().flatten() {
-        let data = serde_json::from_str(&row.data)
-            .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
-        let (number, at) = (row.number, row.at);
-        facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
-    }
-    Ok(facts)
+    let fact = |row: log::Row| {
+        let event = fact::read(&row)?;
+        Ok(Fact { number: row.number, at: row.at, actor: row.actor.into(), subject: row.subject, event })
+    };
+    work.tx.fetch(pages)?.into_iter().map(|page| page.into_iter().map(fact).collect()).collect()
 }
 
 /// The keys that were forgotten for the project lately, and when.
-fn forgotten(unit: &mut Unit<'_>) -> Result<Vec<(String, Time)>> {
-    let filter = log::Filter { kind: event::kind::MEMORY_FORGOTTEN.to_owned(), ..log::Filter::default() };
-    let rows = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
+fn forgotten(work: &mut UnitOfWork<'_>) -> Result<Vec<(String, Time)>> {
+    let filter =
+        log::EventFilter { kind: Some(event::kind::MEMORY_FORGOTTEN.to_owned()), ..log::EventFilter::default() };
+    let rows = work.tx.fetch(log::page(&work.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
     rows.into_iter()
         .map(|row| {
-            let at = row.at;
-            let event = shape::Event::of(row)?;
-            Ok((event.data["key"].as_str().unwrap_or_default().to_owned(), at))
+            let key = match fact::read(&row)? {
+                Event::MemoryForgotten(Forgotten { key, .. }) => key,
+                _ => String::new(),
+            };
+            Ok((key, row.at))
         })
         .collect()
 }

@@ -2,30 +2,45 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::hold as rule;
-use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::hold::LockTaken;
+use tenure_core::event::place::OfferTaken;
+use tenure_core::id::or_empty;
+use tenure_core::lock::{self, LiveLock, LockDecision, RUNNER_TTL, TTL, decide};
+use tenure_core::number::Fence;
 use tenure_core::text::{self, cut};
-use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_core::{Code, Error, Result, Span, hold as rule};
 use tenure_store::table::{hold, lock as table};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use super::release::held_paths::stale_fence;
 use crate::access::overrides;
 use crate::limit;
-use crate::line::{self, Asking, InTheWay, Want};
-use crate::unit::Unit;
-use crate::{locks, paths, shape, steal};
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::waiting::{self, Obstacles, WaitRequest, Want};
+use crate::{answer, locks, paths, takeover};
 
 /// What renews a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Renewal {
+#[schemars(rename = "Renewal")]
+pub enum LockRenewal {
     /// Any op of its holder.
     #[default]
     Session,
     /// Only requests that show its fence: those of the process that runs a command under it.
     Runner,
+}
+
+impl LockRenewal {
+    /// The word, as in requests.
+    const fn as_str(self) -> &'static str {
+        match self {
+            LockRenewal::Session => "session",
+            LockRenewal::Runner => "runner",
+        }
+    }
 }
 
 /// The request.
@@ -43,10 +58,10 @@ pub struct Lock {
     pub reason: String,
     /// The fence of the lock that is to be renewed.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// What renews it.
     #[serde(default)]
-    pub renewal: Renewal,
+    pub renewal: LockRenewal,
     /// Whether it is taken from whoever has it: by a person, or by an agent from a holder that is gone.
     #[serde(default)]
     pub force: bool,
@@ -75,7 +90,7 @@ impl Operation for Lock {
     // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
-    type Answer = shape::Locked;
+    type Answer = answer::Locked;
 
     fn check(&self) -> Result<()> {
         lock::name(&self.name)?;
@@ -85,134 +100,135 @@ impl Operation for Lock {
         text::body(&self.reason, "reason").map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Locked> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Locked> {
         let reason = text::body(&self.reason, "reason")?;
-        let live = locks::live(unit, &self.name)?;
-        let step = may_have(unit, self, live.as_ref());
+        let live = locks::live(work, &self.name)?;
+        let step = may_have(work, self, live.as_ref());
         match (step, live) {
-            (Step::Stale, live) => Err(stale(unit, self, live.as_ref())?),
+            (LockDecision::Stale, live) => Err(stale(work, self, live.as_ref())?),
             // Whether its fence is shown or not: what is only offered is taken before it is renewed.
-            (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
-                take(unit, self, row, &reason).map(shape::Locked::Held)
+            (_, Some(row)) if row.place.is_some() && row.holder == work.me() => {
+                take(work, self, row, &reason).map(answer::Locked::Held)
             }
-            (Step::Renew, Some(row)) => renew(unit, self, row, &reason).map(shape::Locked::Held),
+            (LockDecision::Renew, Some(row)) => renew(work, self, row, &reason).map(answer::Locked::Held),
             (_, live) => {
-                let me = unit.me();
-                let (tx, sight) = unit.look();
-                if let Some(in_the_way) = line::decide_name(tx, &sight, (me, &self.name), live.as_ref())? {
+                let me = work.me();
+                let (tx, sight) = work.look();
+                if let Some(in_the_way) = waiting::decide_name(tx, &sight, (me, &self.name), live.as_ref())? {
                     // `force` takes the lock from its holder; only a person takes it before the waiting agents.
-                    let may_force = in_the_way.places.is_empty() || overrides(unit);
+                    let may_force = in_the_way.places.is_empty() || overrides(work);
                     if !self.force || !may_force {
-                        return blocked(unit, self, &reason, &in_the_way);
+                        return blocked(work, self, &reason, &in_the_way);
                     }
                 }
-                limit::locks(unit)?;
+                limit::locks(work)?;
                 let overrode = live.as_ref().map(|row| row.holder.clone());
-                steal::end(unit, live.as_slice(), &reason)?;
-                let held = grant(unit, self, &reason, overrode.as_deref())?;
-                line::take(unit, &Want::Name { agent: me, name: &self.name })?;
-                Ok(shape::Locked::Held(held))
+                takeover::end(work, live.as_slice(), &reason)?;
+                let held = grant(work, self, &reason, overrode.as_deref())?;
+                waiting::take(work, &Want::Name { agent: me, name: &self.name })?;
+                Ok(answer::Locked::Held(held))
             }
         }
     }
 }
 
 /// Somebody has it or waits for it: a place in the line, or the refusal.
-fn blocked(unit: &mut Unit<'_>, request: &Lock, reason: &str, in_the_way: &InTheWay) -> Result<shape::Locked> {
+fn blocked(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, in_the_way: &Obstacles) -> Result<answer::Locked> {
     if !request.wait {
-        return Err(locks::waited_for(unit, &request.name, in_the_way)?);
+        return Err(locks::waited_for(work, &request.name, in_the_way)?);
     }
-    let asking = Asking::of(reason, request.place_ttl_s, request.offer_ttl_s);
-    let want = Want::Name { agent: unit.me(), name: &request.name };
-    line::wait(unit, &want, &asking, in_the_way).map(shape::Locked::Waiting)
+    let asking = WaitRequest::of(reason, request.place_ttl_s, request.offer_ttl_s);
+    let want = Want::Name { agent: work.me(), name: &request.name };
+    waiting::wait(work, &want, &asking, in_the_way).map(answer::Locked::Waiting)
 }
 
 /// Takes what was offered: the fence stays, the time begins.
-fn take(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+fn take(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<answer::Hold> {
     (row.renewal, row.ttl) = how(request);
-    row.expires_at = unit.now + row.ttl;
+    row.expires_at = work.now + row.ttl;
     if !reason.is_empty() {
         reason.clone_into(&mut row.reason);
     }
-    let data = json!({
-        "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place,
-        "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
-    });
-    unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
-    row.place.clear();
-    table::take(unit.tx, &unit.project.id, &row)?;
-    unit.freed = true;
-    paths::shown(unit, &row)
+    let taken = OfferTaken {
+        kind: Some(row.kind.as_str().to_owned()),
+        holder: row.holder.to_string(),
+        fence: row.fence.0,
+        place: or_empty(row.place.as_ref()).to_owned(),
+        ttl_s: row.ttl.as_seconds(),
+        expires_at: row.expires_at,
+        ..OfferTaken::default()
+    };
+    work.append(About::of(&row.subject).hold(&row.id), Event::OfferTaken(taken))?;
+    row.place = None;
+    table::take(work.tx, &work.project.id, &row)?;
+    work.freed = true;
+    paths::shown(work, &row)
 }
 
 /// What renews a lock, and how long it lives without that.
 fn how(request: &Lock) -> (rule::Renewal, Span) {
     let (renewal, ttl) = match request.renewal {
-        Renewal::Session => (rule::Renewal::Session, TTL),
-        Renewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
+        LockRenewal::Session => (rule::Renewal::Session, TTL),
+        LockRenewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
     };
     (renewal, request.ttl().unwrap_or(ttl))
 }
 
 /// What becomes of the request: the one place that knows who stands in its way.
-fn may_have(unit: &Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Step {
-    decide(unit.me(), request.fence, live.map(|row| Held { holder: &row.holder, fence: row.fence }))
+fn may_have(work: &UnitOfWork<'_>, request: &Lock, live: Option<&hold::Row>) -> LockDecision {
+    decide(work.me(), request.fence, live.map(|row| LiveLock { holder: &row.holder, fence: row.fence }))
 }
 
-fn grant(unit: &mut Unit<'_>, request: &Lock, reason: &str, overrode: Option<&str>) -> Result<shape::Hold> {
+fn grant(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, overrode: Option<&str>) -> Result<answer::Hold> {
     let (renewal, ttl) = how(request);
-    let expires_at = unit.now + ttl;
-    let me = unit.me();
-    let fresh = paths::fresh_ids(unit, 1)?.remove(0);
-    let data = json!({
-        "holder": me,
-        "reason": reason,
-        "renewal": request.renewal,
-        "ttl_s": ttl.as_seconds(),
-        "expires_at": expires_at,
-        "overrode": overrode,
-    });
-    let fence = unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?;
+    let expires_at = work.now + ttl;
+    let me = work.me();
+    let fresh = paths::fresh_ids(work, 1)?.remove(0);
+    let taken = LockTaken {
+        holder: me.to_string(),
+        reason: reason.to_owned(),
+        renewal: request.renewal.as_str().to_owned(),
+        ttl_s: ttl.as_seconds(),
+        expires_at,
+        overrode: overrode.map(str::to_owned),
+    };
+    let fence = Fence(work.append(About::of(&request.name).hold(&fresh), Event::LockTaken(taken))?);
     let row = hold::Row {
-        kind: hold::NAME.to_owned(),
-        granted_at: unit.now,
+        granted_at: work.now,
         expires_at,
         ttl,
         reason: reason.to_owned(),
         renewal,
-        ..hold::Row::of_task(fresh, &request.name, me, fence)
+        ..hold::Row::new(fresh, (rule::HoldKind::Name, &request.name), me, fence)
     };
-    hold::insert(unit.tx, &unit.project.id, &row)?;
-    unit.project.holds_issued += 1;
-    paths::shown(unit, &row)
+    hold::insert(work.tx, &work.project.id, &row)?;
+    work.project.holds_issued += 1;
+    paths::shown(work, &row)
 }
 
 /// The same lock under the same fence, with a new end.
-fn renew(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+fn renew(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<answer::Hold> {
     row.ttl = request.ttl().unwrap_or(row.ttl);
-    row.expires_at = unit.now + row.ttl;
+    row.expires_at = work.now + row.ttl;
     if !reason.is_empty() {
         reason.clone_into(&mut row.reason);
     }
-    table::renew(unit.tx, &unit.project.id, &row.id, (row.expires_at, row.ttl), &row.reason)?;
-    paths::shown(unit, &row)
+    table::renew(work.tx, &work.project.id, &row.id, (row.expires_at, row.ttl), &row.reason)?;
+    paths::shown(work, &row)
 }
 
 /// The refusal of a fence under which there is no lock any more.
-fn stale(unit: &mut Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Result<Error> {
+fn stale(work: &mut UnitOfWork<'_>, request: &Lock, live: Option<&hold::Row>) -> Result<Error> {
     if let Some(row) = live {
         return Ok(stale_fence(row, request.fence));
     }
     let shown = cut(&request.name, 120);
-    let newest = table::newest(unit.tx, &unit.project.id, &request.name, 1)?;
-    let error =
-        Error::refused(Kind::Stale, "lapsed", format!("the lock {shown} is not held under that fence any more"))
-            .entity(shown)
-            .hint(
-                "What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.",
-            )
-            .attempt("tenure holds --kind name")
-            .detail("fence", request.fence);
+    let newest = table::newest(work.tx, &work.project.id, &request.name, 1)?;
+    let error = Error::new(Code::Lapsed, format!("the lock {shown} is not held under that fence any more"))
+        .entity(shown)
+        .hint("What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.")
+        .attempt(Action::holds_of("name"))
+        .detail("fence", request.fence);
     Ok(match newest.first() {
         Some(row) => error.detail("current_fence", row.fence),
         None => error,

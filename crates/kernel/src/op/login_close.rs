@@ -2,14 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Error, Result, access, event};
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginClosed;
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, access};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{in_store, of_store, unknown_principal};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request: one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +22,7 @@ pub struct LoginClose {
     pub session: Option<String>,
     /// Whose sessions are all closed.
     #[serde(default)]
-    pub principal: Option<String>,
+    pub principal: Option<AgentName>,
 }
 
 impl Operation for LoginClose {
@@ -29,39 +31,39 @@ impl Operation for LoginClose {
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::LoginsClosed;
+    type Answer = answer::LoginsClosed;
 
     fn check(&self) -> Result<()> {
         match (&self.session, &self.principal) {
             (Some(session), None) => access::hash(session).map(drop),
             (None, Some(principal)) => access::principal(principal).map(drop),
-            _ => Err(Error::usage("bad_login_close", "name one session, or one principal")),
+            _ => Err(Error::usage(Code::BadLoginClose, "name one session, or one principal")),
         }
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginsClosed> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::LoginsClosed> {
         let (whose, closed) = match (&self.session, &self.principal) {
             (Some(session), _) => {
-                in_store(unit, "closing a session")?;
-                let found = web_session::get(unit.tx, session)?;
-                let closed = web_session::close(unit.tx, session, unit.now)?;
+                in_store(work, "closing a session")?;
+                let found = web_session::get(work.tx, session)?;
+                let closed = web_session::close(work.tx, session, work.now)?;
                 // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
                 (found.map(|row| row.principal).unwrap_or_default(), closed)
             }
             (None, Some(name)) => {
                 // Everybody may leave everywhere; for others it takes who may disable them.
-                if unit.me() != name {
-                    of_store(unit, "closing the sessions of others")?;
+                if work.me() != name {
+                    of_store(work, "closing the sessions of others")?;
                 }
-                in_store(unit, "closing sessions")?;
-                principal::get(unit.tx, name)?.ok_or_else(|| unknown_principal(name))?;
-                (name.clone(), web_session::close_all(unit.tx, name, unit.now)?)
+                in_store(work, "closing sessions")?;
+                principal::get(work.tx, name)?.ok_or_else(|| unknown_principal(name))?;
+                (name.clone(), web_session::close_all(work.tx, name, work.now)?)
             }
             (None, None) => return Err(Error::bug("a request that was checked names nothing")),
         };
         if closed > 0 {
-            unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
+            work.append(About::of(&whose), Event::LoginClosed(LoginClosed { closed }))?;
         }
-        Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
+        Ok(answer::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
     }
 }

@@ -2,15 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::access::{self, Sort};
-use tenure_core::{Error, Kind, Result, Span, Time, event};
+use tenure_core::access::{self, PrincipalKind};
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginOffered;
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{known, of_store};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// How long after its end a link or a session is kept, for whoever wonders what became of it.
 const KEPT: Span = Span::days(7);
@@ -20,7 +22,7 @@ const KEPT: Span = Span::days(7);
 #[serde(deny_unknown_fields)]
 pub struct LoginOffer {
     /// Whom it signs in: `person:NAME`.
-    pub principal: String,
+    pub principal: AgentName,
     /// The SHA-256 of the link's secret, in hexadecimal.
     pub hash: String,
     /// How long it lives, 1 second to 1 hour; 10 minutes without it.
@@ -40,38 +42,39 @@ impl Operation for LoginOffer {
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::LoginOffered;
+    type Answer = answer::LoginOffered;
 
     fn check(&self) -> Result<()> {
         access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
-        if Sort::of(&self.principal) != Sort::Person {
-            return Err(Error::usage("not_a_person", format!("`{}` is not a person", self.principal))
+        if PrincipalKind::of(&self.principal) != PrincipalKind::Person {
+            return Err(Error::usage(Code::NotAPerson, format!("`{}` is not a person", self.principal))
                 .hint("Links sign people in, person:NAME; services and agents show tokens."));
         }
         Ok(())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginOffered> {
-        of_store(unit, "offering links")?;
-        if login::get(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "login_known", "there is a link with this secret already")
-                .hint("Draw another secret."));
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::LoginOffered> {
+        of_store(work, "offering links")?;
+        if login::get(work.tx, &self.hash)?.is_some() {
+            return Err(
+                Error::new(Code::LoginKnown, "there is a link with this secret already").hint("Draw another secret.")
+            );
         }
-        known(unit, &self.principal)?;
-        login::prune(unit.tx, unit.now - KEPT)?;
-        web_session::prune(unit.tx, unit.now - KEPT)?;
+        known(work, &self.principal)?;
+        login::prune(work.tx, work.now - KEPT)?;
+        web_session::prune(work.tx, work.now - KEPT)?;
         let row = login::Row {
             principal: self.principal.clone(),
-            created_at: unit.now,
-            created_by: unit.me().to_owned(),
-            expires_at: unit.now + self.lifetime()?,
-            used_at: Time(0),
+            created_at: work.now,
+            created_by: work.me().clone(),
+            expires_at: work.now + self.lifetime()?,
+            used_at: None,
         };
-        login::insert(unit.tx, &self.hash, &row)?;
-        let data = json!({ "expires_at": row.expires_at });
-        unit.append(event::kind::LOGIN_OFFERED, &row.principal, "", None, &data)?;
-        Ok(shape::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
+        login::insert(work.tx, &self.hash, &row)?;
+        let offered = LoginOffered { expires_at: row.expires_at };
+        work.append(About::of(&row.principal), Event::LoginOffered(offered))?;
+        Ok(answer::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
 }

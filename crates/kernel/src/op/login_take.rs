@@ -3,15 +3,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginTaken;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, access, event};
+use tenure_core::{Code, Error, Result, Span, access};
 use tenure_store::table::{login, principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// How much of an address is kept.
 const FROM: usize = 200;
@@ -49,42 +50,40 @@ impl Operation for LoginTake {
     // The door's own: no principal may request it.
     const ACCESS: Access = Access::NONE;
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::LoginTaken;
+    type Answer = answer::LoginTaken;
 
     fn check(&self) -> Result<()> {
         [&self.link, &self.session, &self.csrf].into_iter().try_for_each(|hash| access::hash(hash).map(drop))?;
         self.lifetime().map(drop)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginTaken> {
-        in_store(unit, "taking a link")?;
-        let link = login::get(unit.tx, &self.link)?;
-        let link = link.filter(|link| link.is_good(unit.now)).ok_or_else(refused)?;
-        let whose = principal::get(unit.tx, &link.principal)?;
-        whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
-        if web_session::get(unit.tx, &self.session)?.is_some() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::LoginTaken> {
+        in_store(work, "taking a link")?;
+        let link = login::get(work.tx, &self.link)?;
+        let link = link.filter(|link| link.is_good(work.now)).ok_or_else(refused)?;
+        let whose = principal::get(work.tx, &link.principal)?;
+        whose.filter(|row| row.disabled_at.is_none()).ok_or_else(refused)?;
+        if web_session::get(work.tx, &self.session)?.is_some() {
             return Err(refused());
         }
-        login::used(unit.tx, &self.link, unit.now)?;
+        login::used(work.tx, &self.link, work.now)?;
         let row = web_session::Row {
             principal: link.principal,
             csrf: self.csrf.clone(),
-            created_at: unit.now,
-            expires_at: unit.now + self.lifetime()?,
-            revoked_at: Time(0),
+            created_at: work.now,
+            expires_at: work.now + self.lifetime()?,
+            revoked_at: None,
         };
-        web_session::insert(unit.tx, &self.session, &row)?;
-        let mut data = json!({ "expires_at": row.expires_at });
-        if !self.from.is_empty() {
-            data["from"] = cut(&self.from, FROM).into();
-        }
-        unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
-        Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
+        web_session::insert(work.tx, &self.session, &row)?;
+        let from = Some(&self.from).filter(|from| !from.is_empty()).map(|from| cut(from, FROM));
+        let taken = LoginTaken { expires_at: row.expires_at, from };
+        work.append(About::of(&row.principal), Event::LoginTaken(taken))?;
+        Ok(answer::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
 }
 
 /// One answer for a link that never was, one that is over and one that was used: nobody learns which.
 fn refused() -> Error {
-    Error::refused(Kind::Denied, "login_refused", "this link is not valid: it is used up, has expired, or never was")
+    Error::new(Code::LoginRefused, "this link is not valid: it is used up, has expired, or never was")
         .hint("Ask for a new one: each is good once, and for minutes.")
 }

@@ -2,24 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::Result;
 use tenure_core::access::{self, Role};
-use tenure_core::{Result, event};
+use tenure_core::event::{self, Event};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_store::table::member;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store, unknown_principal};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemberSet {
     /// Who: `person:NAME`, `service:NAME` or the name of an agent.
-    pub principal: String,
+    pub principal: AgentName,
     /// The key of the project, or `*` for every project that has no row of its own.
-    pub project: String,
+    pub project: ProjectKey,
     /// The role from now on; none takes it away.
     #[serde(default)]
     pub role: Option<Role>,
@@ -31,7 +32,7 @@ impl Operation for MemberSet {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Membership;
+    type Answer = answer::Membership;
 
     fn check(&self) -> Result<()> {
         // A role can be taken away from whoever has one.
@@ -42,12 +43,12 @@ impl Operation for MemberSet {
         access::project(&self.project).map(drop)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Membership> {
-        of_store(unit, "saying who may do what")?;
-        let before = member::of(unit.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Membership> {
+        of_store(work, "saying who may do what")?;
+        let before = member::of(work.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
         match self.role {
-            Some(_) => drop(known(unit, &self.principal)?),
-            None if tenure_store::table::principal::get(unit.tx, &self.principal)?.is_none() => {
+            Some(_) => drop(known(work, &self.principal)?),
+            None if tenure_store::table::principal::get(work.tx, &self.principal)?.is_none() => {
                 return Err(unknown_principal(&self.principal));
             }
             None => {}
@@ -56,17 +57,19 @@ impl Operation for MemberSet {
             match self.role {
                 Some(role) => {
                     let (principal, key) = (self.principal.clone(), self.project.clone());
-                    let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().to_owned() };
-                    member::put(unit.tx, &row)?;
+                    let row = member::Row { principal, key, role, set_at: work.now, set_by: work.me().clone() };
+                    member::put(work.tx, &row)?;
                 }
-                None => member::delete(unit.tx, &self.principal, &self.project)?,
+                None => member::delete(work.tx, &self.principal, &self.project)?,
             }
-            let data = json!({
-                "project": self.project, "role": self.role, "before": before.as_ref().map(|row| row.role),
-            });
-            unit.append(event::kind::MEMBER_SET, &self.principal, "", None, &data)?;
+            let set = event::access::MemberSet {
+                project: self.project.to_string(),
+                role: self.role,
+                before: before.as_ref().map(|row| row.role),
+            };
+            work.append(About::of(&self.principal), Event::MemberSet(set))?;
         }
-        Ok(shape::Membership {
+        Ok(answer::Membership {
             principal: self.principal.clone(),
             project: self.project.clone(),
             role: self.role,

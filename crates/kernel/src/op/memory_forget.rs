@@ -2,22 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::memory::Scope;
-use tenure_core::{Result, event, id};
+use tenure_core::event::Event;
+use tenure_core::event::memory::Forgotten;
+use tenure_core::id::MemoryId;
+use tenure_core::memory::MemoryScope;
+use tenure_core::{Result, id};
 use tenure_store::table::memory as table;
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForget {
     /// The memory.
-    pub memory: String,
+    pub memory: MemoryId,
 }
 
 impl Operation for MemoryForget {
@@ -26,27 +28,33 @@ impl Operation for MemoryForget {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     // A memory that every agent is shown needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
-    type Answer = shape::Memory;
+    type Answer = answer::Memory;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Memory> {
-        let row = own(unit, &self.memory)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Memory> {
+        let row = own(work, &self.memory)?;
         // What everybody is always shown is put there by people, and taken away by them.
-        if row.pinned && row.scope.is_shared() && !unit.call.actor.is_person() {
+        if row.pinned && row.scope.is_shared() && !work.call.actor.is_person() {
             return Err(people_only("forgetting what is pinned for everybody"));
         }
         if row.pinned && row.scope.is_shared() {
-            operator(unit, "memory_forget")?;
+            operator(work, "memory_forget")?;
         }
-        table::delete(unit.tx, &unit.project.id, &row)?;
-        let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });
-        unit.append(event::kind::MEMORY_FORGOTTEN, &row.id, "", None, &data)?;
-        Ok(shape::Memory::of(&row))
+        table::delete(work.tx, &work.project.id, &row)?;
+        let forgotten = Forgotten {
+            key: row.key.clone(),
+            scope: Some(row.scope.word().to_owned()),
+            of: row.scope.subject().to_owned(),
+            kind: row.kind,
+            text: row.text.clone(),
+        };
+        work.append(About::of(&row.id), Event::MemoryForgotten(forgotten))?;
+        Ok(answer::Memory::of(&row))
     }
 }
 
 /// A memory that the actor may see: those of other agents are as if they did not exist.
-pub(super) fn own(unit: &mut Unit<'_>, memory: &str) -> Result<table::Row> {
-    let found = table::get(unit.tx, &unit.project.id, memory)?.filter(|row| !row.is_over(unit.now));
-    let mine = |row: &table::Row| !matches!(&row.scope, Scope::Agent(agent) if agent != unit.me());
+pub(super) fn own(work: &mut UnitOfWork<'_>, memory: &str) -> Result<table::Row> {
+    let found = table::get(work.tx, &work.project.id, memory)?.filter(|row| !row.is_over(work.now));
+    let mine = |row: &table::Row| !matches!(&row.scope, MemoryScope::Agent(agent) if agent != work.me());
     found.filter(mine).ok_or_else(|| id::unknown(memory, id::Sort::Memory))
 }

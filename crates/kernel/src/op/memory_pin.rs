@@ -2,23 +2,26 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::memory::Pinned;
+use tenure_core::id::MemoryId;
 use tenure_core::memory::PINS_MAX;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPin {
     /// The memory.
-    pub memory: String,
+    pub memory: MemoryId,
     /// Whether it is pinned from now on.
     pub pinned: bool,
 }
@@ -29,36 +32,38 @@ impl Operation for MemoryPin {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     // A memory that every agent is shown needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
-    type Answer = shape::Memory;
+    type Answer = answer::Memory;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Memory> {
-        let mut row = own(unit, &self.memory)?;
-        if row.scope.is_shared() && !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Memory> {
+        let mut row = own(work, &self.memory)?;
+        if row.scope.is_shared() && !work.call.actor.is_person() {
             return Err(people_only("pinning for everybody"));
         }
         if row.scope.is_shared() {
-            operator(unit, "memory_pin")?;
+            operator(work, "memory_pin")?;
         }
         if row.pinned != self.pinned {
             let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);
-            let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, unit.now, most)?;
+            let pins = table::pinned(work.tx, &work.project.id, &row.scope, work.now, most)?;
             if self.pinned && pins.len() >= most {
-                return Err(Error::refused(
-                    Kind::Conflict,
-                    "too_many_pins",
+                return Err(Error::new(
+                    Code::TooManyPins,
                     format!("{most} memories are pinned there, and no more fit"),
                 )
                 .entity(&row.id)
-                .attempt("tenure memory list --pinned")
+                .attempt(Action::ListMemories { pinned: true })
                 .hint("Take another pin out first."));
             }
             row.pinned = self.pinned;
-            table::set_pinned(unit.tx, &unit.project.id, &row.id, row.pinned)?;
-            let data = json!({
-                "pinned": row.pinned, "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(),
-            });
-            unit.append(event::kind::MEMORY_PINNED, &row.id, "", None, &data)?;
+            table::set_pinned(work.tx, &work.project.id, &row.id, row.pinned)?;
+            let pinned = Pinned {
+                pinned: row.pinned,
+                key: row.key.clone(),
+                scope: Some(row.scope.word().to_owned()),
+                of: row.scope.subject().to_owned(),
+            };
+            work.append(About::of(&row.id), Event::MemoryPinned(pinned))?;
         }
-        Ok(shape::Memory::of(&row))
+        Ok(answer::Memory::of(&row))
     }
 }

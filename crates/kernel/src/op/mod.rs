@@ -45,10 +45,10 @@ pub mod unblock;
 use std::sync::Arc;
 
 use tenure_core::access::Role;
-use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_core::{Code, Error, Result, Stage, text};
 
 pub use self::operation::{Access, Decision, Domain, Entry, Input, Offered, Operation};
-pub(crate) use self::operation::{Erased, answer};
+pub(crate) use self::operation::{ErasedOp, answer};
 pub use crate::call::Door;
 
 /// All ops, in the order of the reference pages.
@@ -97,7 +97,7 @@ pub const OPS: &[Entry] = &[
 
 /// An op of any type, for what carries ops without looking into them: queues, the wire, tests.
 #[derive(Clone, Debug)]
-pub struct Op(Arc<dyn Erased>);
+pub struct Op(Arc<dyn ErasedOp>);
 
 impl Op {
     /// Wraps a request.
@@ -164,7 +164,7 @@ impl Op {
         self.0.canonical()
     }
 
-    pub(crate) fn erased(&self) -> &dyn Erased {
+    pub(crate) fn erased(&self) -> &dyn ErasedOp {
         self.0.as_ref()
     }
 }
@@ -173,7 +173,7 @@ fn find<'a>(known: impl Iterator<Item = &'a Entry> + Clone, name: &str) -> Resul
     known.clone().find(|entry| entry.name == name).ok_or_else(|| {
         let known: Vec<&str> = known.map(|entry| entry.name).collect();
         let shown = text::excerpt(name);
-        let error = Error::new(Kind::NotFound, "unknown_op", Stage::Arguments, format!("there is no op `{shown}`"));
+        let error = Error::new(Code::UnknownOp, format!("there is no op `{shown}`")).at(Stage::Arguments);
         match tenure_core::name::nearest(name, known.iter().copied()) {
             Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
             None => error.entity(shown).hint(format!("The ops are {}.", known.join(", "))),

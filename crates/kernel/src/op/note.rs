@@ -2,15 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
+use tenure_core::event::Event;
+use tenure_core::event::task::{self as told, Noted};
 use tenure_core::hold::Right;
-use tenure_core::{Error, Result, event, id, text};
+use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
+use tenure_core::{Code, Error, Result, text};
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use super::remember;
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,12 +22,12 @@ use crate::unit::Unit;
 pub struct Note {
     /// The task; without it the one in focus. With it anyone may note, and no hold is touched.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// What was done, found or decided.
     pub text: String,
     /// What to remember with it, at most 50; without a scope for the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<remember::Item>,
+    pub memories: Vec<remember::NewMemory>,
     /// Files that came of it, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
@@ -32,7 +36,7 @@ pub struct Note {
     pub data: Option<Value>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
 }
 
 /// A file, as it was when it was noted.
@@ -55,8 +59,20 @@ const ARTIFACTS_MAX: usize = 50;
 /// Longest path of a file.
 const PATH_MAX: usize = 4_096;
 
+impl Artifact {
+    /// The file as the event has it.
+    fn told(&self) -> told::Artifact {
+        told::Artifact {
+            path: self.path.clone(),
+            kind: self.kind.clone().unwrap_or_default(),
+            sha256: self.sha256.clone(),
+            size: self.size,
+        }
+    }
+}
+
 fn artifact(given: &Artifact) -> Result<Artifact> {
-    let bad = |what: String| Err(Error::usage("bad_artifact", what).entity(text::excerpt(&given.path)));
+    let bad = |what: String| Err(Error::usage(Code::BadArtifact, what).entity(text::excerpt(&given.path)));
     if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
         return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
     }
@@ -82,35 +98,35 @@ fn is_deeper(value: &Value, most: usize) -> bool {
     }
 }
 
-fn data(value: Option<&Value>) -> Result<String> {
-    let Some(value) = value else { return Ok(String::new()) };
+fn data(value: Option<&Value>) -> Result<Option<String>> {
+    let Some(value) = value else { return Ok(None) };
     let stored = value.to_string();
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
     if is_deeper(value, DEPTH_MAX) {
         let message = format!("the data is nested deeper than {DEPTH_MAX} levels");
-        return Err(Error::usage("data_too_deep", message).hint("Keep it in a file and name the file."));
+        return Err(Error::usage(Code::DataTooDeep, message).hint("Keep it in a file and name the file."));
     }
     if has_nul(value) {
-        return Err(Error::usage("control_character", "the data has the control character U+0000"));
+        return Err(Error::usage(Code::ControlCharacter, "the data has the control character U+0000"));
     }
-    Ok(stored)
+    Ok(Some(stored))
 }
 
 /// Data that comes as a text to be kept to the letter. A newline in it is a blank of its spelling: those that mean
 /// something are escaped.
 pub(crate) fn given(raw: &str) -> Result<String> {
     let value: Value = serde_json::from_str(raw)
-        .map_err(|error| Error::usage("bad_data", format!("the data is not JSON: {error}")))?;
+        .map_err(|error| Error::usage(Code::BadData, format!("the data is not JSON: {error}")))?;
     data(Some(&value))?;
     let stored = raw.replace(['\n', '\r'], " ");
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
@@ -133,23 +149,23 @@ impl Operation for Note {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::Head];
-    type Answer = shape::Noted;
+    type Answer = answer::Noted;
 
     fn check(&self) -> Result<()> {
         text::required(&self.text, "note")?;
         remember::check(&self.memories)?;
         if self.artifacts.len() > ARTIFACTS_MAX {
             let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
-            return Err(Error::usage("too_many_artifacts", message));
+            return Err(Error::usage(Code::TooManyArtifacts, message));
         }
         self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
         data(self.data.as_ref()).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Noted> {
-        let task = unit.meant(self.task.as_deref())?;
-        let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
-        let right = unit.right(&loaded, self.fence);
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Noted> {
+        let task = work.meant(self.task.as_ref())?;
+        let (loaded, fresh) = work.load_and_draw(&task)?;
+        let right = work.right(&loaded, self.fence);
         // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
         let late = match right {
             Ok(right) => right == Right::Late,
@@ -158,23 +174,26 @@ impl Operation for Note {
         };
         let words = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-        let mut event = json!({ "note": fresh, "text": words, "late": late });
-        if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
-            event.insert("artifacts".into(), json!(artifacts));
-        }
-        let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
+        let noted = Noted {
+            note: fresh.to_string(),
+            text: words.clone(),
+            late,
+            artifacts: artifacts.iter().map(Artifact::told).collect(),
+            ..Noted::default()
+        };
+        let number = work.append(About::of(&task), Event::TaskNoted(noted))?;
         let row = note::Row {
             id: fresh,
             task: task.clone(),
             number,
-            agent: unit.me().to_owned(),
-            at: unit.now,
+            agent: work.me().clone(),
+            at: work.now,
             text: words,
             data: data(self.data.as_ref())?,
             late,
-            head: unit.call.checkout.as_ref().map_or(String::new(), |here| here.tree.head.clone()),
+            head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
         };
-        note::insert(unit.tx, &unit.project.id, &row)?;
+        note::insert(work.tx, &work.project.id, &row)?;
         let files: Vec<table::Row> = (0..)
             .zip(artifacts)
             .map(|(position, file)| table::Row {
@@ -188,14 +207,16 @@ impl Operation for Note {
                 size: file.size,
             })
             .collect();
-        table::insert_many(unit.tx, &unit.project.id, &files)?;
-        let memories = remember::write(unit, &self.memories, Some(&task))?;
-        Ok(shape::Noted { id: row.id, task, late, memories, artifacts: files.len() })
+        table::insert_many(work.tx, &work.project.id, &files)?;
+        let memories = remember::write(work, &self.memories, Some(&task))?;
+        Ok(answer::Noted { id: row.id, task, late, memories, artifacts: files.len() })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

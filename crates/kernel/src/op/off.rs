@@ -3,12 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Result, Span, Time, event, guard};
+use tenure_core::event::Event;
+use tenure_core::event::project::{GuardsOff, GuardsOn};
+use tenure_core::{Result, Span, guard};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape::Guards;
-use crate::unit::{Unit, people_only};
+use crate::answer::GuardState;
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,33 +33,28 @@ impl Operation for Off {
     const ABOUT: &'static str = "Switches the guards of a project off for a while, or on again";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Operator);
-    type Answer = Guards;
+    type Answer = GuardState;
 
     fn check(&self) -> Result<()> {
         self.span().map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<Guards> {
-        let project = unit.project.id.clone();
-        if !unit.call.actor.is_person() {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<GuardState> {
+        let project = work.project.id.clone();
+        if !work.call.actor.is_person() {
             return Err(people_only("switching the guards off"));
         }
         let span = self.span()?;
-        let before = guard::off_until(unit.now, unit.project.off_until);
-        let (until, by) = if span == Span(0) { (Time(0), "") } else { (unit.now + span, unit.me()) };
-        unit.project.off_until = until;
-        by.clone_into(&mut unit.project.off_by);
-        if span > Span(0) {
-            unit.append(
-                event::kind::GUARDS_OFF,
-                &project,
-                "",
-                None,
-                &json!({ "until": until, "for_s": span.as_seconds() }),
-            )?;
+        let before = guard::off_until(work.now, work.project.off_until);
+        let until = (span > Span(0)).then_some(work.now + span);
+        work.project.off_until = until;
+        work.project.off_by = until.map(|_| work.me().clone());
+        if until.is_some() {
+            let off = GuardsOff { until, for_s: span.as_seconds() };
+            work.append(About::of(&project), Event::GuardsOff(off))?;
         } else if before.is_some() {
-            unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
+            work.append(About::of(&project), Event::GuardsOn(GuardsOn {}))?;
         }
-        Ok(Guards::of(&unit.project, unit.now))
+        Ok(GuardState::of(&work.project, work.now))
     }
 }

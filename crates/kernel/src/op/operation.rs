@@ -16,8 +16,8 @@ use tenure_core::{Error, Result, Stage};
 
 use super::Op;
 pub(super) use crate::call::Door;
-use crate::read;
-use crate::unit::Unit;
+use crate::json_request;
+use crate::unit_of_work::UnitOfWork;
 
 /// A request that changes state.
 ///
@@ -69,12 +69,12 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Debug +
     fn set_lines(&mut self, _lines: &[usize]) {}
 
     /// Loads rows, decides and writes, inside the transaction of the op. An error takes all of its rows back.
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<Self::Answer>;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<Self::Answer>;
 }
 
 /// The part of a prepared op that runs under the lock. It may run more than once: a transaction that lost a race is
 /// repeated.
-pub type Decision<A> = Box<dyn Fn(&mut Unit<'_>) -> Result<A> + Send + Sync>;
+pub type Decision<A> = Box<dyn Fn(&mut UnitOfWork<'_>) -> Result<A> + Send + Sync>;
 
 /// The role that a principal needs for an op; `None` where no principal may request it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,13 +110,15 @@ impl Access {
     }
 }
 
-/// What an op concerns.
+/// What an op or a query concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// One project.
     Project,
     /// The whole store; the op is refused in a project.
     Store,
+    /// No project in particular: a query that shows only what its principal may see.
+    Anywhere,
 }
 
 /// Something that only the caller's machine knows.
@@ -179,7 +181,7 @@ impl Entry {
             },
             request: request_schema::<O>,
             answer: answer_schema::<O>,
-            read: |json| read::request::<O>(json).map(Op::new),
+            read: |json| json_request::request::<O>(json).map(Op::new),
         }
     }
 
@@ -215,21 +217,21 @@ pub(crate) fn answer<A: DeserializeOwned>(body: &str) -> Result<A> {
 }
 
 /// The half of [`Operation`] that a queue and the pipeline can hold without knowing the type.
-pub(crate) trait Erased: Debug + Send + Sync {
+pub(crate) trait ErasedOp: Debug + Send + Sync {
     fn entry(&self) -> &'static Entry;
     fn access(&self) -> Access;
     fn check(&self) -> Result<()>;
     fn prepare(&self) -> Result<Option<Decision<String>>>;
     fn lines(&self) -> Vec<usize>;
     fn set_lines(&mut self, lines: &[usize]);
-    fn with_lines(&self, lines: &[usize]) -> Arc<dyn Erased>;
+    fn with_lines(&self, lines: &[usize]) -> Arc<dyn ErasedOp>;
     fn canonical(&self) -> Result<String>;
     /// As [`Operation::apply`], with the answer as JSON.
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<String>;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<String>;
     fn as_any(&self) -> &dyn Any;
 }
 
-impl<O: Operation> Erased for O {
+impl<O: Operation> ErasedOp for O {
     fn entry(&self) -> &'static Entry {
         const { &Entry::of::<O>() }
     }
@@ -244,7 +246,7 @@ impl<O: Operation> Erased for O {
 
     fn prepare(&self) -> Result<Option<Decision<String>>> {
         let decision = Operation::prepare(self)?;
-        Ok(decision.map(|decide| -> Decision<String> { Box::new(move |unit| json(&decide(unit)?)) }))
+        Ok(decision.map(|decide| -> Decision<String> { Box::new(move |work| json(&decide(work)?)) }))
     }
 
     fn lines(&self) -> Vec<usize> {
@@ -255,7 +257,7 @@ impl<O: Operation> Erased for O {
         Operation::set_lines(self, lines);
     }
 
-    fn with_lines(&self, lines: &[usize]) -> Arc<dyn Erased> {
+    fn with_lines(&self, lines: &[usize]) -> Arc<dyn ErasedOp> {
         let mut copy = self.clone();
         Operation::set_lines(&mut copy, lines);
         Arc::new(copy)
@@ -265,8 +267,8 @@ impl<O: Operation> Erased for O {
         json(self)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<String> {
-        json(&Operation::apply(self, unit)?)
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<String> {
+        json(&Operation::apply(self, work)?)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -3,21 +3,23 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Result, Time, access, event};
+use tenure_core::event::Event;
+use tenure_core::event::access::{PrincipalDisabled, PrincipalEnabled};
+use tenure_core::name::AgentName;
+use tenure_core::{Result, access};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{of_store, unknown_principal};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipalSet {
     /// Who.
-    pub principal: String,
+    pub principal: AgentName,
     /// Whether it is disabled from now on.
     pub disabled: bool,
 }
@@ -28,26 +30,26 @@ impl Operation for PrincipalSet {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Principal;
+    type Answer = answer::Principal;
 
     fn check(&self) -> Result<()> {
         access::principal(&self.principal).map(drop)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Principal> {
-        of_store(unit, "disabling access")?;
-        let found = principal::get(unit.tx, &self.principal)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Principal> {
+        of_store(work, "disabling access")?;
+        let found = principal::get(work.tx, &self.principal)?;
         let mut row = found.ok_or_else(|| unknown_principal(&self.principal))?;
-        if (row.disabled_at.0 != 0) != self.disabled {
-            row.disabled_at = if self.disabled { unit.now } else { Time(0) };
-            principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
-            let closed = if self.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
-            let (kind, data) = match self.disabled {
-                true => (event::kind::PRINCIPAL_DISABLED, json!({ "closed": closed })),
-                false => (event::kind::PRINCIPAL_ENABLED, json!({})),
+        if row.disabled_at.is_some() != self.disabled {
+            row.disabled_at = self.disabled.then_some(work.now);
+            principal::set_disabled(work.tx, &row.name, row.disabled_at)?;
+            let closed = if self.disabled { web_session::close_all(work.tx, &row.name, work.now)? } else { 0 };
+            let event = match self.disabled {
+                true => Event::PrincipalDisabled(PrincipalDisabled { closed }),
+                false => Event::PrincipalEnabled(PrincipalEnabled {}),
             };
-            unit.append(kind, &row.name, "", None, &data)?;
+            work.append(About::of(&row.name), event)?;
         }
-        Ok(shape::Principal::of(&row))
+        Ok(answer::Principal::of(&row))
     }
 }

@@ -5,17 +5,21 @@ mod named_lock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Released;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, lock, text};
+use tenure_core::id::{AnyId, TaskId};
+use tenure_core::number::Fence;
+use tenure_core::task::{TaskStatus, Transition};
+use tenure_core::{Code, Error, Result, lock, text};
 use tenure_store::table::task;
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::end_task::{Acting, Leaving};
+use crate::answer;
+use crate::end_task::{EndingTask, TaskRef};
 use crate::paths;
-use crate::shape;
-use crate::unit::Unit;
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +27,10 @@ use crate::unit::Unit;
 pub struct Release {
     /// The task; without it, and without a hold, paths or a lock, the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The hold, in place of a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hold: Option<String>,
+    pub hold: Option<AnyId>,
     /// Patterns, in place of a task: all own holds that they cover are given back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -41,7 +45,7 @@ pub struct Release {
     pub reason: String,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
@@ -52,7 +56,7 @@ impl Operation for Release {
     const ABOUT: &'static str = "Gives a task, paths or a lock back";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Released;
+    type Answer = answer::Released;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -63,7 +67,7 @@ impl Operation for Release {
         let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty(), self.lock.is_some()];
         if named.into_iter().filter(|named| *named).count() > 1 {
             return Err(Error::usage(
-                "release_what",
+                Code::ReleaseWhat,
                 "a task, a hold, paths or a lock are released, not several of them at once",
             )
             .hint("Make one call for each."));
@@ -72,44 +76,41 @@ impl Operation for Release {
         if self.paths.is_empty() { Ok(()) } else { paths::read(&self.paths, self.fold_case).map(|_| ()) }
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Released> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Released> {
         if !self.paths.is_empty() {
-            return held_paths::by_pattern(unit, self).map(Box::new).map(shape::Released::Paths);
+            return held_paths::by_pattern(work, self).map(Box::new).map(answer::Released::Paths);
         }
         if let Some(name) = &self.lock {
-            return named_lock::by_name(unit, name, self).map(Box::new).map(shape::Released::Paths);
+            return named_lock::by_name(work, name, self).map(Box::new).map(answer::Released::Paths);
         }
         let mut task = self.task.clone();
         if let Some(named) = &self.hold {
-            match held_paths::by_id(unit, named, self)? {
+            match held_paths::by_id(work, named, self)? {
                 Ok(its) => task = Some(its),
-                Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
+                Err(ended) => return Ok(answer::Released::Paths(Box::new(ended))),
             }
         }
-        let acting = Acting { task: task.as_deref(), fence: self.fence, force: self.force };
-        let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
+        let acting = TaskRef { task: task.as_ref(), fence: self.fence, force: self.force };
+        let mut ending = EndingTask::begin_if(work, &acting, Transition::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
-        leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
-        Ok(shape::Released::Task(Box::new(leaving.view(unit))))
+        let event = |overrode| Event::TaskReleased(Released { reason, overrode });
+        ending.end(work, Ending::Released, event, |_| {})?;
+        Ok(answer::Released::Task(Box::new(ending.view(work))))
     }
 }
 
 /// What is over cannot be given back: finishing late is allowed, this is not.
-fn is_held(task: &str, right: Right, full: &task::Full) -> Result<()> {
+fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
-        return Err(Error::refused(
-            Kind::Stale,
-            "lapsed",
-            format!("your hold on {task} has lapsed: there is nothing to give back"),
-        )
-        .entity(task)
-        .attempt(format!("tenure claim {task}"))
-        .attempt("tenure next"));
-    }
-    if full.held.is_none() && full.task.status == Status::Open {
-        return Err(Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone"))
+        return Err(Error::new(Code::Lapsed, format!("your hold on {task} has lapsed: there is nothing to give back"))
             .entity(task)
-            .attempt(format!("tenure show {task}")));
+            .attempt(Action::claim(task))
+            .attempt(Action::NextTask));
+    }
+    if full.held.is_none() && full.task.status == TaskStatus::Open {
+        return Err(Error::new(Code::NotHeld, format!("{task} is not held by anyone"))
+            .entity(task)
+            .attempt(Action::show(task)));
     }
     Ok(())
 }

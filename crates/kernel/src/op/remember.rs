@@ -2,27 +2,31 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Error, Result, Span, Time, event, id, words};
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Old};
+use tenure_core::id::TaskId;
+use tenure_core::memory::{self, MemoryKind, MemoryScope};
+use tenure_core::{Code, Error, Result, Span, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape::{self, Outcome};
-use crate::unit::{Unit, people_only};
+use crate::answer::{self, MemoryOutcome};
+use crate::unit_of_work::{About, UnitOfWork, people_only};
 
 /// The request: all or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
     /// At most 50.
-    pub items: Vec<Item>,
+    pub items: Vec<NewMemory>,
 }
 
 /// Something to remember.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+#[schemars(rename = "Item")]
+#[serde(expecting = "struct Item")]
+pub struct NewMemory {
     /// What it says, in a few sentences.
     pub text: String,
     /// What it is about, such as `db/schema`; made from its first words if left out.
@@ -30,13 +34,13 @@ pub struct Item {
     pub key: Option<String>,
     /// What it is.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// For whom it is; without it for the task in focus, or for the project where there is none.
     #[serde(default)]
-    pub scope: Option<Reach>,
+    pub scope: Option<MemoryReach>,
     /// The task it is for, in place of the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// How long it lives; for good without it.
     #[serde(default)]
     pub ttl_s: Option<i64>,
@@ -45,7 +49,8 @@ pub struct Item {
 /// For whom a memory is, as it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+#[schemars(rename = "Reach")]
+pub enum MemoryReach {
     /// Whoever works on the task.
     Task,
     /// The agent that remembers.
@@ -57,17 +62,17 @@ pub enum Reach {
 }
 
 /// Checks what can be checked without the store.
-pub(crate) fn check(items: &[Item]) -> Result<()> {
+pub(crate) fn check(items: &[NewMemory]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
         let message = format!("{} memories in one request, at most {} fit", items.len(), memory::BATCH_MAX);
-        return Err(Error::usage("too_many_memories", message));
+        return Err(Error::usage(Code::TooManyMemories, message));
     }
     for item in items {
         memory::text(&item.text)?;
         item.key.as_deref().map(memory::key).transpose()?;
         item.ttl_s.map(|seconds| memory::ttl(Span::seconds(seconds))).transpose()?;
-        if item.task.is_some() && item.scope.is_some_and(|scope| scope != Reach::Task) {
-            return Err(Error::usage("task_and_scope", "a task is named, and the scope is not that of a task"));
+        if item.task.is_some() && item.scope.is_some_and(|scope| scope != MemoryReach::Task) {
+            return Err(Error::usage(Code::TaskAndScope, "a task is named, and the scope is not that of a task"));
         }
     }
     Ok(())
@@ -79,61 +84,77 @@ impl Operation for Remember {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     // A memory that every agent is shown needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
-    type Answer = shape::Remembered;
+    type Answer = answer::Remembered;
 
     fn check(&self) -> Result<()> {
         check(&self.items)?;
         if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_remember", "there is nothing to remember"));
+            return Err(Error::usage(Code::NothingToRemember, "there is nothing to remember"));
         }
         Ok(())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Remembered> {
-        let items = write(unit, &self.items, None)?;
-        Ok(shape::Remembered { count: items.len(), items })
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Remembered> {
+        let items = write(work, &self.items, None)?;
+        Ok(answer::Remembered { count: items.len(), items })
     }
 }
 
 /// Writes memories down, in their order: a later one under the same key changes an earlier one.
 /// `about` is the task they are for where an item says nothing else.
-pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item], about: Option<&str>) -> Result<Vec<shape::RememberedItem>> {
-    items.iter().map(|item| write_one(unit, item, about, &[])).collect()
+pub(crate) fn write(
+    work: &mut UnitOfWork<'_>,
+    items: &[NewMemory],
+    about: Option<&TaskId>,
+) -> Result<Vec<answer::RememberedItem>> {
+    items.iter().map(|item| write_one(work, item, about, &[])).collect()
 }
 
 /// Writes one down that comes from events: they are named with it, and the last of them is its cause.
-pub(crate) fn write_from(unit: &mut Unit<'_>, item: &Item, from: &[i64]) -> Result<shape::RememberedItem> {
-    write_one(unit, item, None, from)
+pub(crate) fn write_from(work: &mut UnitOfWork<'_>, item: &NewMemory, from: &[i64]) -> Result<answer::RememberedItem> {
+    write_one(work, item, None, from)
 }
 
-fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]) -> Result<shape::RememberedItem> {
-    let scope = scope(unit, item, about)?;
+fn write_one(
+    work: &mut UnitOfWork<'_>,
+    item: &NewMemory,
+    about: Option<&TaskId>,
+    from: &[i64],
+) -> Result<answer::RememberedItem> {
+    let scope = scope(work, item, about)?;
     let text = memory::text(&item.text)?;
     let key = item.key.as_deref().map_or_else(|| Ok(memory::key_of(&text)), memory::key)?;
-    let expires_at = item.ttl_s.map_or(Time(0), |seconds| unit.now + Span::seconds(seconds));
-    let found = table::under(unit.tx, &unit.project.id, &scope, &key)?;
+    let expires_at = item.ttl_s.map(|seconds| work.now + Span::seconds(seconds));
+    let found = table::under(work.tx, &work.project.id, &scope, &key)?;
     // One whose time is over is as good as none: nothing of it is carried over but the place it takes.
-    let live = found.as_ref().filter(|row| !row.is_over(unit.now));
+    let live = found.as_ref().filter(|row| !row.is_over(work.now));
     if let Some(same) = live.filter(|row| row.text == text && row.kind == item.kind && row.expires_at == expires_at) {
-        return Ok(shape::RememberedItem::of(same, Outcome::Unchanged));
+        return Ok(answer::RememberedItem::of(same, MemoryOutcome::Unchanged));
     }
     // What everybody is always shown is put there by people, and changed by them.
-    if live.is_some_and(|row| row.pinned && row.scope.is_shared()) && !unit.call.actor.is_person() {
+    if live.is_some_and(|row| row.pinned && row.scope.is_shared()) && !work.call.actor.is_person() {
         return Err(people_only("changing what is pinned for everybody").entity(key));
     }
     let id = match &found {
         Some(row) => row.id.clone(),
-        None => unit.redraw(id::Sort::Memory)?,
+        None => work.redraw()?,
     };
-    let mut data = json!({ "key": key, "scope": scope.word(), "of": scope.subject(), "kind": item.kind, "text": text });
-    if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
-        data.insert("old".into(), json!({ "text": old.text, "kind": old.kind, "author": old.author }));
-    }
-    if let (false, Some(data)) = (from.is_empty(), data.as_object_mut()) {
-        data.insert("from".into(), json!(from));
-    }
-    let kind = if live.is_some() { event::kind::MEMORY_CHANGED } else { event::kind::MEMORY_ADDED };
-    let number = unit.append(kind, &id, "", from.last().copied(), &data)?;
+    let added = Added {
+        key: key.clone(),
+        scope: Some(scope.word().to_owned()),
+        of: scope.subject().to_owned(),
+        kind: item.kind,
+        text: text.clone(),
+        from: from.to_vec(),
+    };
+    let event = match live {
+        Some(old) => {
+            let old = Old { text: old.text.clone(), kind: old.kind, author: old.author.to_string() };
+            Event::MemoryChanged(added.over(old))
+        }
+        None => Event::MemoryAdded(added),
+    };
+    let number = work.append(About::of(&id).cause(from.last().copied()), event)?;
     let terms = words::words(&format!("{key} {text}"));
     let row = table::Row {
         id,
@@ -142,40 +163,40 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
         kind: item.kind,
         text,
         pinned: live.is_some_and(|row| row.pinned),
-        author: unit.me().to_owned(),
-        task: about.unwrap_or(unit.focus()).to_owned(),
+        author: work.me().clone(),
+        task: about.or_else(|| work.focus()).cloned(),
         number,
         version: live.map_or(0, |row| row.version) + 1,
         words: terms.iter().map(|(_, count)| i64::from(*count)).sum(),
-        created_at: live.map_or(unit.now, |row| row.created_at),
-        updated_at: unit.now,
+        created_at: live.map_or(work.now, |row| row.created_at),
+        updated_at: work.now,
         expires_at,
     };
-    table::put(unit.tx, &unit.project.id, &row, &terms, found.as_ref())?;
-    Ok(shape::RememberedItem::of(&row, if live.is_some() { Outcome::Changed } else { Outcome::Added }))
+    table::put(work.tx, &work.project.id, &row, &terms, found.as_ref())?;
+    Ok(answer::RememberedItem::of(&row, if live.is_some() { MemoryOutcome::Changed } else { MemoryOutcome::Added }))
 }
 
-fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope> {
-    let whole_store = unit.project.key == project::WHOLE_STORE;
+fn scope(work: &mut UnitOfWork<'_>, item: &NewMemory, about: Option<&TaskId>) -> Result<MemoryScope> {
+    let whole_store = work.project.key == project::WHOLE_STORE;
     let reach = match (item.scope, &item.task) {
         (Some(reach), _) => reach,
-        (None, Some(_)) => Reach::Task,
-        (None, None) if whole_store => Reach::Global,
-        (None, None) if about.is_some() || !unit.focus().is_empty() => Reach::Task,
-        (None, None) => Reach::Project,
+        (None, Some(_)) => MemoryReach::Task,
+        (None, None) if whole_store => MemoryReach::Global,
+        (None, None) if about.is_some() || work.focus().is_some() => MemoryReach::Task,
+        (None, None) => MemoryReach::Project,
     };
-    if (reach == Reach::Global) != whole_store {
-        return Err(Error::usage("global_apart", "what is remembered for the whole store is remembered on its own")
+    if (reach == MemoryReach::Global) != whole_store {
+        return Err(Error::usage(Code::GlobalApart, "what is remembered for the whole store is remembered on its own")
             .hint("Send it in a request without memories of other scopes."));
     }
     match reach {
-        Reach::Global => Ok(Scope::Global),
-        Reach::Project => Ok(Scope::Project),
-        Reach::Agent => Ok(Scope::Agent(unit.me().to_owned())),
-        Reach::Task => {
-            let named = unit.meant(item.task.as_deref().or(about))?;
-            unit.tx.fetch(task::get(&unit.project.id, &named))?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
-            Ok(Scope::Task(named))
+        MemoryReach::Global => Ok(MemoryScope::Global),
+        MemoryReach::Project => Ok(MemoryScope::Project),
+        MemoryReach::Agent => Ok(MemoryScope::Agent(work.me().clone())),
+        MemoryReach::Task => {
+            let named = work.meant(item.task.as_ref().or(about))?;
+            work.tx.fetch(task::get(&work.project.id, &named))?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
+            Ok(MemoryScope::Task(named))
         }
     }
 }

@@ -2,24 +2,29 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use tenure_core::action::Action;
+use tenure_core::error::detail::FreePaths;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathChanged, PathReserved};
+use tenure_core::event::place::OfferTaken;
 use tenure_core::hold::{self as rule, Mode};
+use tenure_core::id::{CheckoutId, HoldId, TaskId, or_empty};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::reserve::{PatternDecision, PatternRequest, decide};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use crate::access::overrides;
+use crate::answer;
 use crate::checkouts::Checkouts;
 use crate::limit;
-use crate::line::{self, Asking, InTheWay, Want};
-use crate::paths::elsewhere::Own;
-use crate::paths::{self, ANOTHER_TASK, Granting};
-use crate::shape;
-use crate::steal;
-use crate::unit::Unit;
+use crate::paths::other_checkouts::OwnHold;
+use crate::paths::{self, ANOTHER_TASK, Granting, PathGrant};
+use crate::takeover;
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::waiting::{self, Obstacles, WaitRequest, Want};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -68,8 +73,8 @@ impl Reserve {
 /// How paths are taken.
 pub(super) struct Taking<'a> {
     pub(super) mode: Mode,
-    /// The checkout, empty for all of them.
-    pub(super) here: String,
+    /// The checkout; none for all of them.
+    pub(super) here: Option<CheckoutId>,
     /// A time to live that was given.
     pub(super) ttl: Option<Span>,
     /// How long they live without a task.
@@ -79,20 +84,20 @@ pub(super) struct Taking<'a> {
     pub(super) by_session: bool,
     /// Whether holds that stand in the way are ended, by the rules for that.
     pub(super) force: bool,
-    /// What else the events say.
-    pub(super) data: Value,
+    /// What the events say besides the holds.
+    pub(super) said: PathReserved,
 }
 
 impl Taking<'_> {
-    fn wanted<'b>(&'b self, agent: &'b str, patterns: &'b [Pattern]) -> Wanted<'b> {
-        Wanted { agent, checkout: &self.here, mode: self.mode, patterns }
+    fn wanted<'b>(&'b self, agent: &'b str, patterns: &'b [Pattern]) -> PatternRequest<'b> {
+        PatternRequest { agent, checkout: self.here.as_ref(), mode: self.mode, patterns }
     }
 }
 
 /// The task that new holds go with.
 #[derive(Default)]
 struct Bound {
-    task: String,
+    task: Option<TaskId>,
     title: String,
     until: Option<(Time, Span)>,
 }
@@ -104,7 +109,7 @@ impl Operation for Reserve {
     // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
-    type Answer = shape::Reserved;
+    type Answer = answer::Reserved;
 
     fn check(&self) -> Result<()> {
         for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
@@ -114,113 +119,105 @@ impl Operation for Reserve {
         paths::read(&self.paths, self.fold_case).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Reserved> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Reserved> {
         let patterns = paths::read(&self.paths, self.fold_case)?;
         let reason = text::body(&self.reason, "reason")?;
         let taking = Taking {
             mode: self.mode(),
-            here: place(unit, self.all_checkouts)?,
+            here: place(work, self.all_checkouts)?,
             ttl: self.ttl_s.map(Span::seconds),
             alone: rule::PATH_TTL,
             reason: &reason,
             by_session: true,
             force: self.force,
-            data: json!({}),
+            said: PathReserved::default(),
         };
-        let taken = match take(unit, &patterns, &taking)? {
+        let taken = match take(work, &patterns, &taking)? {
             Ok(taken) => taken,
             Err(in_the_way) if self.wait => {
-                limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
-                let asking = Asking::of(&reason, self.place_ttl_s, self.offer_ttl_s);
-                let site = paths::site(unit, &taking.here)?;
-                let want = Want::Paths(taking.wanted(unit.me(), &patterns), &site);
-                return line::wait(unit, &want, &asking, &in_the_way);
+                limit::patterns(work, &patterns, &vec![PatternDecision::Grant; patterns.len()])?;
+                let asking = WaitRequest::of(&reason, self.place_ttl_s, self.offer_ttl_s);
+                let site = paths::site(work, taking.here.as_ref())?;
+                let want = Want::Paths(taking.wanted(work.me(), &patterns), &site);
+                return waiting::wait(work, &want, &asking, &in_the_way);
             }
-            Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
+            Err(in_the_way) => return Err(refusal(work, &patterns, &taking, &in_the_way)?),
         };
-        let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
-        let mut elsewhere = elsewhere(unit, &patterns, &taking, &taken)?;
+        let holds = taken.iter().map(|row| paths::shown(work, row)).collect::<Result<_>>()?;
+        let mut elsewhere = elsewhere(work, &patterns, &taking, &taken)?;
         let total = elsewhere.len();
         elsewhere.truncate(paths::BLOCKERS_MAX);
         let elsewhere_total = (total > elsewhere.len()).then_some(total);
-        Ok(shape::Reserved { holds, elsewhere, elsewhere_total, ..shape::Reserved::default() })
+        Ok(answer::Reserved { holds, elsewhere, elsewhere_total, ..answer::Reserved::default() })
     }
 }
 
 /// What others hold of the same files in other checkouts.
 fn elsewhere(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
     taking: &Taking<'_>,
     taken: &[hold::Row],
-) -> Result<Vec<shape::Elsewhere>> {
-    if taking.here.is_empty() {
+) -> Result<Vec<answer::Elsewhere>> {
+    if taking.here.is_none() {
         return Ok(Vec::new());
     }
-    let (checkouts, me) = (Checkouts::of(unit)?, unit.me());
-    let own = |pattern: &Pattern| Own {
+    let (checkouts, me) = (Checkouts::of(work)?, work.me());
+    let own = |pattern: &Pattern| OwnHold {
         pattern: pattern.clone(),
         mode: taking.mode,
         checkout: taking.here.clone(),
-        since: paths::elsewhere::since(pattern, taken).unwrap_or(unit.now),
+        since: paths::other_checkouts::since(pattern, taken).unwrap_or(work.now),
     };
-    let own: Vec<Own> = patterns.iter().map(own).collect();
-    let sight =
-        paths::elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
-    paths::elsewhere::of(unit.tx, &sight, me, &own)
+    let own: Vec<OwnHold> = patterns.iter().map(own).collect();
+    let sight = paths::other_checkouts::CheckoutView {
+        project: &work.project.id,
+        now: work.now,
+        dead: &work.dead,
+        checkouts: &checkouts,
+    };
+    paths::other_checkouts::of(work.tx, &sight, me, &own)
 }
 
 /// How many of the free paths of a refused request are named in its text.
 const FREE_NAMED: usize = 10;
 
-/// The command that waits for what was refused: without its flags it would take something else.
-pub fn wait_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command(" --wait", shared, all_checkouts, ttl, words)
-}
-
-/// The command that takes what is free of what was refused.
-pub fn reserve_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command("", shared, all_checkouts, ttl, words)
-}
-
-fn command(wait: &str, shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    let everywhere = if all_checkouts { " --all-checkouts" } else { "" };
-    let shared = if shared { " --shared" } else { "" };
-    let ttl = ttl.map_or_else(String::new, |ttl| format!(" --ttl {}s", ttl.as_seconds()));
-    format!("tenure reserve{wait}{everywhere}{shared}{ttl} {words}")
-}
-
 /// The refusal of what stands in the way.
 pub(super) fn refusal(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
     taking: &Taking<'_>,
-    in_the_way: &InTheWay,
+    in_the_way: &Obstacles,
 ) -> Result<Error> {
-    let mut refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
+    // Without the flags of the request it would take something else.
+    let again = |paths: Vec<String>, wait: bool| Action::Reserve {
+        paths,
+        wait,
+        shared: taking.mode == Mode::Shared,
+        all_checkouts: taking.here.is_none(),
+        ttl_s: taking.ttl.map(Span::as_seconds),
+    };
+    let mut refusal = paths::held_by(work.tx, &work.project.id, (patterns, in_the_way), work.now)?;
     let free = &in_the_way.free;
     if patterns.len() > 1 {
-        refusal = refusal.detail("free", json!(free));
+        refusal = refusal.with(&FreePaths(free.clone()));
     }
     if !free.is_empty() {
         let named: Vec<String> = free.iter().take(FREE_NAMED).map(|path| cut(path, 120)).collect();
         let more = free.len() - named.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         refusal = refusal.hint(format!("Free of these: {}{more}.", named.join(", ")));
-        if let Some(words) = text::shell_words(free) {
-            refusal = refusal.attempts_as(|other| match other == ANOTHER_TASK {
-                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_empty(), taking.ttl, &words),
-                false => other.to_owned(),
+        if text::shell_words(free).is_some() {
+            refusal = refusal.map_actions(|other| match other == ANOTHER_TASK {
+                true => again(free.clone(), false),
+                false => other,
             });
         }
     }
     // Relative to the top of the checkout; the door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
-        Some(words) => {
-            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_empty());
-            refusal.attempt(wait_command(shared, everywhere, taking.ttl, &words))
-        }
+        Some(_) => refusal.attempt(again(typed, true)),
         None => refusal.hint("The same request with --wait waits in line."),
     })
 }
@@ -228,45 +225,49 @@ pub(super) fn refusal(
 /// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern, or what
 /// stands in the way.
 pub(super) fn take(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
     taking: &Taking<'_>,
-) -> Result<Result<Vec<hold::Row>, InTheWay>> {
-    let bound = bound(unit)?;
-    let wanted = taking.wanted(unit.me(), patterns);
-    let (live, steps) = match may_have(unit, taking, &wanted)? {
+) -> Result<Result<Vec<hold::Row>, Obstacles>> {
+    let bound = bound(work)?;
+    let wanted = taking.wanted(work.me(), patterns);
+    let (live, steps) = match may_have(work, taking, &wanted)? {
         Ok(decided) => decided,
         Err(in_the_way) => return Ok(Err(in_the_way)),
     };
-    limit::patterns(unit, patterns, &steps)?;
-    let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
-    let mut taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    limit::patterns(work, patterns, &steps)?;
+    let fresh = paths::fresh_ids(work, steps.iter().filter(|step| **step == PatternDecision::Grant).count())?;
+    let mut taken = carry_out(work, taking, &bound, (patterns, &steps, &live), fresh)?;
     // A longer time of its own does not outlive the task that a hold goes with.
-    for row in taken.iter_mut().filter(|row| !row.task.is_empty() && row.task == bound.task) {
+    for row in taken.iter_mut().filter(|row| row.task.is_some() && row.task == bound.task) {
         row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
     }
-    let site = paths::site(unit, &taking.here)?;
-    line::take(unit, &Want::Paths(wanted, &site))?;
+    let site = paths::site(work, taking.here.as_ref())?;
+    waiting::take(work, &Want::Paths(wanted, &site))?;
     Ok(Ok(taken))
 }
 
 /// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
 /// knows. `force` takes what other agents hold; only a person takes it before the waiting agents.
-fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Result<Result<Decided, InTheWay>> {
-    let around = paths::around(unit, wanted.checkout, wanted.patterns)?;
-    let (tx, sight) = unit.look();
-    let in_the_way = match line::decide(tx, &sight, wanted, &around)? {
+fn may_have(
+    work: &mut UnitOfWork<'_>,
+    taking: &Taking<'_>,
+    wanted: &PatternRequest<'_>,
+) -> Result<Result<Decided, Obstacles>> {
+    let around = paths::around(work, wanted.checkout, wanted.patterns)?;
+    let (tx, sight) = work.look();
+    let in_the_way = match waiting::decide(tx, &sight, wanted, &around)? {
         Ok(steps) => return Ok(Ok((around.live, steps))),
         Err(in_the_way) => in_the_way,
     };
     // What another project has ends there, or not at all.
     let is_ours = in_the_way.nested.iter().all(|one| one.owner.is_none());
-    if !taking.force || !is_ours || !(in_the_way.places.is_empty() || overrides(unit)) {
+    if !taking.force || !is_ours || !(in_the_way.places.is_empty() || overrides(work)) {
         return Ok(Err(in_the_way));
     }
     let rows: Vec<hold::Row> =
         in_the_way.holds.iter().chain(in_the_way.nested.iter().map(|one| &one.row)).cloned().collect();
-    steal::end(unit, &rows, taking.reason)?;
+    takeover::end(work, &rows, taking.reason)?;
     let ended = |row: &hold::Row| rows.iter().any(|ended| ended.id == row.id);
     let live: Vec<hold::Row> = around.live.into_iter().filter(|row| !ended(row)).collect();
     let steps = decide(wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
@@ -275,84 +276,82 @@ fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Re
 }
 
 /// The live holds around a request, and what becomes of each of its patterns.
-type Decided = (Vec<hold::Row>, Vec<Step>);
+type Decided = (Vec<hold::Row>, Vec<PatternDecision>);
 
-/// The checkout that a request is about, empty for all of them.
-pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
+/// The checkout that a request is about; none for all of them.
+pub(super) fn place(work: &UnitOfWork<'_>, all_checkouts: bool) -> Result<Option<CheckoutId>> {
     if all_checkouts {
-        return Ok(String::new());
+        return Ok(None);
     }
-    if unit.checkout.is_empty() {
-        return Err(Error::refused(
-            Kind::Usage,
-            "no_checkout",
-            "the request comes from no checkout, and paths are relative to one",
-        )
-        .hint("Call from inside a checkout, or ask for all of them."));
+    if work.checkout.is_none() {
+        return Err(Error::new(Code::NoCheckout, "the request comes from no checkout, and paths are relative to one")
+            .hint("Call from inside a checkout, or ask for all of them."));
     }
-    Ok(unit.checkout.clone())
+    Ok(work.checkout.clone())
 }
 
 /// The task in focus, if the actor holds it: what is reserved now ends with it.
-fn bound(unit: &mut Unit<'_>) -> Result<Bound> {
-    let focus = unit.focus().to_owned();
-    if focus.is_empty() {
-        return Ok(Bound::default());
-    }
-    let loaded = unit.load(&focus)?;
+fn bound(work: &mut UnitOfWork<'_>) -> Result<Bound> {
+    let Some(focus) = work.focus().cloned() else { return Ok(Bound::default()) };
+    let loaded = work.load(&focus)?;
     let title = loaded.full.task.title;
-    let own = loaded.full.held.filter(|held| held.holder == unit.me());
-    Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, title, until: Some((held.expires_at, held.ttl)) }))
+    let own = loaded.full.held.filter(|held| held.holder == work.me());
+    Ok(own.map_or_else(Bound::default, |held| Bound {
+        task: Some(focus),
+        title,
+        until: Some((held.expires_at, held.ttl)),
+    }))
 }
 
 /// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
 /// answer the request, each once and as it is at last.
 fn carry_out(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     taking: &Taking<'_>,
     bound: &Bound,
-    (patterns, steps, live): (&[Pattern], &[Step], &[hold::Row]),
-    fresh: Vec<String>,
+    (patterns, steps, live): (&[Pattern], &[PatternDecision], &[hold::Row]),
+    fresh: Vec<HoldId>,
 ) -> Result<Vec<hold::Row>> {
-    let given = taking.ttl.map(|ttl| (unit.now + ttl, ttl));
+    let given = taking.ttl.map(|ttl| (work.now + ttl, ttl));
     // What a guard takes is for what its holder works on.
     let reason = if taking.by_session { taking.reason } else { &bound.title };
     let mut fresh = fresh.into_iter();
     let mut live = live.to_vec();
     let mut rows: Vec<hold::Row> = Vec::with_capacity(steps.len());
-    let me = unit.me();
+    let me = work.me();
     for (pattern, step) in patterns.iter().zip(steps) {
         let row = match step {
             // What it is within is among the answers already.
-            Step::Within(_) => continue,
-            Step::Keep(at) => {
+            PatternDecision::Within(_) => continue,
+            PatternDecision::Keep(at) => {
                 let same = live[*at].subject == pattern.text();
-                live[*at] = renew(unit, &live[*at], live[*at].mode, (taking, given), (bound, same))?;
+                live[*at] = renew(work, &live[*at], live[*at].mode, (taking, given), (bound, same))?;
                 live[*at].clone()
             }
-            Step::Change(at) => {
+            PatternDecision::Change(at) => {
                 let mode = taking.mode;
-                let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
-                unit.freed |= mode < live[*at].mode;
-                unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
-                live[*at] = renew(unit, &live[*at], mode, (taking, given), (bound, true))?;
+                let changed = PathChanged { holder: me.to_string(), mode: Some(mode), fence: live[*at].fence.0 };
+                work.freed |= mode < live[*at].mode;
+                let about = About::of(&live[*at].subject).hold(&live[*at].id);
+                work.append(about, Event::PathChanged(changed))?;
+                live[*at] = renew(work, &live[*at], mode, (taking, given), (bound, true))?;
                 live[*at].clone()
             }
-            Step::Grant => {
+            PatternDecision::Grant => {
                 let granting = Granting {
                     pattern,
                     mode: taking.mode,
-                    checkout: &taking.here,
+                    checkout: taking.here.as_ref(),
                     holder: me,
-                    task: &bound.task,
+                    task: bound.task.as_ref(),
                     reason,
-                    until: given.or(bound.until).unwrap_or((unit.now + taking.alone, taking.alone)),
-                    place: "",
+                    until: given.or(bound.until).unwrap_or((work.now + taking.alone, taking.alone)),
+                    place: None,
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
-                let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
-                if !taking.by_session && row.task.is_empty() {
-                    path::renewed_by_edits(unit.tx, &unit.project.id, &row.id)?;
+                let row = paths::grant(work, id, &granting, PathGrant::Reserve(taking.said.clone()))?;
+                if !taking.by_session && row.task.is_none() {
+                    path::renewed_by_edits(work.tx, &work.project.id, &row.id)?;
                 }
                 row
             }
@@ -368,42 +367,47 @@ fn carry_out(
 /// An own hold that answers a request: the same one and the same fence, renewed. Asked for by its own pattern, it goes on
 /// with the task that is in focus now.
 fn renew(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     row: &hold::Row,
     mode: Mode,
     (taking, given): (&Taking<'_>, Option<(Time, Span)>),
     (bound, same): (&Bound, bool),
 ) -> Result<hold::Row> {
     let mut row = row.clone();
-    let same = same || !row.place.is_empty();
-    if same && !bound.task.is_empty() {
+    let same = same || row.place.is_some();
+    if same && bound.task.is_some() {
         row.task.clone_from(&bound.task);
     }
-    let with_task = bound.until.filter(|_| row.task == bound.task && !row.task.is_empty());
-    let ttl = if row.place.is_empty() { row.ttl } else { taking.alone };
-    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + ttl, ttl));
+    let with_task = bound.until.filter(|_| row.task == bound.task && row.task.is_some());
+    let ttl = if row.place.is_none() { row.ttl } else { taking.alone };
+    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((work.now + ttl, ttl));
     row.mode = mode;
     if !taking.reason.is_empty() {
         taking.reason.clone_into(&mut row.reason);
     }
-    let change = path::Change {
+    let change = path::HoldChange {
         mode,
         expires_at: row.expires_at,
         ttl: row.ttl,
         reason: &row.reason,
-        task: &row.task,
-        by_session: taking.by_session || !row.task.is_empty(),
+        task: row.task.as_ref(),
+        by_session: taking.by_session || row.task.is_some(),
     };
-    path::change(unit.tx, &unit.project.id, &row.id, &change)?;
-    if !row.place.is_empty() {
+    path::change(work.tx, &work.project.id, &row.id, &change)?;
+    if let Some(place) = row.place.take() {
         // Taken: the fence stays, the time begins.
-        let data = json!({
-            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
-            "checkout": row.checkout, "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
-        row.place.clear();
-        unit.freed = true;
+        let taken = OfferTaken {
+            kind: Some(row.kind.as_str().to_owned()),
+            holder: row.holder.to_string(),
+            fence: row.fence.0,
+            place: place.into(),
+            ttl_s: row.ttl.as_seconds(),
+            expires_at: row.expires_at,
+            task: Some(or_empty(row.task.as_ref()).to_owned()),
+            checkout: Some(or_empty(row.checkout.as_ref()).to_owned()),
+        };
+        work.append(About::of(&row.subject).hold(&row.id), Event::OfferTaken(taken))?;
+        work.freed = true;
     }
     Ok(row)
 }

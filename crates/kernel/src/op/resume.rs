@@ -2,21 +2,26 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::Rule;
-use tenure_core::task::Status;
-use tenure_core::{Result, Span, brief as budget, event, hold as rule, id, text};
+use tenure_core::choice::ChoiceRule;
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Changed, Forgotten, Pinned};
+use tenure_core::id::{HoldId, TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::task::TaskStatus;
+use tenure_core::{Result, Span, Time, brief as budget, event, hold as rule, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, event as log, task};
 
 use super::claim::{choose, counts, renew, take};
 use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
-use crate::brief::{self, Ask};
-use crate::call::Tree;
+use crate::answer;
+use crate::brief::{self, BriefRequest};
+use crate::call::WorkingTree;
+use crate::fact;
 use crate::focus::{Seeker, own};
 use crate::query::mail::look;
-use crate::shape;
-use crate::unit::{Loaded, Unit};
+use crate::unit_of_work::{LoadedTask, UnitOfWork};
 
 /// How many events are offered where no number is given.
 pub const EVENTS: usize = 20;
@@ -59,9 +64,9 @@ impl Operation for Resume {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents, Input::WorkingTree];
-    const OFFERED: Option<fn(&shape::Resumed) -> Offered> =
+    const OFFERED: Option<fn(&answer::Resumed) -> Offered> =
         Some(|answer| Offered { events: answer.events.offered, mail: answer.mail.offered });
-    type Answer = shape::Resumed;
+    type Answer = answer::Resumed;
 
     fn check(&self) -> Result<()> {
         self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
@@ -70,56 +75,57 @@ impl Operation for Resume {
         text::labels(&self.labels).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Resumed> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Resumed> {
         let labels = text::labels(&self.labels)?;
-        let (project, me) = (unit.project.id.clone(), unit.me());
-        let focus = unit.focus().to_owned();
-        let (now, dead) = (unit.now, unit.dead.clone());
-        let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-        let lost = lost(unit.tx, &project, me, &focus, &over)?;
-        let claimed = go_on_with(unit, self, &labels)?;
+        let (project, me) = (work.project.id.clone(), work.me());
+        let focus = work.focus().cloned();
+        let (now, dead) = (work.now, work.dead.clone());
+        let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+        let lost = lost(work.tx, &project, me, focus.as_ref(), &over)?;
+        let claimed = go_on_with(work, self, &labels)?;
         let task = claimed.task.as_ref().map(|task| task.id.clone());
-        if task.is_none() && !focus.is_empty() {
-            agent::clear_focus(unit.tx, &project, me, &focus)?;
+        if let (None, Some(focus)) = (&task, &focus) {
+            agent::clear_focus(work.tx, &project, me, focus)?;
         }
 
         // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
-        let start = unit.first_event;
-        let mail = look(unit.tx, &project, me, MAIL)?;
+        let start = work.first_event;
+        let mail = look(work.tx, &project, me, MAIL)?;
         let mut place =
             mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
-        let first_kept = unit.project.first_event;
-        let (items, reached) = news(unit.tx, &project, me, &place, self.limit.unwrap_or(EVENTS))?;
+        let first_kept = work.project.first_event;
+        let (items, reached) = news(work.tx, &project, me, &place, self.limit.unwrap_or(EVENTS))?;
         // What this op appended itself is no news to its actor.
         let more = reached.is_some();
-        let offered = reached.unwrap_or(unit.project.last_event).max(place.confirmed);
+        let offered = reached.unwrap_or(work.project.last_event).max(place.confirmed);
         place.offered = offered.max(place.offered);
         let mail = mail.offered();
         place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
-        delivery::put(unit.tx, &project, me, &place)?;
+        delivery::put(work.tx, &project, me, &place)?;
 
-        let nowhere = Tree::default();
-        let ask = Ask {
+        let nowhere = WorkingTree::default();
+        let ask = BriefRequest {
             project: &project,
             me,
-            checkout: &unit.checkout,
-            host: unit.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
-            dead: &unit.dead,
-            now: unit.now,
-            tools: unit.uses_tools(),
-            tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
+            checkout: work.checkout.as_ref(),
+            host: work.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
+            dead: &work.dead,
+            now: work.now,
+            tools: work.uses_tools(),
+            phrasing: work.phrasing(),
+            tree: work.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
             budget: self.bytes()?,
-            task: task.as_deref().map(|task| (task, true)),
+            task: task.as_ref().map(|task| (task, true)),
             nothing: &claimed.reason,
             lost: lost.as_deref(),
             lost_paths: &claimed.lost_paths,
             news: &items,
             offered: Some(offered),
             mail: &mail,
-            in_line: unit.project.waiting,
+            in_line: work.project.waiting,
         };
-        let brief = brief::of(unit.tx, &ask)?;
-        Ok(shape::Resumed {
+        let brief = brief::of(work.tx, &ask)?;
+        Ok(answer::Resumed {
             focus: task,
             task: claimed.task,
             hold: claimed.hold,
@@ -129,51 +135,54 @@ impl Operation for Resume {
             paths: claimed.paths,
             lost_paths: claimed.lost_paths,
             brief,
-            events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
+            events: answer::OfferedEvents {
+                items,
+                more,
+                offered: Some(offered),
+                kept_from: kept_from(first_kept, &place),
+            },
             mail,
         })
     }
 }
 
 /// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
-fn go_on_with(unit: &mut Unit<'_>, request: &Resume, labels: &[String]) -> Result<shape::Claimed> {
-    let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
-    let (me, dead) = (unit.me(), unit.dead.clone());
-    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project: &project, me, focus: &focus, labels, gone: &[], over: &over };
-    let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
+fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) -> Result<answer::Claimed> {
+    let (project, focus, now) = (work.project.id.clone(), work.focus().cloned(), work.now);
+    let (me, dead) = (work.me(), work.dead.clone());
+    let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over };
+    let (mut loaded, fresh, chosen_by): (LoadedTask, HoldId, ChoiceRule) = match own(work.tx, &seeker)? {
         Some((full, by)) => {
-            let (loaded, fresh) = unit.load_and_draw(&full.task.id, id::Sort::Hold)?;
+            let (loaded, fresh) = work.load_and_draw(&full.task.id)?;
             (loaded, fresh, by)
         }
-        None => match choose(unit, labels)? {
+        None => match choose(work, labels)? {
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
-                let reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
-                return Ok(shape::Claimed::nothing(reason));
+                let reason = tenure_core::choice::nothing(&counts(&work.project), !labels.is_empty());
+                return Ok(answer::Claimed::nothing(reason));
             }
         },
     };
     if loaded.full.held.is_some() {
-        return renew(unit, loaded, request.ttl_s, chosen_by);
+        return renew(work, loaded, request.ttl_s, chosen_by);
     }
-    if loaded.full.task.status == Status::Blocked {
-        go_on(unit, &mut loaded.full, true)?;
+    if loaded.full.task.status == TaskStatus::Blocked {
+        go_on(work, &mut loaded.full, true)?;
     }
-    take(unit, loaded, fresh, request.ttl_s, chosen_by)
+    take(work, loaded, fresh, request.ttl_s, chosen_by)
 }
 
 /// Says in one sentence that the task in focus is no longer the agent's, and whose it is.
 pub(crate) fn lost(
     tx: &mut dyn Tx,
     project: &str,
-    me: &str,
-    focus: &str,
-    over: &dyn Fn(&task::Held) -> bool,
+    me: &AgentName,
+    focus: Option<&TaskId>,
+    over: &dyn Fn(&task::TaskHold) -> bool,
 ) -> Result<Option<String>> {
-    if focus.is_empty() {
-        return Ok(None);
-    }
+    let Some(focus) = focus else { return Ok(None) };
     let Some(full) = tx.fetch(task::get(project, focus))? else { return Ok(None) };
     let named = format!("{focus} {}", text::quote(&full.task.title, 120));
     Ok(match &full.held {
@@ -182,10 +191,10 @@ pub(crate) fn lost(
             "{named} is no longer yours: {} took it over at {} (fence {}). Leave it to them; what you did is kept in its notes.",
             held.holder, held.granted_at, held.fence
         )),
-        None if full.task.status.is_closed() && full.task.finished_by != me => Some(format!(
+        None if full.task.status.is_closed() && full.task.finished_by.as_ref() != Some(me) => Some(format!(
             "{named} is no longer yours: {} finished it at {} ({}).",
-            full.task.finished_by,
-            full.task.finished_at,
+            or_empty(full.task.finished_by.as_ref()),
+            full.task.finished_at.unwrap_or(Time(0)),
             full.task.status.as_str()
         )),
         _ => None,
@@ -199,13 +208,13 @@ pub(crate) fn news(
     me: &str,
     place: &delivery::Row,
     limit: usize,
-) -> Result<(Vec<shape::News>, Option<i64>)> {
+) -> Result<(Vec<answer::News>, Option<i64>)> {
     let mut items = Vec::new();
     let mut after = place.confirmed;
     let mut seen = 0;
     let mut step = (limit + FEW).min(PAGE);
     loop {
-        let page = tx.fetch(log::page(project, &log::Filter::default(), (after, i64::MAX), false, step))?;
+        let page = tx.fetch(log::page(project, &log::EventFilter::default(), (after, i64::MAX), false, step))?;
         let full = page.len() == step;
         step = PAGE;
         for row in page {
@@ -217,7 +226,7 @@ pub(crate) fn news(
             after = row.number;
             seen += 1;
             if told {
-                items.push(shape::News::of(row, place.offered)?);
+                items.push(answer::News::of(row, place.offered)?);
             }
         }
         if !full {
@@ -233,12 +242,17 @@ pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
 
 /// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
 fn is_for_few(row: &log::Row) -> Result<bool> {
-    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
-    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+    if !row.kind.starts_with("memory.") {
         return Ok(false);
     }
-    let event = shape::Event::of(row.clone())?;
-    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
+    let scope = match fact::read(row)? {
+        Event::MemoryAdded(Added { scope, .. })
+        | Event::MemoryChanged(Changed { scope, .. })
+        | Event::MemoryForgotten(Forgotten { scope, .. })
+        | Event::MemoryPinned(Pinned { scope, .. }) => scope,
+        _ => return Ok(false),
+    };
+    Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
 /// Events that tell an agent nothing it could act on.

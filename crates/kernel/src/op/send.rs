@@ -2,15 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::{Action, Advice};
+use tenure_core::event::Event;
+use tenure_core::event::message::Sent;
+use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, Span, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::query::ids::sort;
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::query::any_id::sort;
+use crate::unit_of_work::{self, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +22,7 @@ use crate::unit::Unit;
 pub struct Send {
     /// The agents it is for, at most 20; without them whoever holds what it is about.
     #[serde(default)]
-    pub to: Vec<String>,
+    pub to: Vec<AgentName>,
     /// What it is about: a task or a hold. About a hold, or to the holder of a task, it ends when the hold ends.
     #[serde(default)]
     pub about: Option<String>,
@@ -34,11 +38,11 @@ pub struct Send {
 
 /// What a message is about.
 #[derive(Default)]
-struct About {
+struct MessageSubject {
     /// As it was named.
     named: String,
     /// The hold there is now, with its holder.
-    held: Option<(String, String)>,
+    held: Option<(HoldId, AgentName)>,
 }
 
 impl Operation for Send {
@@ -46,128 +50,130 @@ impl Operation for Send {
     const ABOUT: &'static str = "Sends a message: to agents, or to whoever holds a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Sent;
+    type Answer = answer::Sent;
 
     fn check(&self) -> Result<()> {
         message::text(&self.text)?;
         if self.to.is_empty() && self.about.is_none() {
-            return Err(Error::usage("no_recipient", "nobody is named to send it to")
+            return Err(Error::usage(Code::NoRecipient, "nobody is named to send it to")
                 .hint("Name an agent, or with --about a task whose holder gets it.")
-                .attempt("tenure agent list"));
+                .attempt(Action::ListAgents));
         }
         if self.to.len() > RECIPIENTS_MAX {
             let message = format!("{} recipients, at most {RECIPIENTS_MAX} fit", self.to.len());
-            return Err(Error::usage("too_many_recipients", message));
+            return Err(Error::usage(Code::TooManyRecipients, message));
         }
         self.to.iter().try_for_each(|to| name::check(to).map(|_| ()))?;
         self.about.as_deref().map_or(Ok(()), |about| id::named(about, sort(about)))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Sent> {
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Sent> {
         let text = message::text(&self.text)?;
-        let about = self.about.as_deref().map_or_else(|| Ok(About::default()), |about| find(unit, about))?;
+        let about = self.about.as_deref().map_or_else(|| Ok(MessageSubject::default()), |about| find(work, about))?;
         let mut to = self.to.clone();
         to.sort();
         to.dedup();
         // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
-        let mut hold = String::new();
+        let mut hold = None;
         match &about.held {
             Some((held, holder)) if to.is_empty() => {
-                hold.clone_from(held);
+                hold = Some(held.clone());
                 to.push(holder.clone());
             }
-            Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold.clone_from(held),
+            Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold = Some(held.clone()),
             Some(_) => {}
             None if to.is_empty() => return Err(nobody(&about.named)),
             None => {}
         }
-        if to.iter().any(|to| to == unit.me()) {
-            return Err(Error::refused(Kind::Conflict, "to_yourself", "that would be a message to yourself")
-            .entity(unit.me())
-            .hint(
-                "`tenure remember --scope agent` keeps something for you; `tenure note` says it to whoever comes next.",
+        if to.iter().any(|to| to == work.me()) {
+            return Err(Error::new(Code::ToYourself, "that would be a message to yourself").entity(work.me()).hint(
+                Advice::from(Action::RememberOwn)
+                    .text(" keeps something for you; ")
+                    .action(Action::Note { task: None, text: None })
+                    .text(" says it to whoever comes next."),
             ));
         }
-        let (id, agents, longest) = known(unit, &to)?;
-        let data = json!({ "to": to, "about": about.named, "urgency": self.urgency, "request": self.request });
-        let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
+        let (id, agents, longest) = known(work, &to)?;
+        let sent = Sent {
+            to: to.iter().map(AgentName::to_string).collect(),
+            about: about.named.clone(),
+            urgency: self.urgency,
+            request: self.request,
+            notice: false,
+        };
+        let number =
+            work.append(unit_of_work::About::of(&id).hold(or_empty(hold.as_ref())), Event::MessageSent(sent))?;
         let row = table::Row {
             id,
             number,
-            author: unit.me().to_owned(),
+            author: work.me().clone(),
             recipients: to,
-            about: about.named,
+            about: Some(about.named).filter(|named| !named.is_empty()),
             hold,
             urgency: self.urgency,
             request: self.request,
             text,
-            at: unit.now,
-            ended_at: Time(0),
-            ended_how: String::new(),
-            ended_by: String::new(),
+            at: work.now,
+            ended: None,
         };
-        let project = &unit.project.id;
-        table::insert(unit.tx, project, &row)?;
+        let project = &work.project.id;
+        table::insert(work.tx, project, &row)?;
         for to in &row.recipients {
-            mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
+            mail::insert(work.tx, project, to, number, &row.id, mail::What::Message)?;
         }
-        if !row.hold.is_empty() {
-            hold::ask(unit.tx, project, &row.hold)?;
+        if let Some(hold) = &row.hold {
+            hold::ask(work.tx, project, hold)?;
         }
-        Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
+        Ok(answer::Sent::of(&row, &agents, &longest, work.now))
     }
 }
 
 /// Finds what a message is about, and its holder.
-fn find(unit: &mut Unit<'_>, about: &str) -> Result<About> {
+fn find(work: &mut UnitOfWork<'_>, about: &str) -> Result<MessageSubject> {
     let named = about.to_owned();
     if sort(about) == id::Sort::Task {
-        let held = unit.load(about)?.full.held;
-        return Ok(About { named, held: held.map(|held| (held.id, held.holder)) });
+        let held = work.load(&about.into())?.full.held;
+        return Ok(MessageSubject { named, held: held.map(|held| (held.id, held.holder)) });
     }
-    let row = hold::get(unit.tx, &unit.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
+    let row = hold::get(work.tx, &work.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
     // The hold of a task whose time is over, or whose holder is proven dead, is ended by looking at the task.
-    let live = match row.kind.as_str() {
-        "task" => unit.load(&row.subject)?.full.held.is_some_and(|held| held.id == row.id),
-        _ => row.ended_at == Time(0) && !rule::lapsed(unit.now, row.expires_at),
+    let live = match row.held_task() {
+        Some(task) => work.load(&task)?.full.held.is_some_and(|held| held.id == row.id),
+        None => row.ended.is_none() && !rule::lapsed(work.now, row.expires_at),
     };
     if live {
-        return Ok(About { named, held: Some((row.id, row.holder)) });
+        return Ok(MessageSubject { named, held: Some((row.id, row.holder)) });
     }
-    Err(Error::refused(
-        Kind::Conflict,
-        "hold_over",
-        format!("{about} is over: {} no longer holds {}", row.holder, row.subject),
-    )
-    .entity(about)
-    .attempt(format!("tenure why {about}"))
-    .attempt("tenure holds"))
+    Err(Error::new(Code::HoldOver, format!("{about} is over: {} no longer holds {}", row.holder, row.subject))
+        .entity(about)
+        .attempt(Action::why(about))
+        .attempt(Action::holds()))
 }
 
 fn nobody(task: &str) -> Error {
-    Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone: there is nobody to send it to"))
+    Error::new(Code::NotHeld, format!("{task} is not held by anyone: there is nobody to send it to"))
         .entity(task)
-        .attempt(format!("tenure show {task}"))
-        .attempt(format!("tenure note {task} \"…\""))
+        .attempt(Action::show(task))
+        .attempt(Action::note(task))
 }
 
 /// The longest times to live of what some agents hold.
-type Longest = Vec<(String, Span)>;
+type Longest = Vec<(AgentName, Span)>;
 
 /// An id for the message, the rows of the recipients, all of them known, and what they are judged by: one look at the
 /// store.
-fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>, Longest)> {
-    let project = unit.project.id.clone();
-    let fresh = unit.draw_next(id::Sort::Message);
+fn known(work: &mut UnitOfWork<'_>, to: &[AgentName]) -> Result<(MessageId, Vec<agent::Row>, Longest)> {
+    let project = work.project.id.clone();
+    let fresh = work.draw_next();
     let recipients: Vec<_> = to.iter().map(|to| agent::get(&project, to)).collect();
-    let statements = (recipients, hold::longest(&project, to, unit.now), table::exists(&project, &fresh));
-    let (found, longest, taken) = unit.tx.fetch(statements)?;
+    let statements = (recipients, hold::longest(&project, to, work.now), table::exists(&project, &fresh));
+    let (found, longest, taken) = work.tx.fetch(statements)?;
     let mut agents = Vec::with_capacity(to.len());
     for (name, row) in to.iter().zip(found) {
         match row {
             Some(row) => agents.push(row),
-            None => return Err(unit.unknown_agent(name)?),
+            None => return Err(work.unknown_agent(name)?),
         }
     }
-    Ok((if taken { unit.redraw(id::Sort::Message)? } else { fresh }, agents, longest))
+    Ok((if taken { work.redraw()? } else { fresh }, agents, longest))
 }

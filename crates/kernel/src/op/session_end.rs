@@ -7,8 +7,8 @@ use tenure_store::table::{agent, session as table};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::tool_used::{check_word, fired};
-use crate::unit::Unit;
-use crate::{session as sessions, settle, shape};
+use crate::unit_of_work::UnitOfWork;
+use crate::{answer, session as sessions, settle};
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ impl Operation for SessionEnd {
     const ABOUT: &'static str = "Says that a session is over: what it holds is free now";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::SessionEnded;
+    type Answer = answer::SessionEnded;
 
     fn check(&self) -> Result<()> {
         check_word(&self.tool)?;
@@ -47,34 +47,34 @@ impl Operation for SessionEnd {
         session::id(&self.session).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::SessionEnded> {
-        let project = unit.project.id.clone();
-        let me = unit.me();
-        fired(unit, &self.tool, &self.event)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::SessionEnded> {
+        let project = work.project.id.clone();
+        let me = work.me();
+        fired(work, &self.tool, &self.event)?;
         if self.goes_on() {
-            return Ok(shape::SessionEnded { agent: me.to_owned(), over: false, freed: Vec::new(), lessons: 0 });
+            return Ok(answer::SessionEnded { agent: me.clone(), over: false, freed: Vec::new(), lessons: 0 });
         }
-        let process = sessions::process(unit.call);
+        let process = sessions::process(work.call);
         if process.host.is_empty() {
-            let one = table::One { agent: me, process: &process, tool: &self.tool, session: &self.session };
-            one.end(unit.tx, &project, unit.now)?;
+            let one = table::ProcessSession { agent: me, process: &process, tool: &self.tool, session: &self.session };
+            one.end(work.tx, &project, work.now)?;
         } else {
             // Earlier ids of the same session, from before a `/clear`, end with it.
-            table::end(unit.tx, &project, &process, me, unit.now)?;
+            table::end(work.tx, &project, &process, me, work.now)?;
         }
-        let proofs = &unit.call.proven_dead;
-        let others = table::of_agent(unit.tx, &project, me)?.into_iter().filter(|row| {
+        let proofs = &work.call.proven_dead;
+        let others = table::of_agent(work.tx, &project, me)?.into_iter().filter(|row| {
             let dead = proofs.iter().any(|proof| proof.agent == me && proof.process == row.seen.process);
             !row.seen.ended && !dead
         });
         if others.count() > 0 {
-            return Ok(shape::SessionEnded { agent: me.to_owned(), over: false, freed: Vec::new(), lessons: 0 });
+            return Ok(answer::SessionEnded { agent: me.clone(), over: false, freed: Vec::new(), lessons: 0 });
         }
         // Before anything of it ends; a lesson that cannot be written fails the call.
-        let lessons = super::lessons::learn(unit)?.len();
-        let freed = settle::session_ended(unit, me)?;
-        agent::ended(unit.tx, &project, me, unit.now)?;
-        settle::gone(unit, me)?;
-        Ok(shape::SessionEnded { agent: me.to_owned(), over: true, freed, lessons })
+        let lessons = super::lessons::learn(work)?.len();
+        let freed = settle::session_ended(work, me)?;
+        agent::ended(work.tx, &project, me, work.now)?;
+        settle::gone(work, me)?;
+        Ok(answer::SessionEnded { agent: me.clone(), over: true, freed, lessons })
     }
 }

@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::hold::Ending;
-use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
-use tenure_core::{Error, Kind, Result, Time, event};
-use tenure_store::table::{event as log, hold, path, session as table, task};
+use tenure_core::action::{Action, Advice};
+use tenure_core::hold::{Ended, Ending};
+use tenure_core::session::{self as rule, SessionIdentity, Start, StoredSession, UnknownSession};
+use tenure_core::{Code, Error, Result, Time, event};
+use tenure_store::table::{event as log, path, session as table, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::tool_used::{check_word, fired};
-use crate::unit::Unit;
-use crate::{session, settle, shape};
+use crate::unit_of_work::UnitOfWork;
+use crate::{answer, session, settle};
 
 /// The request. The actor is the agent that its door takes the session for; a door that is wrong about it, because
 /// another process was quicker, is refused and looks again.
@@ -36,7 +37,7 @@ impl Operation for SessionStart {
     const ABOUT: &'static str = "Registers a session of an agent tool and its process; takes nothing";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::SessionStarted;
+    type Answer = answer::SessionStarted;
 
     fn check(&self) -> Result<()> {
         check_word(&self.tool)?;
@@ -44,54 +45,56 @@ impl Operation for SessionStart {
         rule::id(&self.session).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::SessionStarted> {
-        let project = unit.project.id.clone();
-        let process = session::process(unit.call);
-        let known = session::known(unit.tx, unit.call, &project, (&self.tool, &self.session))?;
-        let asking = Asking { tool: &self.tool, session: &self.session, start: self.source, process: &process };
-        let proofs = &unit.call.proven_dead;
-        let dead = |seen: &Seen| proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process);
-        let seen: Vec<Seen> = known.iter().map(|row| row.seen.clone()).collect();
-        let answer = if self.given {
-            Answer { agent: unit.me().to_owned(), second_of: None }
-        } else {
-            session::decided(unit.tx, unit.call, &unit.project, &asking, (&seen, unit.now), dead)?
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::SessionStarted> {
+        let project = work.project.id.clone();
+        let process = session::process(work.call);
+        let known = session::known(work.tx, work.call, &project, (&self.tool, &self.session))?;
+        let asking = UnknownSession { tool: &self.tool, session: &self.session, start: self.source, process: &process };
+        let proofs = &work.call.proven_dead;
+        let dead = |seen: &StoredSession| {
+            proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process)
         };
-        if answer.agent != unit.me() {
+        let seen: Vec<StoredSession> = known.iter().map(|row| row.seen.clone()).collect();
+        let answer = if self.given {
+            SessionIdentity { agent: work.me().clone(), second_of: None }
+        } else {
+            session::decided(work.tx, work.call, &work.project, &asking, (&seen, work.now), dead)?
+        };
+        if answer.agent != work.me() {
             return Err(other_session(&answer.agent));
         }
         // What this agent was in processes that are over, this one is now.
-        let rows = table::of_agent(unit.tx, &project, &answer.agent)?;
+        let rows = table::of_agent(work.tx, &project, &answer.agent)?;
         let ended = rows.iter().filter(|row| row.seen.ended).map(|row| row.seen.began_at).max();
         let left_behind = match ended {
-            Some(began_at) => left_behind(unit, began_at)?,
+            Some(began_at) => left_behind(work, began_at)?,
             None => None,
         };
         for row in rows {
             if row.seen.process != process && (row.seen.ended || dead(&row.seen)) {
-                table::forget(unit.tx, &project, &row)?;
+                table::forget(work.tx, &project, &row)?;
             }
         }
-        unit.be_present()?;
-        let row = Seen {
+        work.be_present()?;
+        let row = StoredSession {
             process,
             session: self.session.clone(),
             agent: answer.agent.clone(),
-            began_at: unit.now,
+            began_at: work.now,
             ended: false,
-            last_seen: unit.now,
+            last_seen: work.now,
         };
         let again = known.iter().any(|known| known.seen.process == row.process);
-        if !session::is_others(unit.tx, unit.call, &project, (&self.tool, &self.session))? {
-            table::put(unit.tx, &project, &self.tool, &row, again)?;
+        if !session::is_others(work.tx, work.call, &project, (&self.tool, &self.session))? {
+            table::put(work.tx, &project, &self.tool, &row, again)?;
         }
-        let me = unit.me();
-        for agent in unit.dead.clone().iter().filter(|agent| *agent != me).take(DEAD_AT_MOST) {
-            settle::died(unit, agent)?;
+        let me = work.me();
+        for agent in work.dead.clone().iter().filter(|agent| *agent != me).take(DEAD_AT_MOST) {
+            settle::died(work, agent)?;
         }
-        fired(unit, &self.tool, &self.event)?;
-        let focus = unit.focus().to_owned();
-        Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
+        fired(work, &self.tool, &self.event)?;
+        let focus = work.focus().cloned();
+        Ok(answer::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
     }
 }
 
@@ -103,26 +106,28 @@ const LOOKED_AT: usize = 200;
 
 /// What the actor held when its session ended that began at some time, as far as it was not given back before. A model that
 /// goes on with its conversation believes that it still has it.
-fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::LeftBehind>> {
-    let (project, me, focus) = (unit.project.id.clone(), unit.me(), unit.focus().to_owned());
+fn left_behind(work: &mut UnitOfWork<'_>, began_at: Time) -> Result<Option<answer::LeftBehind>> {
+    let (project, me, focus) = (work.project.id.clone(), work.me(), work.focus().cloned());
     let mut ended_at = Time(0);
     let mut task = None;
-    if let Some(full) = if focus.is_empty() { None } else { unit.tx.fetch(task::get(&project, &focus))? } {
-        let filter = log::Filter {
-            subject: focus.clone(),
-            kind: event::kind::HOLD_EXPIRED.to_owned(),
-            ..log::Filter::default()
+    let full = focus.as_ref().map(|focus| task::get(&project, focus));
+    if let (Some(full), Some(focus)) = (work.tx.fetch(full)?.flatten(), focus) {
+        let filter = log::EventFilter {
+            subject: Some(focus.to_string()),
+            kind: Some(event::kind::HOLD_EXPIRED.to_owned()),
+            ..log::EventFilter::default()
         };
-        let last = unit.tx.fetch(log::page(&project, &filter, (0, i64::MAX), true, 1))?.pop();
+        let last = work.tx.fetch(log::page(&project, &filter, (0, i64::MAX), true, 1))?.pop();
         let cut_short = last.filter(|last| last.actor == me && last.at >= began_at);
         if let Some(last) = cut_short.filter(|_| full.held.is_none() && !full.task.status.is_closed()) {
             (ended_at, task) = (last.at, Some(focus));
         }
     }
-    let lost = |row: &hold::Row| row.ended_at >= began_at && row.ended_how == Ending::Expired.as_str();
+    let lost = |row: &Ended| row.at >= began_at && row.how == Ending::Expired;
     let mut paths: Vec<String> = Vec::new();
-    for row in path::past_of(unit.tx, &project, me, LOOKED_AT)?.into_iter().filter(lost) {
-        ended_at = ended_at.max(row.ended_at);
+    for row in path::past_of(work.tx, &project, me, LOOKED_AT)? {
+        let Some(ended) = row.ended.filter(lost) else { continue };
+        ended_at = ended_at.max(ended.at);
         if !paths.contains(&row.subject) {
             paths.push(row.subject);
         }
@@ -130,18 +135,21 @@ fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::Left
     let more = paths.len().saturating_sub(NAMED);
     paths.truncate(NAMED);
     let any = task.is_some() || !paths.is_empty();
-    Ok(any.then(|| shape::LeftBehind { ended_at: ended_at.to_string(), task, paths, more }))
+    Ok(any.then(|| answer::LeftBehind { ended_at: ended_at.to_string(), task, paths, more }))
 }
 
 /// The session is another agent than its door thought; the door asks again.
 fn other_session(agent: &str) -> Error {
-    Error::refused(Kind::Conflict, "other_session", format!("this session is {agent}"))
+    Error::new(Code::OtherSession, format!("this session is {agent}"))
         .entity(agent)
         .hint("Ask again who it is; another process of the same session was quicker.")
 }
 
 /// A hook never creates a project.
 pub(crate) fn not_switched_on() -> Error {
-    Error::refused(Kind::Conflict, "not_switched_on", "nothing has happened in this project yet")
-        .hint("A hook does nothing here until a first `tenure` command or `tenure setup`.")
+    Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet").hint(
+        Advice::from("A hook does nothing here until a first `tenure` command or ")
+            .action(Action::Setup { tool: None })
+            .text("."),
+    )
 }

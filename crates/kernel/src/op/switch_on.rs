@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::UnitOfWork;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,9 +20,9 @@ impl Operation for SwitchOn {
     const ABOUT: &'static str = "Switches a project on, so that hooks act in it";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::SwitchedOn;
+    type Answer = answer::ProjectSwitchedOn;
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::SwitchedOn> {
-        Ok(shape::SwitchedOn { project: unit.project.key.clone(), switched_on: true })
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::ProjectSwitchedOn> {
+        Ok(answer::ProjectSwitchedOn { project: work.project.key.clone(), switched_on: true })
     }
 }

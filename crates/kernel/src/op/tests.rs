@@ -1,5 +1,8 @@
 use std::collections::BTreeSet;
 
+use tenure_core::Kind;
+use tenure_core::action::Plain;
+
 use super::*;
 
 #[test]
@@ -8,7 +11,7 @@ fn every_op_is_read_by_its_name() {
         match Op::read(entry.name, "{}") {
             Ok(op) => assert_eq!(op.name(), entry.name),
             // Its request has required fields: it was found all the same.
-            Err(error) => assert_eq!((entry.name, error.code()), (entry.name, "bad_arguments")),
+            Err(error) => assert_eq!((entry.name, error.code().as_str()), (entry.name, "bad_arguments")),
         }
     }
 }
@@ -46,7 +49,7 @@ fn an_op_that_only_other_doors_have_is_unknown() {
         assert_eq!(is_unknown, !entry.doors.contains(&Door::Http), "{}", entry.name);
         if let Err(error) = read.as_ref() {
             let itself = format!("`{}`", entry.name);
-            assert!(!is_unknown || !error.advice().unwrap().contains(&itself), "{}", entry.name);
+            assert!(!is_unknown || !error.advice().unwrap().say(&Plain).contains(&itself), "{}", entry.name);
         }
     }
 }
@@ -56,8 +59,8 @@ fn unknown_ops_and_unknown_fields_are_refused_by_name() {
     let error = Op::read("claim", r#"{"tusk":"t-1"}"#).unwrap_err();
     assert_eq!((error.kind(), error.about()), (Kind::Usage, Some("tusk")));
     let error = Op::read("clam", "{}").unwrap_err();
-    assert_eq!((error.kind(), error.code(), error.about()), (Kind::NotFound, "unknown_op", Some("clam")));
-    assert!(error.advice().unwrap().contains("claim"));
+    assert_eq!((error.kind(), error.code().as_str(), error.about()), (Kind::NotFound, "unknown_op", Some("clam")));
+    assert!(error.advice().unwrap().say(&Plain).contains("claim"));
     for bad in ["", "[", "null", "[]", "1", "{} {}"] {
         assert_eq!(Op::read("claim", bad).unwrap_err().kind(), Kind::Usage, "{bad}");
     }
@@ -82,17 +85,17 @@ fn an_op_is_only_what_it_is() {
 
 #[test]
 fn the_answers_that_were_values_keep_their_bytes() {
-    let joined = crate::shape::Joined { checkout: "/w".into(), project: "name:p".into() };
+    let joined = crate::answer::Joined { checkout: "/w".into(), project: "name:p".into() };
     assert_eq!(
         operation::json(&joined).unwrap(),
         serde_json::json!({ "project": "name:p", "checkout": "/w" }).to_string()
     );
-    let on = crate::shape::SwitchedOn { project: "name:p".into(), switched_on: true };
+    let on = crate::answer::ProjectSwitchedOn { project: "name:p".into(), switched_on: true };
     assert_eq!(
         operation::json(&on).unwrap(),
         serde_json::json!({ "project": "name:p", "switched_on": true }).to_string()
     );
-    let forgotten = crate::shape::Forgotten {
+    let forgotten = crate::answer::Forgotten {
         events: 3,
         key: "name:p".into(),
         label: "p".into(),

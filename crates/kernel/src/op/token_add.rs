@@ -2,22 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
-use tenure_core::{Error, Kind, Result, Span, Time, event, id, text};
+use tenure_core::access::{self, EVERY_PROJECT, Role, TokenScope};
+use tenure_core::event::Event;
+use tenure_core::event::access::TokenAdded;
+use tenure_core::name::{AgentName, ProjectKey};
+use tenure_core::{Code, Error, Result, Span, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store};
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenAdd {
     /// Whose it is: `person:NAME`, `service:NAME` or the name of an agent.
-    pub principal: String,
+    pub principal: AgentName,
     /// The SHA-256 of the secret, in hexadecimal.
     pub hash: String,
     /// What it is for: at most 200 characters on one line.
@@ -28,7 +30,7 @@ pub struct TokenAdd {
     pub role: Option<Role>,
     /// The keys of the projects it is good for, at most 100; all without it.
     #[serde(default)]
-    pub projects: Option<Vec<String>>,
+    pub projects: Option<Vec<ProjectKey>>,
     /// How long it lives, 1 second to 365 days; 90 days without it.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
@@ -46,19 +48,19 @@ impl Operation for TokenAdd {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Token;
+    type Answer = answer::Token;
 
     fn check(&self) -> Result<()> {
         access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
         if self.label.chars().count() > access::LABEL_MAX || text::cut(&self.label, access::LABEL_MAX) != self.label {
-            return Err(Error::usage("bad_token_label", "the label is not one line of at most 200 characters"));
+            return Err(Error::usage(Code::BadTokenLabel, "the label is not one line of at most 200 characters"));
         }
         if let Some(keys) = &self.projects {
             // A token for no project would be none, and a list with `*` in it would not be one.
             if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
-                return Err(Error::usage("bad_token_projects", "the projects of a token are 1 to 100 keys")
+                return Err(Error::usage(Code::BadTokenProjects, "the projects of a token are 1 to 100 keys")
                     .hint("Leave them out for a token that is good for all projects of its principal."));
             }
             keys.iter().try_for_each(|key| access::project(key).map(drop))?;
@@ -66,35 +68,38 @@ impl Operation for TokenAdd {
         Ok(())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
-        of_store(unit, "giving tokens")?;
-        if token::of_hash(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
-                .hint("Draw another secret."));
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Token> {
+        of_store(work, "giving tokens")?;
+        if token::of_hash(work.tx, &self.hash)?.is_some() {
+            return Err(
+                Error::new(Code::TokenKnown, "there is a token with this secret already").hint("Draw another secret.")
+            );
         }
-        known(unit, &self.principal)?;
+        known(work, &self.principal)?;
         let projects = self.projects.clone().map(|mut keys| {
             keys.sort();
             keys.dedup();
             keys
         });
         let row = token::Row {
-            id: unit.redraw(id::Sort::Token)?,
+            id: work.redraw()?,
             principal: self.principal.clone(),
             label: self.label.clone(),
-            scope: Scope { role: self.role, projects },
-            created_at: unit.now,
-            created_by: unit.me().to_owned(),
-            expires_at: unit.now + self.lifetime()?,
-            revoked_at: Time(0),
-            revoked_by: String::new(),
+            scope: TokenScope { role: self.role, projects },
+            created_at: work.now,
+            created_by: work.me().clone(),
+            expires_at: work.now + self.lifetime()?,
+            revoked: None,
         };
-        token::insert(unit.tx, &row, &self.hash)?;
-        let data = json!({
-            "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
-            "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
-        Ok(shape::Token::of(&row, unit.now))
+        token::insert(work.tx, &row, &self.hash)?;
+        let added = TokenAdded {
+            principal: row.principal.to_string(),
+            label: row.label.clone(),
+            role: row.scope.role,
+            projects: row.scope.projects.as_ref().map(|keys| keys.iter().map(String::from).collect()),
+            expires_at: row.expires_at,
+        };
+        work.append(About::of(&row.id), Event::TokenAdded(added))?;
+        Ok(answer::Token::of(&row, work.now))
     }
 }

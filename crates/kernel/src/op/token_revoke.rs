@@ -2,21 +2,23 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Result, event, id};
+use tenure_core::event::Event;
+use tenure_core::event::access::TokenRevoked;
+use tenure_core::id::TokenId;
+use tenure_core::{Result, id};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::of_store;
-use crate::shape;
-use crate::unit::Unit;
+use crate::answer;
+use crate::unit_of_work::{About, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRevoke {
     /// The token's id.
-    pub token: String,
+    pub token: TokenId,
 }
 
 impl Operation for TokenRevoke {
@@ -25,24 +27,24 @@ impl Operation for TokenRevoke {
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
-    type Answer = shape::Token;
+    type Answer = answer::Token;
 
     fn check(&self) -> Result<()> {
         id::named(&self.token, id::Sort::Token)
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
-        of_store(unit, "revoking tokens")?;
-        let found = token::get(unit.tx, &self.token)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Token> {
+        of_store(work, "revoking tokens")?;
+        let found = token::get(work.tx, &self.token)?;
         let mut row = found.ok_or_else(|| id::unknown(&self.token, id::Sort::Token))?;
         // Revoking a token twice succeeds and keeps the first time.
-        if row.revoked_at.0 == 0 {
-            row.revoked_at = unit.now;
-            unit.me().clone_into(&mut row.revoked_by);
-            token::revoke(unit.tx, &row.id, row.revoked_at, &row.revoked_by)?;
-            let data = json!({ "principal": row.principal, "label": row.label });
-            unit.append(event::kind::TOKEN_REVOKED, &row.id, "", None, &data)?;
+        if row.revoked.is_none() {
+            row.revoked = Some(token::Revoked { at: work.now, by: work.me().clone() });
+            let me = work.me();
+            token::revoke(work.tx, &row.id, work.now, me)?;
+            let revoked = TokenRevoked { principal: row.principal.to_string(), label: row.label.clone() };
+            work.append(About::of(&row.id), Event::TokenRevoked(revoked))?;
         }
-        Ok(shape::Token::of(&row, unit.now))
+        Ok(answer::Token::of(&row, work.now))
     }
 }

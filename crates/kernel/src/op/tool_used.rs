@@ -2,15 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use tenure_core::event::Event;
+use tenure_core::event::tool::{Failed, Worked};
+use tenure_core::id::or_empty;
 use tenure_core::tool::{self, Past, Remark};
-use tenure_core::{Error, Result, Span, Time, event, redact, session};
+use tenure_core::{Code, Error, Result, Span, Time, redact, session};
 use tenure_store::Tx;
-use tenure_store::table::{event as log, fired as hooks, session as table, touched};
+use tenure_store::table::{edited_file, event as log, hook_run as hooks, session as table};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::unit::Unit;
-use crate::{session as sessions, shape};
+use crate::fact;
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::{answer, session as sessions};
 
 /// Most files of one call that are remembered.
 pub const PATHS_MAX: usize = 200;
@@ -37,7 +40,7 @@ pub struct ToolUsed {
     pub tool_name: String,
     /// What it does.
     #[serde(default)]
-    pub kind: tool::Kind,
+    pub kind: tool::ToolKind,
     /// Files that it changed, relative to the top of the checkout.
     #[serde(default)]
     pub paths: Vec<String>,
@@ -79,7 +82,7 @@ pub(crate) fn check_word(word: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(word);
-    Err(Error::usage("bad_word", format!("`{shown}` is not one line of at most 128 bytes")))
+    Err(Error::usage(Code::BadWord, format!("`{shown}` is not one line of at most 128 bytes")))
 }
 
 pub(crate) fn check_path(path: &str) -> Result<()> {
@@ -88,7 +91,7 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(path);
-    Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
+    Err(Error::usage(Code::BadToolPath, format!("`{shown}` is not a path inside the checkout")))
 }
 
 impl Operation for ToolUsed {
@@ -96,7 +99,7 @@ impl Operation for ToolUsed {
     const ABOUT: &'static str = "Says what a tool call did: presence, files changed, failures";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::ToolUsed;
+    type Answer = answer::ToolUseRecorded;
 
     fn check(&self) -> Result<()> {
         session::id(&self.session)?;
@@ -107,49 +110,49 @@ impl Operation for ToolUsed {
         self.told_as_of.as_deref().map(Time::parse).transpose()?;
         if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
             let shown = tenure_core::text::excerpt(program);
-            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
+            return Err(Error::usage(Code::BadProgram, format!("`{shown}` is more than the name of a program")));
         }
         if self.paths.len() > PATHS_MAX {
             let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
-            return Err(Error::usage("too_many_paths", message));
+            return Err(Error::usage(Code::TooManyPaths, message));
         }
         self.paths.iter().try_for_each(|path| check_path(path))
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::ToolUsed> {
-        let project = unit.project.id.clone();
-        let me = unit.me();
-        let focus = unit.focus().to_owned();
-        fired(unit, &self.tool, &self.event)?;
-        let process = sessions::process(unit.call);
-        let one = table::One { agent: me, process: &process, tool: &self.tool, session: &self.session };
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::ToolUseRecorded> {
+        let project = work.project.id.clone();
+        let me = work.me();
+        let focus = work.focus().cloned();
+        fired(work, &self.tool, &self.event)?;
+        let process = sessions::process(work.call);
+        let one = table::ProcessSession { agent: me, process: &process, tool: &self.tool, session: &self.session };
         if !self.first && !process.host.is_empty() {
-            one.again(unit.tx, &project, unit.now)?;
+            one.again(work.tx, &project, work.now)?;
         }
         if self.told {
             let found = self.told_as_of.as_deref().map(Time::parse).transpose()?;
-            one.told(unit.tx, &project, found.map_or(unit.now, |found| found.min(unit.now)))?;
+            one.told(work.tx, &project, found.map_or(work.now, |found| found.min(work.now)))?;
         }
         let shortened_at = match self.context {
             session::Context::Kept => None,
-            session::Context::Shortened => Some(Some(unit.now)),
+            session::Context::Shortened => Some(Some(work.now)),
             // An instant before all times says that nothing at all is left.
-            session::Context::Cleared => Some(Some(Time(-unit.now.0))),
+            session::Context::Cleared => Some(Some(Time(-work.now.0))),
             session::Context::Shown => Some(None),
         };
         if let Some(at) = shortened_at {
-            one.shortened(unit.tx, &project, at)?;
+            one.shortened(work.tx, &project, at)?;
         }
         if !self.paths.is_empty() {
-            let checkout = unit.checkout.clone();
-            let place = touched::Place { task: &focus, checkout: &checkout, agent: me };
-            touched::put(unit.tx, &project, &place, &self.paths, unit.now)?;
+            let checkout = work.checkout.clone();
+            let place = edited_file::EditedFile { task: focus.as_ref(), checkout: checkout.as_ref(), agent: me };
+            edited_file::put(work.tx, &project, &place, &self.paths, work.now)?;
         }
-        let number = match said(unit.tx, &project, me, self)? {
+        let number = match said(work.tx, &project, me, self)? {
             None => None,
-            Some(remark) => Some(remember(unit, self, remark, &focus)?),
+            Some(remark) => Some(remember(work, self, remark, or_empty(focus.as_ref()))?),
         };
-        Ok(shape::ToolUsed { agent: me.to_owned(), number })
+        Ok(answer::ToolUseRecorded { agent: me.clone(), number })
     }
 }
 
@@ -158,35 +161,30 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUs
     if request.tool_name.is_empty() {
         return Ok(None);
     }
-    let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().map(|(kind, data)| {
-        let data: Value = serde_json::from_str(&data).unwrap_or_default();
-        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-        Past { failed: kind == event::kind::TOOL_FAILED, tool: text("tool"), program: text("program") }
+    let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().filter_map(|(kind, data)| {
+        let (failed, tool, program) = match fact::seen(&kind, &data) {
+            Event::ToolFailed(Failed { tool, program, .. }) => (true, tool, program),
+            Event::ToolWorked(Worked { tool, program, .. }) => (false, tool, program),
+            _ => return None,
+        };
+        Some(Past { failed, tool, program: program.unwrap_or_default() })
     });
     let past: Vec<Past> = past.collect();
     Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
 }
 
-fn remember(unit: &mut Unit<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
-    let mut data = json!({ "tool": request.tool_name, "kind": request.kind });
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            data[key] = value;
-        }
-    };
-    put("program", request.program.as_deref().map(Value::from));
-    put("path", request.paths.first().map(|path| Value::from(path.as_str())));
-    put("exit_status", request.exit_status.map(Value::from));
-    put("duration_ms", request.duration_ms.map(Value::from));
-    put("sub_agent", request.sub_agent.as_deref().map(Value::from));
-    let kind = match remark {
-        Remark::Worked => event::kind::TOOL_WORKED,
+fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
+    let (tool, kind) = (request.tool_name.clone(), request.kind);
+    let (program, path) = (request.program.clone(), request.paths.first().cloned());
+    let (exit_status, duration_ms, sub_agent) = (request.exit_status, request.duration_ms, request.sub_agent.clone());
+    let event = match remark {
+        Remark::Worked => Event::ToolWorked(Worked { tool, kind, program, path, exit_status, duration_ms, sub_agent }),
         Remark::Failed => {
-            put("output", request.output.as_deref().map(|output| Value::from(kept(output))));
-            event::kind::TOOL_FAILED
+            let output = request.output.as_deref().map(kept);
+            Event::ToolFailed(Failed { tool, kind, program, path, exit_status, duration_ms, sub_agent, output })
         }
     };
-    unit.append(kind, focus, "", None, &data)
+    work.append(About::of(focus), event)
 }
 
 /// What is kept of a failing tool's output. Redacted before it is cut: half of a secret has no shape to know it by.
@@ -201,11 +199,11 @@ fn kept(output: &str) -> String {
 }
 
 /// Remembers when a hook ran, at most once a minute.
-pub(crate) fn fired(unit: &mut Unit<'_>, tool: &str, event: &str) -> Result<()> {
+pub(crate) fn fired(work: &mut UnitOfWork<'_>, tool: &str, event: &str) -> Result<()> {
     if event.is_empty() {
         return Ok(());
     }
-    hooks::put(unit.tx, &unit.project.id, tool, event, unit.now, unit.now - FIRED_EVERY)
+    hooks::put(work.tx, &work.project.id, tool, event, work.now, work.now - FIRED_EVERY)
 }
 
 #[cfg(test)]

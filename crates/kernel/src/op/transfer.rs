@@ -2,14 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::{Error, Kind, Result, event, id, name};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
+use tenure_core::{Code, Error, Result, name};
 
 use super::operation::{Access, Door, Operation, Role};
+use crate::answer;
 use crate::paths;
-use crate::shape;
-use crate::unit::{Grant, Unit};
+use crate::unit_of_work::{Grant, UnitOfWork};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -17,12 +20,12 @@ use crate::unit::{Grant, Unit};
 pub struct Transfer {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The agent that gets it.
-    pub to: String,
+    pub to: AgentName,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
@@ -33,7 +36,7 @@ impl Operation for Transfer {
     const ABOUT: &'static str = "Hands a held task to another agent";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
-    type Answer = shape::Transferred;
+    type Answer = answer::Transferred;
 
     fn access(&self) -> Access {
         Access::forced(self.force)
@@ -43,50 +46,45 @@ impl Operation for Transfer {
         name::check(&self.to).map(|_| ())
     }
 
-    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Transferred> {
-        let task = unit.meant(self.task.as_deref())?;
-        let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
-        let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
+    fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Transferred> {
+        let task = work.meant(self.task.as_ref())?;
+        let (mut loaded, fresh) = work.load_and_draw(&task)?;
+        let (right, overrode) = work.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {
-            return Err(Error::refused(
-                Kind::Stale,
-                "lapsed",
+            return Err(Error::new(
+                Code::Lapsed,
                 format!("your hold on {task} has lapsed: there is nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         }
         let Some(held) = loaded.full.held.clone() else {
-            return Err(Error::refused(
-                Kind::NotFound,
-                "nothing_to_transfer",
+            return Err(Error::new(
+                Code::NothingToTransfer,
                 format!("{task} is not held by anyone: nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         };
-        let to = unit.known_agent(&self.to)?.name;
+        let to = work.known_agent(&self.to)?.name;
         if to == held.holder {
-            return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+            return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
                 .entity(&task)
-                .attempt(format!("tenure show {task}")));
+                .attempt(Action::show(task)));
         }
-        paths::refuse_split(unit, &task, &loaded.bound, &to)?;
+        paths::refuse_split(work, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;
         let before = full.task.class();
-        let next_number = unit.project.last_event + 1;
-        unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
-        let grant = Grant {
-            kind: event::kind::HOLD_TRANSFERRED,
-            data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
-        };
+        let next_number = work.project.last_event + 1;
+        work.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
+        let grant = Grant::Transfer { from: held.holder, ended_hold: held.id, overrode: overrode.clone() };
         // A new row for the new grant: the old one keeps its own story.
-        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
+        let hold = work.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;
-        full.task.updated_at = unit.now;
-        unit.store_task(before, &full.task)?;
-        let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
-        holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_deref())?);
-        Ok(shape::Transferred { holds })
+        full.task.updated_at = work.now;
+        work.store_task(before, &full.task)?;
+        let mut holds = vec![answer::Hold::granted(&hold, work.now)];
+        holds.extend(paths::hand_over(work, loaded.bound, &to, overrode.as_ref())?);
+        Ok(answer::Transferred { holds })
     }
 }

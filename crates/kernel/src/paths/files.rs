@@ -1,7 +1,9 @@
 //! Many files at once, such as those of a commit, against the patterns that are held.
 
 use tenure_core::Result;
-use tenure_core::hold::lapsed;
+use tenure_core::hold::{HoldKind, lapsed};
+use tenure_core::id::CheckoutId;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_store::Tx;
 use tenure_store::table::hold;
@@ -12,18 +14,18 @@ use super::candidates;
 const LOOKED_UP: usize = 64;
 
 /// Files of one checkout, in the order of what they begin with.
-pub(crate) struct Files {
+pub(crate) struct FileSet {
     case: Case,
     /// Each with its text as the index keeps it.
     sorted: Vec<(String, String)>,
     patterns: Vec<Pattern>,
 }
 
-impl Files {
+impl FileSet {
     /// Reads paths as they are. One that nobody can hold, because it is too long, is left out.
-    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> Files {
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> FileSet {
         let case = if folded { Case::Folded } else { Case::Kept };
-        let mut files = Files { case, sorted: Vec::new(), patterns: Vec::new() };
+        let mut files = FileSet { case, sorted: Vec::new(), patterns: Vec::new() };
         for path in paths {
             if let Ok(pattern) = Pattern::parse(&format!("./{path}"), case) {
                 files.sorted.push((pattern.prefix(), path.clone()));
@@ -90,7 +92,7 @@ impl Files {
         &self,
         tx: &mut dyn Tx,
         project: &str,
-        checkouts: &[String],
+        checkouts: &[Option<CheckoutId>],
     ) -> Result<Vec<(hold::Row, Pattern)>> {
         if self.sorted.is_empty() {
             return Ok(Vec::new());
@@ -113,14 +115,14 @@ impl Files {
 }
 
 /// All holds on paths in some checkouts that have not been ended, read a page at a time.
-fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold::Row>> {
+fn all(tx: &mut dyn Tx, project: &str, checkouts: &[Option<CheckoutId>]) -> Result<Vec<hold::Row>> {
     const PAGE: usize = 1_000;
     let mut found: Vec<hold::Row> = Vec::new();
     let mut after = (tenure_core::Time(i64::MIN), String::new());
     loop {
-        let page = tx.fetch(hold::page(project, hold::PATH, (after.0, &after.1), PAGE))?;
+        let page = tx.fetch(hold::page(project, Some(HoldKind::Path), (after.0, &after.1), PAGE))?;
         let Some(last) = page.last() else { return Ok(found) };
-        after = (last.expires_at, last.id.clone());
+        after = (last.expires_at, last.id.to_string());
         let more = page.len() == PAGE;
         let mut page = page;
         super::as_found(tx, project, &mut page)?;
@@ -132,7 +134,7 @@ fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold:
 }
 
 /// Whether a hold that has not been ended counts: its time is not over, and its holder is not proven dead.
-pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[String]) -> bool {
+pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[AgentName]) -> bool {
     !lapsed(now, row.expires_at) && !dead.contains(&row.holder)
 }
 
@@ -145,7 +147,7 @@ mod tests {
         let names = ["src/a.rs", "src/A.rs", "src b", "glob:x", "-x", "a\nb", "src/deep/x.rs", "$(id)"];
         let paths: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let within = |typed: &str, folded| {
-            let files = Files::of(&paths, folded);
+            let files = FileSet::of(&paths, folded);
             let case = if folded { Case::Folded } else { Case::Kept };
             let pattern = Pattern::parse(typed, case).unwrap();
             files.within(&pattern).map(str::to_owned).collect::<Vec<_>>()

@@ -1,37 +1,42 @@
 //! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
 
-mod bound;
-pub(crate) mod elsewhere;
-mod ends;
+mod effective_end;
 mod files;
-mod lost;
-pub(crate) mod nested;
+mod lost_holds;
+pub(crate) mod nested_holds;
+pub(crate) mod other_checkouts;
 mod refusal;
+mod task_paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
-use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
+use tenure_core::event::Event;
+use tenure_core::event::hold::{CutShort, Expired, LockReleased, PathReleased, PathReserved, Transferred};
+use tenure_core::event::place::PathOffered;
+use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
+use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::pattern::{Case, Pattern};
-use tenure_core::reserve::{Held, PATTERNS_MAX};
+use tenure_core::reserve::{LivePattern, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Span, Time, event, id};
+use tenure_core::{Code, Error, Result, Span, Time};
 use tenure_store::error::corrupt;
-use tenure_store::table::checkout::Near;
+use tenure_store::table::checkout::NearbyCheckout;
 use tenure_store::table::{checkout, hold, path};
 use tenure_store::{Batch, Statement, Tx};
 
-pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
-pub(crate) use self::ends::{Ends, as_found};
-pub(crate) use self::files::{Files, counts};
-pub(crate) use self::lost::{is_lost, last_own, stale};
-use self::nested::{Nested, Spot};
+pub(crate) use self::effective_end::{Ends, as_found};
+pub(crate) use self::files::{FileSet, counts};
+pub(crate) use self::lost_holds::{is_lost, last_own, stale};
+use self::nested_holds::{Nested, Spot};
 pub(crate) use self::refusal::{ANOTHER_TASK, BLOCKERS_MAX, blockers, held_by, holders, nested_views};
+pub(crate) use self::task_paths::{Regained, end_with_task, hand_over, refuse_split, take_over};
+use crate::answer;
 use crate::checkouts::Checkouts;
-use crate::line::Sight;
-use crate::mail::Over;
-use crate::shape;
-use crate::unit::Unit;
+use crate::mail::EndedHold;
+use crate::unit_of_work::{About, UnitOfWork};
+use crate::waiting::LineView;
 
 /// Reads the patterns of a request: one spelling each, and each once.
 pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
@@ -41,10 +46,10 @@ pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
 /// The same where more or fewer of them fit.
 pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
-        return Err(Error::usage("no_path", "no path is named").hint("Name at least one path or pattern."));
+        return Err(Error::usage(Code::NoPath, "no path is named").hint("Name at least one path or pattern."));
     }
     if typed.len() > most {
-        return Err(Error::usage("too_many_paths", format!("{} paths, at most {most} fit", typed.len()))
+        return Err(Error::usage(Code::TooManyPaths, format!("{} paths, at most {most} fit", typed.len()))
             .hint("Name a directory, or give several requests."));
     }
     let case = if folded { Case::Folded } else { Case::Kept };
@@ -67,17 +72,17 @@ pub(crate) fn pattern(row: &hold::Row) -> Result<Pattern> {
 }
 
 /// A row as a decision sees it.
-pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
-    Ok(Held { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: &row.checkout })
+pub(crate) fn held(row: &hold::Row) -> Result<LivePattern<'_>> {
+    Ok(LivePattern { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.as_ref() })
 }
 
-/// The checkouts whose holds meet a request in one of them, or, where that is empty, in all of them.
-pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<String>> {
-    let mut checkouts = vec![String::new()];
-    if here.is_empty() {
-        checkouts.extend(tx.fetch(checkout::all(project))?.into_iter().map(|known| known.id));
-    } else {
-        checkouts.push(here.to_owned());
+/// The checkouts whose holds meet a request in one of them, or without one in all of them. None stands for the holds that
+/// are about all checkouts.
+pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: Option<&CheckoutId>) -> Result<Vec<Option<CheckoutId>>> {
+    let mut checkouts = vec![None];
+    match here {
+        Some(here) => checkouts.push(Some(here.clone())),
+        None => checkouts.extend(tx.fetch(checkout::all(project))?.into_iter().map(|known| Some(known.id))),
     }
     Ok(checkouts)
 }
@@ -86,7 +91,7 @@ pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<St
 pub(crate) fn candidates(
     tx: &mut dyn Tx,
     project: &str,
-    checkouts: &[String],
+    checkouts: &[Option<CheckoutId>],
     patterns: &[Pattern],
 ) -> Result<Vec<hold::Row>> {
     tx.fetch(candidate_statements(project, checkouts, patterns).map(merged))
@@ -95,14 +100,14 @@ pub(crate) fn candidates(
 /// The statements that read them; see [`merged`].
 pub(crate) fn candidate_statements(
     project: &str,
-    checkouts: &[String],
+    checkouts: &[Option<CheckoutId>],
     patterns: &[Pattern],
 ) -> Vec<Statement<Vec<hold::Row>>> {
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
     let mut statements = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
-    for checkout in checkouts {
+    for checkout in checkouts.iter().map(Option::as_ref) {
         statements.push(path::shorter(project, checkout, &prefixes));
         statements.extend(ranges.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
     }
@@ -111,7 +116,7 @@ pub(crate) fn candidate_statements(
 
 /// Candidates of one project, each once, in the order of their grants.
 pub(crate) fn merged(found: impl IntoIterator<Item = Vec<hold::Row>>) -> Vec<hold::Row> {
-    let by_fence: BTreeMap<i64, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
+    let by_fence: BTreeMap<Fence, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
     by_fence.into_values().collect()
 }
 
@@ -124,203 +129,239 @@ pub(crate) struct Around {
     /// Live holds of checkouts around it and inside it that do.
     pub(crate) nested: Vec<Nested>,
     /// Those checkouts.
-    pub(crate) near: Vec<Near>,
+    pub(crate) near: Vec<NearbyCheckout>,
 }
 
 /// Looks around a request, in one round trip where no checkout lies inside another. What is over is among the rest.
 pub(crate) fn look_around(
     tx: &mut dyn Tx,
-    sight: &Sight<'_>,
-    (site, scope): (Site, &[String]),
+    sight: &LineView<'_>,
+    (site, scope): (Site, &[Option<CheckoutId>]),
     patterns: &[Pattern],
 ) -> Result<Around> {
     let view = sight.view();
     let spots = [Spot { site: &site, patterns }];
     if sight.is_write {
-        nested::take_turns(tx, &spots)?;
+        nested_holds::take_turns(tx, &spots)?;
     }
     let own = candidate_statements(view.project, scope, patterns).map(merged);
-    let (live, near) = tx.fetch((own, nested::near(&view, &spots)))?;
-    let nested = nested::holds(tx, &view, &near, &spots)?;
+    let (live, near) = tx.fetch((own, nested_holds::near(&view, &spots)))?;
+    let nested = nested_holds::holds(tx, &view, &near, &spots)?;
     Ok(Around { live, nested, near, site })
 }
 
-/// Where a request of an op is, in one checkout or, where that is empty, in all of them.
-pub(crate) fn site(unit: &mut Unit<'_>, here: &str) -> Result<Site> {
-    let project = unit.project.id.clone();
-    match &unit.call.checkout {
+/// Where a request of an op is: in one checkout, or without one in all of them.
+pub(crate) fn site(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Site> {
+    let project = work.project.id.clone();
+    match &work.call.checkout {
         // The usual case: it is where the call comes from, and nothing has to be read.
-        Some(place) if !here.is_empty() && here == unit.checkout => {
+        Some(place) if here.is_some() && here == work.checkout.as_ref() => {
             let tops = vec![Top { host: place.host.clone(), path: place.path.clone() }];
-            Ok(Site { project, checkout: here.to_owned(), tops })
+            Ok(Site { project, checkout: here.cloned(), tops })
         }
-        _ => Ok(Checkouts::of(unit)?.site(&project, here)),
+        _ => Ok(Checkouts::of(work)?.site(&project, here)),
     }
 }
 
 /// What is around a request of an op. What is over and does overlap it is ended first.
-pub(crate) fn around(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Around> {
-    let project = unit.project.id.clone();
-    let site = site(unit, here)?;
-    let scope = scope(unit.tx, &project, here)?;
-    let (tx, sight) = unit.look();
+pub(crate) fn around(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Around> {
+    let project = work.project.id.clone();
+    let site = site(work, here)?;
+    let scope = scope(work.tx, &project, here)?;
+    let (tx, sight) = work.look();
     let mut around = look_around(tx, &sight, (site, &scope), patterns)?;
-    around.live = end_over(unit, std::mem::take(&mut around.live), patterns)?;
+    around.live = end_over(work, std::mem::take(&mut around.live), patterns)?;
     Ok(around)
 }
 
 /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
-fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
-    lapsed(unit.now, row.expires_at) || unit.dead.contains(&row.holder)
+fn is_over(work: &UnitOfWork<'_>, row: &hold::Row) -> bool {
+    lapsed(work.now, row.expires_at) || work.dead.contains(&row.holder)
 }
 
 /// The live holds that may overlap some patterns. What is over and does overlap is ended first.
-pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
-    let project = unit.project.id.clone();
-    let checkouts = scope(unit.tx, &project, here)?;
-    let found = candidates(unit.tx, &project, &checkouts, patterns)?;
-    end_over(unit, found, patterns)
+pub(crate) fn live(
+    work: &mut UnitOfWork<'_>,
+    here: Option<&CheckoutId>,
+    patterns: &[Pattern],
+) -> Result<Vec<hold::Row>> {
+    let project = work.project.id.clone();
+    let checkouts = scope(work.tx, &project, here)?;
+    let found = candidates(work.tx, &project, &checkouts, patterns)?;
+    end_over(work, found, patterns)
 }
 
 /// Ends those of some holds that are over and overlap some patterns. Returns those that live.
-fn end_over(unit: &mut Unit<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
-    let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(unit, row));
+fn end_over(work: &mut UnitOfWork<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(work, row));
     for row in over {
         let its = pattern(&row)?;
         if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {
-            expire(unit, &row)?;
+            expire(work, &row)?;
         }
     }
     Ok(live)
 }
 
 /// Ends a hold that is on no task because its time is over, its holder is proven dead, or its task has lapsed.
-pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
-    let dead = unit.dead.contains(&row.holder);
-    cut_short(unit, row, dead.then_some("proven_dead"))
+pub(crate) fn expire(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<()> {
+    let dead = work.dead.contains(&row.holder);
+    cut_short(work, row, dead.then_some(CutShort::ProvenDead))
 }
 
 /// Ends a hold that is on no task; `why` names what cut it short, if its time was not over anyway.
-pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>) -> Result<()> {
-    let over = lapsed(unit.now, row.expires_at);
-    let ended_at = if over { row.expires_at } else { unit.now };
-    let mut data = json!({
-        "kind": row.kind,
-        "holder": row.holder,
-        "fence": row.fence,
-        "granted_at": row.granted_at,
-        "expires_at": row.expires_at,
-        "ended_at": ended_at,
-        "proven_dead": false,
-        "task": row.task,
-        "checkout": row.checkout,
-    });
-    if let Some(why) = why.filter(|_| !over) {
-        data[why] = json!(true);
-    }
-    if !row.place.is_empty() {
-        data["place"] = json!(row.place);
-    }
-    unit.freed = true;
-    let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
+pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
+    let over = lapsed(work.now, row.expires_at);
+    let ended_at = if over { row.expires_at } else { work.now };
+    let expired = Expired {
+        kind: Some(row.kind.as_str().to_owned()),
+        holder: row.holder.to_string(),
+        fence: row.fence.0,
+        granted_at: row.granted_at,
+        expires_at: row.expires_at,
+        ended_at,
+        proven_dead: Some(false),
+        task: Some(or_empty(row.task.as_ref()).to_owned()),
+        checkout: Some(or_empty(row.checkout.as_ref()).to_owned()),
+        place: row.place.as_ref().map(String::from),
+        ..Expired::default()
+    };
+    let event = Event::HoldExpired(expired.cut_short(why.filter(|_| !over)));
+    work.freed = true;
+    let cause = work.append(About::of(&row.subject).hold(&row.id), event)?;
     if row.asked > 0 {
         let by = row.holder.clone();
-        unit.over.push(Over { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
+        work.over.push(EndedHold { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
     }
-    hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
+    hold::end(work.tx, &work.project.id, &row.id, ended_at, Ending::Expired)
 }
 
-/// Ends a hold that is on no task for good. `data` says more about how it came to that.
+/// Ends a hold that is on no task for good. `said` is what its event says besides the hold.
 pub(crate) fn end(
-    unit: &mut Unit<'_>,
+    work: &mut UnitOfWork<'_>,
     row: &hold::Row,
     how: Ending,
     cause: Option<i64>,
-    mut data: Value,
+    said: PathReleased,
 ) -> Result<()> {
-    data["holder"] = json!(row.holder);
-    data["fence"] = json!(row.fence);
-    let kind = if row.is_name() { event::kind::LOCK_RELEASED } else { event::kind::PATH_RELEASED };
-    if row.is_path() {
-        data["checkout"] = json!(row.checkout);
-    }
-    let number = unit.append(kind, &row.subject, &row.id, cause, &data)?;
-    unit.ended(&row.id, row.asked, how, number);
-    unit.freed = true;
-    hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
+    let (holder, fence) = (row.holder.to_string(), row.fence.0);
+    let event = match row.is_name() {
+        true => Event::LockReleased(LockReleased {
+            holder,
+            fence,
+            reason: said.reason.unwrap_or_default(),
+            overrode: said.overrode.flatten(),
+            stolen: said.stolen,
+        }),
+        false => {
+            let checkout = or_empty(row.checkout.as_ref()).to_owned();
+            Event::PathReleased(PathReleased { holder, fence, checkout, ..said })
+        }
+    };
+    let number = work.append(About::of(&row.subject).hold(&row.id).cause(cause), event)?;
+    work.ended(&row.id, row.asked, how, number);
+    work.freed = true;
+    hold::end(work.tx, &work.project.id, &row.id, work.now, how)
 }
 
 /// A hold that is about to be granted.
 pub(crate) struct Granting<'a> {
     pub(crate) pattern: &'a Pattern,
     pub(crate) mode: Mode,
-    pub(crate) checkout: &'a str,
-    pub(crate) holder: &'a str,
-    pub(crate) task: &'a str,
+    pub(crate) checkout: Option<&'a CheckoutId>,
+    pub(crate) holder: &'a AgentName,
+    pub(crate) task: Option<&'a TaskId>,
     pub(crate) reason: &'a str,
     pub(crate) until: (Time, Span),
-    /// The place that it is offered to; empty for none.
-    pub(crate) place: &'a str,
+    /// The place that it is offered to.
+    pub(crate) place: Option<&'a PlaceId>,
+}
+
+/// Why a hold on a path is granted, with what its event says besides the hold.
+pub(crate) enum PathGrant {
+    /// Its holder took it.
+    Reserve(PathReserved),
+    /// Its holder has waited for it.
+    Offer,
+    /// It was handed over with its task.
+    Transfer(Transferred),
+}
+
+impl Granting<'_> {
+    fn event(&self, grant: PathGrant) -> Event {
+        let (expires_at, ttl) = self.until;
+        let (holder, checkout) = (self.holder.to_string(), or_empty(self.checkout).to_owned());
+        let (task, reason) = (or_empty(self.task).to_owned(), self.reason.to_owned());
+        let (mode, ttl_s) = (self.mode, ttl.as_seconds());
+        match grant {
+            PathGrant::Reserve(said) => {
+                Event::PathReserved(PathReserved { holder, mode, checkout, task, reason, ttl_s, expires_at, ..said })
+            }
+            PathGrant::Offer => {
+                let place = or_empty(self.place).to_owned();
+                Event::PathOffered(PathOffered { holder, mode, checkout, task, reason, ttl_s, expires_at, place })
+            }
+            PathGrant::Transfer(said) => Event::HoldTransferred(Transferred {
+                holder,
+                mode: Some(mode),
+                checkout: Some(checkout),
+                task: Some(task),
+                reason: Some(reason),
+                ttl_s,
+                expires_at,
+                ..said
+            }),
+        }
+    }
 }
 
 /// Grants a hold on a path: the fence is the number of the event that says so.
 pub(crate) fn grant(
-    unit: &mut Unit<'_>,
-    fresh: String,
+    work: &mut UnitOfWork<'_>,
+    fresh: HoldId,
     granting: &Granting<'_>,
-    (kind, mut data): (&str, Value),
+    grant: PathGrant,
 ) -> Result<hold::Row> {
     let (expires_at, ttl) = granting.until;
-    data["holder"] = json!(granting.holder);
-    data["mode"] = json!(granting.mode.as_str());
-    data["checkout"] = json!(granting.checkout);
-    data["task"] = json!(granting.task);
-    data["reason"] = json!(granting.reason);
-    data["ttl_s"] = json!(ttl.as_seconds());
-    data["expires_at"] = json!(expires_at);
-    if !granting.place.is_empty() {
-        data["place"] = json!(granting.place);
-    }
-    let fence = unit.append(kind, granting.pattern.text(), &fresh, None, &data)?;
+    let fence = Fence(work.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
     let row = hold::Row {
-        kind: hold::PATH.to_owned(),
         mode: granting.mode,
-        granted_at: unit.now,
+        granted_at: work.now,
         expires_at,
         ttl,
         reason: granting.reason.to_owned(),
-        checkout: granting.checkout.to_owned(),
+        checkout: granting.checkout.cloned(),
         folded: granting.pattern.case() == Case::Folded,
-        task: granting.task.to_owned(),
-        place: granting.place.to_owned(),
-        renewal: if granting.place.is_empty() { Renewal::Session } else { Renewal::Explicit },
-        ..hold::Row::of_task(fresh, granting.pattern.text(), granting.holder, fence)
+        task: granting.task.cloned(),
+        place: granting.place.cloned(),
+        renewal: if granting.place.is_none() { Renewal::Session } else { Renewal::Explicit },
+        ..hold::Row::new(fresh, (HoldKind::Path, granting.pattern.text()), granting.holder, fence)
     };
-    path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;
-    unit.project.holds_issued += 1;
+    path::insert(work.tx, &work.project.id, &row, &granting.pattern.prefix())?;
+    work.project.holds_issued += 1;
     Ok(row)
 }
 
 /// A hold as the response shows it: with the place of its checkout.
-pub(crate) fn shown(unit: &mut Unit<'_>, row: &hold::Row) -> Result<shape::Hold> {
-    let mut hold = match row.ended_at.0 {
-        0 => shape::Hold::granted(row, unit.now),
-        _ => shape::Hold::of(row, None, unit.now),
+pub(crate) fn shown(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<answer::Hold> {
+    let mut hold = match row.ended {
+        None => answer::Hold::granted(row, work.now),
+        Some(_) => answer::Hold::of(row, None, work.now),
     };
-    if !row.checkout.is_empty() {
-        Checkouts::of(unit)?.show(&mut hold);
+    if row.checkout.is_some() {
+        Checkouts::of(work)?.show(&mut hold);
     }
     Ok(hold)
 }
 
 /// Ids for some holds, all free.
-pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
-    let mut drawn: Vec<String> = (0..count).map(|_| unit.draw_next(id::Sort::Hold)).collect();
-    let taken = drawn.iter().map(|id| hold::exists(&unit.project.id, id));
-    let taken = unit.tx.fetch(taken.collect::<Vec<_>>())?;
+pub(crate) fn fresh_ids(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<HoldId>> {
+    let mut drawn: Vec<HoldId> = (0..count).map(|_| work.draw_next()).collect();
+    let taken = drawn.iter().map(|id| hold::exists(&work.project.id, id));
+    let taken = work.tx.fetch(taken.collect::<Vec<_>>())?;
     for at in 0..count {
         while taken[at] || drawn[..at].contains(&drawn[at]) {
-            let again = unit.redraw(id::Sort::Hold)?;
+            let again = work.redraw()?;
             if !drawn.contains(&again) {
                 drawn[at] = again;
                 break;

@@ -3,56 +3,58 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
-use tenure_core::line::Thing;
+use tenure_core::action::{Action, Tasks};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, text};
+use tenure_core::waiting::HoldTarget;
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
-use super::nested::{Nested, Owner};
-use crate::line::{InTheWay, Standing};
-use crate::shape::{Blocker, Hold};
+use super::nested_holds::{Nested, OtherProject};
+use crate::answer::{Blocker, Blockers, Hold};
+use crate::waiting::{LivePlace, Obstacles};
 
 /// How many of those who stand in the way are named.
 pub(crate) const BLOCKERS_MAX: usize = 50;
 /// How many holders are named where there are more holds than that.
 const HOLDERS_MAX: usize = 1_000;
 /// What helps where everything is taken; where some of it is free, that is a better thing to try.
-pub(crate) const ANOTHER_TASK: &str = "tenure list --state ready";
+pub(crate) const ANOTHER_TASK: Action = Action::ListTasks { which: Tasks::Ready };
 
 /// One that stands in the way.
-enum One<'a> {
+enum Blocking<'a> {
     Hold(&'a hold::Row),
     Nested(&'a Nested),
-    Place(&'a Standing, i64),
+    Place(&'a LivePlace, i64),
 }
 
-impl One<'_> {
-    fn holder(&self) -> &str {
+impl Blocking<'_> {
+    fn holder(&self) -> &AgentName {
         match self {
-            One::Hold(row) => &row.holder,
-            One::Nested(nested) => &nested.row.holder,
-            One::Place(place, _) => &place.row.agent,
+            Blocking::Hold(row) => &row.holder,
+            Blocking::Nested(nested) => &nested.row.holder,
+            Blocking::Place(place, _) => &place.row.agent,
         }
     }
 
     /// The project that its holder is an agent of.
-    fn owner(&self) -> Option<&Owner> {
+    fn owner(&self) -> Option<&OtherProject> {
         match self {
-            One::Hold(_) => None,
-            One::Nested(nested) => nested.owner.as_ref(),
-            One::Place(place, _) => place.owner.as_ref(),
+            Blocking::Hold(_) => None,
+            Blocking::Nested(nested) => nested.owner.as_ref(),
+            Blocking::Place(place, _) => place.owner.as_ref(),
         }
     }
 
     /// The top of its checkout, if that is not the one of the request.
     fn place(&self) -> Option<String> {
         let site = match self {
-            One::Hold(_) => return None,
-            One::Nested(nested) => &nested.site,
-            One::Place(Standing { owner: Some(_), thing: Thing::Paths { site, .. }, .. }, _) => site,
-            One::Place(..) => return None,
+            Blocking::Hold(_) => return None,
+            Blocking::Nested(nested) => &nested.site,
+            Blocking::Place(LivePlace { owner: Some(_), thing: HoldTarget::Paths { site, .. }, .. }, _) => site,
+            Blocking::Place(..) => return None,
         };
         site.tops.first().map(|top| top.path.clone())
     }
@@ -60,10 +62,10 @@ impl One<'_> {
 
 /// All that stand in the way. Where not all of it is named, whose it is matters more than how much each has: every holder
 /// is there once before any is there twice.
-fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
-    let mut all: Vec<One<'_>> = in_the_way.holds.iter().map(One::Hold).collect();
-    all.extend(in_the_way.nested.iter().map(One::Nested));
-    all.extend(in_the_way.places.iter().map(|(place, number)| One::Place(place, *number)));
+fn all(in_the_way: &Obstacles) -> Vec<Blocking<'_>> {
+    let mut all: Vec<Blocking<'_>> = in_the_way.holds.iter().map(Blocking::Hold).collect();
+    all.extend(in_the_way.nested.iter().map(Blocking::Nested));
+    all.extend(in_the_way.places.iter().map(|(place, number)| Blocking::Place(place, *number)));
     if all.len() <= BLOCKERS_MAX {
         return all;
     }
@@ -74,11 +76,11 @@ fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
 }
 
 /// The holders of all that stand in the way, where not all of that is named.
-pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<String> {
+pub(crate) fn holders(in_the_way: &Obstacles) -> Vec<AgentName> {
     if in_the_way.total() <= BLOCKERS_MAX {
         return Vec::new();
     }
-    let mut holders: Vec<String> = all(in_the_way).iter().map(|one| one.holder().to_owned()).collect();
+    let mut holders: Vec<AgentName> = all(in_the_way).iter().map(|one| one.holder().to_owned()).collect();
     let mut seen = HashSet::new();
     holders.retain(|holder| seen.insert(holder.clone()));
     holders.truncate(HOLDERS_MAX);
@@ -87,9 +89,9 @@ pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<String> {
 
 /// The agents that hold something, each looked up once.
 #[derive(Default)]
-struct Agents(HashMap<(String, String), Option<agent::Row>>);
+struct HoldingAgents(HashMap<(String, String), Option<agent::Row>>);
 
-impl Agents {
+impl HoldingAgents {
     fn get(&mut self, tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<&agent::Row>> {
         let key = (project.to_owned(), name.to_owned());
         if !self.0.contains_key(&key) {
@@ -101,16 +103,16 @@ impl Agents {
 }
 
 /// The first holds and places that stand in the way, as whoever they block sees them.
-pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &InTheWay, now: Time) -> Result<Vec<Blocker>> {
-    let mut agents = Agents::default();
+pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &Obstacles, now: Time) -> Result<Vec<Blocker>> {
+    let mut agents = HoldingAgents::default();
     let mut found = Vec::new();
     for one in all(in_the_way).into_iter().take(BLOCKERS_MAX) {
         let whose = one.owner().map_or(project, |owner| &owner.project);
         let holder = agents.get(tx, whose, one.holder())?;
         let mut blocker = match &one {
-            One::Hold(row) => Blocker::of_path(row, holder, now),
-            One::Nested(nested) => Blocker::of_path(&nested.row, holder, now),
-            One::Place(place, number) => Blocker::of_place(&place.row, *number, holder, now),
+            Blocking::Hold(row) => Blocker::of_path(row, holder, now),
+            Blocking::Nested(nested) => Blocker::of_path(&nested.row, holder, now),
+            Blocking::Place(place, number) => Blocker::of_place(&place.row, *number, holder, now),
         };
         blocker.checkout = one.place();
         blocker.project = one.owner().map(|owner| owner.label.clone());
@@ -121,14 +123,14 @@ pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &InTheWay, no
 
 /// Holds of other projects as they are shown beside those of the one that was asked about.
 pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Result<Vec<Hold>> {
-    let mut agents = Agents::default();
+    let mut agents = HoldingAgents::default();
     let mut views = Vec::new();
     for one in nested {
         let whose = one.owner.as_ref().map_or("", |owner| &owner.project);
         let mut view = Hold::of(&one.row, agents.get(tx, whose, &one.row.holder)?, now);
         let top = one.site.tops.first().map(|top| top.path.clone());
         let name = top.as_deref().and_then(|top| top.rsplit('/').next()).map(str::to_owned);
-        view.checkout_id = view.checkout.take();
+        view.checkout_id = view.checkout.take().map(Into::into);
         (view.checkout, view.checkout_name) = (top, name);
         view.project = one.owner.as_ref().map(|owner| owner.label.clone());
         views.push(view);
@@ -140,7 +142,7 @@ pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Res
 pub(crate) fn held_by(
     tx: &mut dyn Tx,
     project: &str,
-    (patterns, in_the_way): (&[Pattern], &InTheWay),
+    (patterns, in_the_way): (&[Pattern], &Obstacles),
     now: Time,
 ) -> Result<Error> {
     let blockers = blockers(tx, project, in_the_way, now)?;
@@ -181,7 +183,7 @@ pub(crate) fn held_by(
             Span::seconds(first.expires_in_s)
         ),
     };
-    let refusal = Error::refused(Kind::Conflict, "path_held", message)
+    let refusal = Error::new(Code::PathHeld, message)
         .entity(held)
         .who(format!(
             "{} is {} (last seen {} ago), {does}{why}",
@@ -192,19 +194,21 @@ pub(crate) fn held_by(
         .attempt(match (first.state.as_str(), &first.project) {
             // An id is known in its own project.
             (_, Some(_)) => holds_around(patterns),
-            ("waiting", _) => "tenure holds".to_owned(),
-            _ => format!("tenure why {}", first.id),
+            ("waiting", _) => Action::holds(),
+            _ => Action::why(&first.id),
         })
         .attempt(ANOTHER_TASK)
         .person(first.override_by_person())
-        .detail("blockers", json!(blockers))
+        .with(&Blockers(blockers))
         .detail("total", total);
     let holders = holders(in_the_way);
     Ok(if holders.is_empty() { refusal } else { refusal.detail("holders", json!(holders)) })
 }
 
-/// The command that shows who has what of some paths, in other repositories too.
-fn holds_around(patterns: &[Pattern]) -> String {
-    let words = patterns.first().and_then(|first| text::shell_words(&[first.text().to_owned()]));
-    words.map_or_else(|| "tenure holds".to_owned(), |words| format!("tenure holds {words}"))
+/// What shows who has what of some paths, in other repositories too.
+fn holds_around(patterns: &[Pattern]) -> Action {
+    // A pattern that no shell takes as one word is not named.
+    let first = patterns.first().map(|first| first.text().to_owned());
+    let first = first.filter(|text| text::shell_words(std::slice::from_ref(text)).is_some());
+    first.map_or_else(Action::holds, Action::holds_around)
 }

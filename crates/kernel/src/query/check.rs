@@ -2,25 +2,27 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::hold::Mode;
+use tenure_core::hold::{HoldKind, Mode};
+use tenure_core::id::{CheckoutId, ProjectId};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::Wanted;
+use tenure_core::reserve::PatternRequest;
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Stage, Time};
+use tenure_core::{Code, Error, Result, Stage, Time};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, project};
 
-use super::Scene;
+use super::Snapshot;
+use super::query::{Access, Query, Role};
+use crate::answer::Checked;
 use crate::call::{Call, checkout_id};
 use crate::kernel::Kernel;
-use crate::line;
 use crate::paths;
-use crate::shape::Checked;
+use crate::waiting;
 
-/// What is asked about paths.
+/// Whether `reserve` of these paths would be granted now. What the caller holds is not in its way.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Question {
+pub struct Check {
     /// Patterns relative to the top of the checkout.
     pub paths: Vec<String>,
     /// Whether sharing them would do.
@@ -31,48 +33,58 @@ pub struct Question {
     pub fold_case: bool,
 }
 
-impl Kernel {
-    /// Whether `reserve` of these paths would be granted now. What is held by the asker stands in nobody's way.
-    pub fn check(&self, call: &Call, question: &Question) -> Result<Checked> {
-        let patterns = paths::read(&question.paths, question.fold_case)?;
-        self.ask(call, |tx, scene| check(tx, scene, question, &patterns))
+impl Query for Check {
+    const NAME: &'static str = "check";
+    const ABOUT: &'static str = "Whether paths are free for the asker";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Checked;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Checked> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
+        kernel.in_snapshot(call, |tx, snapshot| check(tx, snapshot, self, &patterns))
     }
 }
 
 /// The checkout that the asker is in. One that was never written from has no id: only holds over all checkouts are in it.
-pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
-    let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.to_owned()) };
-    let rows = tx.fetch(checkout::of_host(scene.project_id(), &place.host))?;
-    Ok(Some(checkout_id(scene.call, &rows)).filter(|id| !id.is_empty()).unwrap_or_else(|| UNSEEN.to_owned()))
+pub(super) fn here(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<CheckoutId> {
+    let Some(place) = &snapshot.call.checkout else { return Ok(UNSEEN.into()) };
+    let rows = tx.fetch(checkout::of_host(snapshot.project_id(), &place.host))?;
+    Ok(checkout_id(snapshot.call, &rows).unwrap_or_else(|| UNSEEN.into()))
 }
 
 /// An id that no checkout has.
 const UNSEEN: &str = "-";
 
-fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pattern]) -> Result<Checked> {
-    let project = scene.project_id();
-    let here = if question.all_checkouts { String::new() } else { here(tx, scene)? };
-    let around = around(tx, scene, &here, patterns)?;
+fn check(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, question: &Check, patterns: &[Pattern]) -> Result<Checked> {
+    let project = snapshot.project_id();
+    let here = if question.all_checkouts { None } else { Some(here(tx, snapshot)?) };
+    let around = around(tx, snapshot, here.as_ref(), patterns)?;
     let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
-    let wanted = Wanted { agent: &scene.call.actor.name, checkout: &here, mode, patterns };
-    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
-    let sight = scene.sight(scene.project.unwrap_or(&new));
-    let in_the_way = line::decide(tx, &sight, &wanted, &around)?.err().unwrap_or_default();
-    let blockers = paths::blockers(tx, project, &in_the_way, scene.now)?;
+    let wanted = PatternRequest { agent: &snapshot.call.actor.name, checkout: here.as_ref(), mode, patterns };
+    let new = project::Row::new(&snapshot.call.project, ProjectId::default(), snapshot.now);
+    let sight = snapshot.sight(snapshot.project.unwrap_or(&new));
+    let in_the_way = waiting::decide(tx, &sight, &wanted, &around)?.err().unwrap_or_default();
+    let blockers = paths::blockers(tx, project, &in_the_way, snapshot.now)?;
     let (total, holders) = (in_the_way.total(), paths::holders(&in_the_way));
     let mut elsewhere = Vec::new();
     if !question.all_checkouts {
-        let checkouts = scene.checkouts(tx)?;
-        let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
-        let me = &scene.call.actor.name;
+        let checkouts = snapshot.checkouts(tx)?;
+        let sight = paths::other_checkouts::CheckoutView {
+            project,
+            now: snapshot.now,
+            dead: &snapshot.dead,
+            checkouts: &checkouts,
+        };
+        let me = &snapshot.call.actor.name;
         let held: Vec<_> = around.live.iter().filter(|row| row.holder == *me).cloned().collect();
         let own = |pattern: &Pattern| {
             // What is not held yet would meet what others have had all the time.
-            let since = paths::elsewhere::since(pattern, &held).unwrap_or(Time(0));
-            paths::elsewhere::Own { pattern: pattern.clone(), mode, checkout: here.clone(), since }
+            let since = paths::other_checkouts::since(pattern, &held).unwrap_or(Time(0));
+            paths::other_checkouts::OwnHold { pattern: pattern.clone(), mode, checkout: here.clone(), since }
         };
         let own: Vec<_> = patterns.iter().map(own).collect();
-        elsewhere = paths::elsewhere::of(tx, &sight, &scene.call.actor.name, &own)?;
+        elsewhere = paths::other_checkouts::of(tx, &sight, &snapshot.call.actor.name, &own)?;
         elsewhere.truncate(paths::BLOCKERS_MAX);
     }
     Ok(Checked { free: total == 0, blockers, total, holders, elsewhere })
@@ -80,28 +92,34 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
 
 /// What is around some patterns, as a write would find it. A project that does not exist yet has no holds, and its checkout
 /// may lie in one that has.
-pub(super) fn around(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[Pattern]) -> Result<paths::Around> {
-    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
-    let project = scene.project.unwrap_or(&new);
-    let site = match (&scene.call.checkout, here) {
-        (_, "") => scene.checkouts(tx)?.site(&project.id, ""),
-        (place, here) => {
+pub(super) fn around(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    here: Option<&CheckoutId>,
+    patterns: &[Pattern],
+) -> Result<paths::Around> {
+    let new = project::Row::new(&snapshot.call.project, ProjectId::default(), snapshot.now);
+    let project = snapshot.project.unwrap_or(&new);
+    let site = match (&snapshot.call.checkout, here) {
+        (_, None) => snapshot.checkouts(tx)?.site(&project.id, None),
+        (place, Some(here)) => {
             let tops = place.iter().map(|place| Top { host: place.host.clone(), path: place.path.clone() }).collect();
-            Site { project: project.id.clone(), checkout: here.to_owned(), tops }
+            Site { project: project.id.clone(), checkout: Some(here.clone()), tops }
         }
     };
     let scope = paths::scope(tx, &project.id, here)?;
-    let mut around = paths::look_around(tx, &scene.sight(project), (site, &scope), patterns)?;
-    around.live.retain(|row| paths::counts(row, scene.now, &scene.dead));
+    let mut around = paths::look_around(tx, &snapshot.sight(project), (site, &scope), patterns)?;
+    around.live.retain(|row| paths::counts(row, snapshot.now, &snapshot.dead));
     Ok(around)
 }
 
 /// Refuses a kind of hold that there is not.
-pub(super) fn kind(text: &str) -> Result<&str> {
-    match text {
-        "" | "task" | "path" | "name" => Ok(text),
-        other => {
-            Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
+pub(super) fn kind(text: &str) -> Result<Option<HoldKind>> {
+    match (text, HoldKind::from_stored(text)) {
+        ("", _) => Ok(None),
+        (_, Some(kind)) => Ok(Some(kind)),
+        (other, None) => {
+            Err(Error::usage(Code::BadKind, format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
                 .at(Stage::Arguments)
                 .hint("Give task, path or name."))
         }

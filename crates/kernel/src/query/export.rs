@@ -2,27 +2,67 @@
 
 use std::cell::RefCell;
 
-use serde::Serialize;
-use tenure_core::{Error, Result, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Advice};
+use tenure_core::id::TaskId;
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::{event, note, task};
 
-use super::Scene;
+use super::Snapshot;
 use super::list::with_edges;
+use super::query::{Access, Query, Role};
+use crate::access;
+use crate::answer::LoggedEvent;
+use crate::answer::export::{ExportEnd, ExportLine, ExportedNote, ExportedProject, ExportedTask, FORMAT, Header};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Event;
-use crate::shape::export::{End, FORMAT, Header, Line, Note, Project, Task};
 
 /// How many rows are read at a time.
 const PAGE: usize = 500;
+/// Most bytes of an export that is answered in one piece: it is in memory on both sides.
+const EXPORT_MAX: usize = 64 * 1024 * 1024;
+
+/// All tasks and notes of a project, and its log if that is wanted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Export {
+    /// With the log.
+    #[serde(default)]
+    pub with_log: bool,
+}
+
+/// An export in one piece.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Exported {
+    /// The lines, each with its newline.
+    pub lines: String,
+    /// What the last of them says.
+    pub end: ExportEnd,
+}
+
+impl Query for Export {
+    const NAME: &'static str = "export";
+    const ABOUT: &'static str = "Everything of the project, as lines";
+    const PUBLIC: bool = true;
+    /// It includes the private memories of agents.
+    const ACCESS: Access = Access::project(Role::Admin);
+    type Answer = Exported;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Exported> {
+        let mut lines = ExportBuffer { text: String::new(), most: EXPORT_MAX };
+        let end = kernel.export(call, self.with_log, &mut lines)?;
+        Ok(Exported { lines: lines.text, end })
+    }
+}
 
 /// Where the lines go.
 ///
 /// A snapshot that is lost is read anew from its beginning: whatever came before `begin` must be forgotten then. Lines
 /// come while the snapshot is open, so a sink must not make the reader wait for a person or another program.
-pub trait Sink {
+pub trait ExportSink {
     /// The first line comes next; what came before it does not count.
     fn begin(&mut self) -> Result<()>;
 
@@ -30,7 +70,7 @@ pub trait Sink {
     fn line(&mut self, line: &str) -> Result<()>;
 }
 
-impl Sink for Vec<u8> {
+impl ExportSink for Vec<u8> {
     fn begin(&mut self) -> Result<()> {
         self.clear();
         Ok(())
@@ -44,42 +84,47 @@ impl Sink for Vec<u8> {
 }
 
 impl Kernel {
-    /// Writes all tasks and notes of a project, and its log if that is wanted. Of a long project only the ids are kept
-    /// in memory; its rows are read page by page.
-    pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
+    /// The query [`Export`] as a stream: of a long project only the ids are kept in memory; its rows are read page by page.
+    pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn ExportSink) -> Result<ExportEnd> {
+        access::admit_query::<Export>(call)?;
         let sink = RefCell::new(sink);
-        self.ask(call, |tx, scene| {
+        self.in_snapshot(call, |tx, snapshot| {
             let mut sink = sink.borrow_mut();
             sink.begin()?;
-            everything(tx, scene, with_log, &mut **sink)
+            everything(tx, snapshot, with_log, &mut **sink)
         })
     }
 }
 
-fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
-    let name = &scene.call.project;
+fn everything(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    with_log: bool,
+    sink: &mut dyn ExportSink,
+) -> Result<ExportEnd> {
+    let name = &snapshot.call.project;
     let header = Header {
         tenure: "export".to_owned(),
         format: FORMAT,
-        project: Project { key: name.key.clone(), label: name.label.clone() },
-        exported_at: scene.now.to_string(),
+        project: ExportedProject { key: name.key.clone(), label: name.label.clone() },
+        exported_at: snapshot.now.to_string(),
     };
     write(sink, &header)?;
-    let project = scene.project_id();
-    let tasks = task::whole::order(tx, project)?;
+    let project = snapshot.project_id();
+    let tasks = task::order(tx, project)?;
     for page in tasks.chunks(PAGE) {
         for task in whole(tx, project, page)? {
-            write(sink, &Line::Task(&task))?;
+            write(sink, &ExportLine::Task(&task))?;
         }
     }
     let notes = note::order(tx, project)?;
     for page in notes.chunks(PAGE) {
         for row in note::get_many(tx, project, page)? {
-            write(sink, &Line::Note(&Note::of(row)?))?;
+            write(sink, &ExportLine::Note(&ExportedNote::of(row)?))?;
         }
     }
     let events = if with_log { log(tx, project, sink)? } else { 0 };
-    let end = End { end: true, tasks: tasks.len(), notes: notes.len(), events };
+    let end = ExportEnd { end: true, tasks: tasks.len(), notes: notes.len(), events };
     write(sink, &end)?;
     Ok(end)
 }
@@ -87,10 +132,10 @@ fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn
 /// No count of a task comes near this.
 const COUNT_MAX: i64 = 1 << 53;
 
-/// Reads everything of a project as an export would: a row that makes no sense is found here, and not by whoever needs
-/// it later.
+/// Reads everything of a project as an export would: a row that makes no sense is found here, and not when it is needed
+/// later.
 pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
-    for page in task::whole::order(tx, project)?.chunks(PAGE) {
+    for page in task::order(tx, project)?.chunks(PAGE) {
         for task in whole(tx, project, page)? {
             let times = [Some(&task.created_at), Some(&task.updated_at), task.finished_at.as_ref()];
             let readable = times.into_iter().flatten().all(|time| Time::parse(time).is_ok());
@@ -102,16 +147,16 @@ pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     }
     for page in note::order(tx, project)?.chunks(PAGE) {
         for row in note::get_many(tx, project, page)? {
-            Note::of(row)?;
+            ExportedNote::of(row)?;
         }
     }
     log(tx, project, &mut Nowhere).map(|_| ())
 }
 
-/// A sink for lines that nobody reads.
+/// A sink for lines that are not read.
 struct Nowhere;
 
-impl Sink for Nowhere {
+impl ExportSink for Nowhere {
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
@@ -122,21 +167,21 @@ impl Sink for Nowhere {
 }
 
 /// Tasks with their dependencies, in the order of their creation; those that do not exist are not among them.
-pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Task>> {
+pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<ExportedTask>> {
     let mut found = task::get_many(tx, project, ids)?;
     found.sort_by(|a, b| (a.task.number, &a.task.id).cmp(&(b.task.number, &b.task.id)));
-    with_edges(tx, project, &found, Task::of)
+    with_edges(tx, project, &found, ExportedTask::of)
 }
 
-fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {
+fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn ExportSink) -> Result<usize> {
     let (mut above, mut count) = (0, 0);
     loop {
-        let rows = tx.fetch(event::page(project, &event::Filter::default(), (above, i64::MAX), false, PAGE))?;
+        let rows = tx.fetch(event::page(project, &event::EventFilter::default(), (above, i64::MAX), false, PAGE))?;
         let more = rows.len() == PAGE;
         count += rows.len();
         for row in rows {
             above = row.number;
-            write(sink, &Line::Event(&Event::of(row)?))?;
+            write(sink, &ExportLine::Event(&LoggedEvent::of(row)?))?;
         }
         if !more {
             return Ok(count);
@@ -144,7 +189,49 @@ fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {
     }
 }
 
-fn write(sink: &mut dyn Sink, line: &impl Serialize) -> Result<()> {
+fn write(sink: &mut dyn ExportSink, line: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string(line).map_err(|error| Error::bug(format!("a line has no JSON: {error}")))?;
     sink.line(&json)
+}
+
+/// An export that is kept in memory.
+struct ExportBuffer {
+    text: String,
+    most: usize,
+}
+
+impl ExportSink for ExportBuffer {
+    fn begin(&mut self) -> Result<()> {
+        self.text.clear();
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        if self.text.len() + line.len() >= self.most {
+            let most = self.most / (1024 * 1024);
+            return Err(Error::usage(Code::ExportTooLarge, format!("the export has more than {most} MiB")).hint(
+                Advice::from("Run ")
+                    .action(Action::Export)
+                    .text(" where the store is: on the server, or with TENURE_STORE."),
+            ));
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_in_one_piece_is_bounded() {
+        let mut lines = ExportBuffer { text: String::new(), most: 8 };
+        lines.line("abc").unwrap();
+        assert_eq!(lines.line("defg").unwrap_err().code(), "export_too_large");
+        lines.begin().unwrap();
+        lines.line("defg").unwrap();
+        assert_eq!(lines.text, "defg\n");
+    }
 }

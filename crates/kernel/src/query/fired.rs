@@ -1,22 +1,35 @@
-//! When hooks last ran.
+//! `fired`: when hooks last ran.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::Result;
-use tenure_store::table::fired;
+use tenure_store::table::hook_run;
 
+use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::Fired;
 
-impl Kernel {
-    /// When each hook last ran in this project, by tool and event.
-    pub fn fired(&self, call: &Call) -> Result<Vec<Fired>> {
-        self.ask(call, |tx, scene| {
-            let rows = fired::list(tx, scene.project_id())?;
-            let one = |row: fired::Row| Fired {
+/// When each hook last ran in this project, by tool and event.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fired {}
+
+impl Query for Fired {
+    const NAME: &'static str = "fired";
+    const ABOUT: &'static str = "When each hook last ran";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Vec<answer::HookRun>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Vec<answer::HookRun>> {
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let rows = hook_run::list(tx, snapshot.project_id())?;
+            let one = |row: hook_run::Row| answer::HookRun {
                 tool: row.tool,
                 event: row.event,
                 at: row.at.to_string(),
-                ago_s: row.at.age(scene.now).as_seconds(),
+                ago_s: row.at.age(snapshot.now).as_seconds(),
             };
             Ok(rows.into_iter().map(one).collect())
         })

@@ -3,39 +3,42 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, merge};
-use tenure_core::task::{State, Status};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Result, id, name, text};
 use tenure_store::table::{dep, hold, project, task};
-use tenure_store::{Tx, Within};
+use tenure_store::{RowsWithin, Tx};
 
-use super::{Scene, bad_cursor, limit};
+use super::query::{Access, Query, Role};
+use super::{Snapshot, bad_cursor, limit};
+use crate::answer::{Page, Task};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Page, Task};
 
-/// Which tasks.
+/// A page of tasks in the order of choice.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Filter {
+pub struct List {
     /// Only in these states; empty for all.
-    pub states: Vec<State>,
+    pub states: Vec<TaskState>,
     /// With done and cancelled ones.
     pub all: bool,
     /// Only with all of these labels.
     pub labels: Vec<String>,
     /// Only for this agent.
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// Only held by this agent.
-    pub holder: Option<String>,
+    pub holder: Option<AgentName>,
     /// Page size.
     pub limit: usize,
     /// Where the page begins.
     pub cursor: Option<String>,
 }
 
-impl Default for Filter {
-    fn default() -> Filter {
-        Filter {
+impl Default for List {
+    fn default() -> List {
+        List {
             states: Vec::new(),
             all: false,
             labels: Vec::new(),
@@ -47,13 +50,15 @@ impl Default for Filter {
     }
 }
 
-impl Filter {
+impl List {
     /// The states that are wanted.
-    fn wanted(&self) -> Vec<State> {
+    fn wanted(&self) -> Vec<TaskState> {
         match (self.states.is_empty(), self.all) {
             (false, _) => self.states.clone(),
-            (true, true) => State::ALL.to_vec(),
-            (true, false) => vec![State::Ready, State::Waiting, State::Stuck, State::Held, State::Blocked],
+            (true, true) => TaskState::ALL.to_vec(),
+            (true, false) => {
+                vec![TaskState::Ready, TaskState::Waiting, TaskState::Stuck, TaskState::Held, TaskState::Blocked]
+            }
         }
     }
 
@@ -62,35 +67,45 @@ impl Filter {
     }
 }
 
-impl Kernel {
-    /// A page of tasks.
-    pub fn list(&self, call: &Call, filter: &Filter) -> Result<Page<Task>> {
-        limit(filter.limit)?;
-        let labels = text::labels(&filter.labels)?;
-        for agent in [&filter.assignee, &filter.holder].into_iter().flatten() {
+impl Query for List {
+    const NAME: &'static str = "list";
+    const ABOUT: &'static str = "Tasks in the order of choice";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Page<Task>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Task>> {
+        limit(self.limit)?;
+        let labels = text::labels(&self.labels)?;
+        for agent in [&self.assignee, &self.holder].into_iter().flatten() {
             name::check(agent)?;
         }
-        let filter = Filter { labels, ..filter.clone() };
+        let filter = List { labels, ..self.clone() };
         let start = filter.cursor.as_deref().map(parse).transpose()?;
-        self.ask(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
+        kernel.in_snapshot(call, |tx, snapshot| page(tx, snapshot, &filter, start.as_ref()))
     }
 }
 
-pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
-    let first = Rank { priority: -1, number: -1, id: String::new() };
-    let Within { rows: mut found, cut } =
-        select_within(tx, scene, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
+pub(super) fn page(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    filter: &List,
+    start: Option<&Rank>,
+) -> Result<Page<Task>> {
+    let first = Rank::start();
+    let RowsWithin { rows: mut found, cut } =
+        select_within(tx, snapshot, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
     let fitting = super::fitting(found.iter().map(bytes), filter.limit);
     let more = cut || found.len() > fitting;
     found.truncate(fitting);
     let next = more.then(|| found.last().map(|full| cursor(&full.task.rank()))).flatten();
     let fits = !more && start.is_none();
-    let total = match scene.project {
+    let total = match snapshot.project {
         _ if fits => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
         Some(project) if filter.is_plain() => Some(total(project, filter.all)),
         _ => None,
     };
-    Ok(Page::of(views(tx, scene, &found)?, total, next))
+    Ok(Page::of(views(tx, snapshot, &found)?, total, next))
 }
 
 /// About how long a task is when it is shown.
@@ -112,14 +127,14 @@ fn total(project: &project::Row, all: bool) -> i64 {
 }
 
 /// Tasks as they are seen, with their dependencies.
-pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[task::Full]) -> Result<Vec<Task>> {
-    with_edges(tx, scene.project_id(), found, |full, edges| {
-        let held = full.held.as_ref().filter(|held| scene.dead.contains(&held.holder));
+pub(crate) fn views(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, found: &[task::Full]) -> Result<Vec<Task>> {
+    with_edges(tx, snapshot.project_id(), found, |full, edges| {
+        let held = full.held.as_ref().filter(|held| snapshot.dead.contains(&held.holder));
         match held.cloned() {
-            None => Task::of(full, edges, scene.now),
+            None => Task::of(full, edges, snapshot.now),
             Some(held) => {
-                let held = task::Held { expires_at: scene.end_of(&held.holder, held.expires_at), ..held };
-                Task::of(&task::Full { task: full.task.clone(), held: Some(held) }, edges, scene.now)
+                let held = task::TaskHold { expires_at: snapshot.end_of(&held.holder, held.expires_at), ..held };
+                Task::of(&task::Full { task: full.task.clone(), held: Some(held) }, edges, snapshot.now)
             }
         }
     })
@@ -132,7 +147,7 @@ pub(super) fn with_edges<T>(
     found: &[task::Full],
     make: impl Fn(&task::Full, &[dep::Edge]) -> T,
 ) -> Result<Vec<T>> {
-    let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
+    let with: Vec<TaskId> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
     let edges = if with.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &with))? };
     Ok(found
         .iter()
@@ -151,92 +166,92 @@ pub(super) fn with_edges<T>(
 /// hold, so its stream is read for each of those and the view decides.
 pub(crate) fn select(
     tx: &mut dyn Tx,
-    scene: &Scene<'_>,
-    filter: &Filter,
+    snapshot: &Snapshot<'_>,
+    filter: &List,
     start: &Rank,
     limit: usize,
 ) -> Result<Vec<task::Full>> {
-    select_within(tx, scene, filter, start, (limit, usize::MAX)).map(|found| found.rows)
+    select_within(tx, snapshot, filter, start, (limit, usize::MAX)).map(|found| found.rows)
 }
 
 /// The same, as far as the bytes of each stream fit. A stream that goes on beyond what was read ends the page for all:
 /// what comes later in the order may not stand before what was not read.
 fn select_within(
     tx: &mut dyn Tx,
-    scene: &Scene<'_>,
-    filter: &Filter,
+    snapshot: &Snapshot<'_>,
+    filter: &List,
     start: &Rank,
     (limit, bytes): (usize, usize),
-) -> Result<Within<task::Full>> {
+) -> Result<RowsWithin<task::Full>> {
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
-        let live = full.held.as_ref().is_some_and(|held| !scene.is_over(held));
-        let (_, state) = tenure_core::task::view(full.task.status, full.task.unmet, full.task.cancelled_deps, live);
+        let live = full.held.as_ref().is_some_and(|held| !snapshot.is_over(held));
+        let (_, state) = full.task.conditions().view(live);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))
-            && filter.assignee.as_ref().is_none_or(|agent| *agent == full.task.assignee)
+            && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
             && filter
                 .holder
                 .as_ref()
                 .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
     };
     if let Some(holder) = &filter.holder {
-        let rows = of_holder(tx, scene, holder, start, limit, lets_through)?;
-        return Ok(Within { rows, cut: false });
+        let rows = of_holder(tx, snapshot, holder, start, limit, lets_through)?;
+        return Ok(RowsWithin { rows, cut: false });
     }
     let (mut found, mut end) = (Vec::new(), None::<Rank>);
     for stream in streams(filter, &wanted) {
-        let (rows, unread) = read_within(tx, scene.project_id(), &stream, start, (limit, bytes), &lets_through)?;
+        let (rows, unread) = read_within(tx, snapshot.project_id(), &stream, start, (limit, bytes), &lets_through)?;
         found.push(rows);
         end = [end, unread].into_iter().flatten().min();
     }
     let mut rows = merge(found, limit, |full| full.task.rank());
     rows.retain(|full| end.as_ref().is_none_or(|end| full.task.rank() <= *end));
-    Ok(Within { rows, cut: end.is_some() })
+    Ok(RowsWithin { rows, cut: end.is_some() })
 }
 
 /// What an agent holds: few enough to sort here.
 fn of_holder(
     tx: &mut dyn Tx,
-    scene: &Scene<'_>,
+    snapshot: &Snapshot<'_>,
     holder: &str,
     start: &Rank,
     limit: usize,
     lets_through: impl Fn(&task::Full) -> bool,
 ) -> Result<Vec<task::Full>> {
-    let holds = hold::all_of_holder(tx, scene.project_id(), holder)?;
-    let tasks: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
-    let mut found = task::get_many(tx, scene.project_id(), &tasks)?;
+    let holds = hold::all_of_holder(tx, snapshot.project_id(), holder)?;
+    let tasks: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
+    let mut found = task::get_many(tx, snapshot.project_id(), &tasks)?;
     found.retain(|full| full.task.rank() > *start && lets_through(full));
     found.truncate(limit);
     Ok(found)
 }
 
-fn streams(filter: &Filter, wanted: &[State]) -> Vec<task::Stream> {
-    let open_only = !wanted.iter().any(|state| matches!(state, State::Done | State::Cancelled));
+fn streams(filter: &List, wanted: &[TaskState]) -> Vec<task::TaskStream> {
+    let open_only = !wanted.iter().any(|state| matches!(state, TaskState::Done | TaskState::Cancelled));
     if let (Some(agent), true) = (&filter.assignee, open_only) {
-        return vec![task::Stream::Assigned(agent.clone())];
+        return vec![task::TaskStream::Assigned(agent.clone())];
     }
-    let mut ranges: Vec<(Status, bool)> = Vec::new();
+    let mut ranges: Vec<(TaskStatus, bool)> = Vec::new();
     for state in wanted {
         ranges.extend(match state {
-            State::Ready => vec![(Status::Open, true), (Status::Started, false)],
-            State::Waiting | State::Stuck => vec![(Status::Open, false), (Status::Started, false)],
-            State::Held => vec![(Status::Started, false)],
-            State::Blocked => vec![(Status::Blocked, false)],
-            State::Done => vec![(Status::Done, false)],
-            State::Cancelled => vec![(Status::Cancelled, false)],
+            TaskState::Ready => vec![(TaskStatus::Open, true), (TaskStatus::Started, false)],
+            TaskState::Waiting | TaskState::Stuck => vec![(TaskStatus::Open, false), (TaskStatus::Started, false)],
+            TaskState::Held => vec![(TaskStatus::Started, false)],
+            TaskState::Blocked => vec![(TaskStatus::Blocked, false)],
+            TaskState::Done => vec![(TaskStatus::Done, false)],
+            TaskState::Cancelled => vec![(TaskStatus::Cancelled, false)],
         });
     }
     ranges.sort_by_key(|(status, ready)| (status.as_str(), *ready));
     ranges.dedup();
     match (filter.labels.first(), wanted) {
-        (None, [State::Stuck]) => {
-            vec![task::Stream::Stuck, task::Stream::Status(Status::Started, false)]
+        (None, [TaskState::Stuck]) => {
+            vec![task::TaskStream::Stuck, task::TaskStream::Status(TaskStatus::Started, false)]
         }
-        (None, _) => ranges.into_iter().map(|(status, ready)| task::Stream::Status(status, ready)).collect(),
+        (None, _) => ranges.into_iter().map(|(status, ready)| task::TaskStream::Status(status, ready)).collect(),
         (Some(label), _) => {
-            ranges.into_iter().map(|(status, ready)| task::Stream::Label(label.clone(), status, ready)).collect()
+            ranges.into_iter().map(|(status, ready)| task::TaskStream::Label(label.clone(), status, ready)).collect()
         }
     }
 }
@@ -245,7 +260,7 @@ fn streams(filter: &Filter, wanted: &[State]) -> Vec<task::Stream> {
 pub(crate) fn read(
     tx: &mut dyn Tx,
     project: &str,
-    stream: &task::Stream,
+    stream: &task::TaskStream,
     start: &Rank,
     limit: usize,
     lets_through: &dyn Fn(&task::Full) -> bool,
@@ -257,7 +272,7 @@ pub(crate) fn read(
 fn read_within(
     tx: &mut dyn Tx,
     project: &str,
-    stream: &task::Stream,
+    stream: &task::TaskStream,
     start: &Rank,
     (limit, most): (usize, usize),
     lets_through: &dyn Fn(&task::Full) -> bool,
@@ -268,7 +283,7 @@ fn read_within(
     // A filter that lets little through reads on in growing steps.
     let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
     loop {
-        let Within { rows, cut } = tx.fetch_within(stream.page(project, &after, step), most)?;
+        let RowsWithin { rows, cut } = tx.fetch_within(stream.page(project, &after, step), most)?;
         let last = rows.last().map(|full| full.task.rank());
         let exhausted = rows.len() < step && !cut;
         let kept = rows.into_iter().filter(|full| lets_through(full));
@@ -295,9 +310,7 @@ fn parse(text: &str) -> Result<Rank> {
     let mut parts = text.splitn(3, '.');
     let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
     match (number(), number(), text.splitn(3, '.').nth(2)) {
-        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => {
-            Ok(Rank { priority, number, id: id.to_owned() })
-        }
+        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => Ok(Rank { priority, number, id: id.into() }),
         _ => Err(bad_cursor(text)),
     }
 }

@@ -2,14 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
+use tenure_core::id::HoldId;
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
-use tenure_store::{Tx, Within};
+use tenure_store::{RowsWithin, Tx};
 
-use super::{PAGE_BYTES, Scene, bad_cursor, limit};
+use super::query::{Access, Query, Role};
+use super::{PAGE_BYTES, Snapshot, bad_cursor, limit};
+use crate::answer::{LoggedEvent, Page};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Event, Page};
 
 /// From where events are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,19 +21,19 @@ pub enum Since {
     /// After a number.
     Number(i64),
     /// At or after an instant.
-    Time(#[schemars(with = "String")] Time),
+    Time(Time),
     /// After a cursor that an earlier page gave.
     Cursor(String),
 }
 
-/// Which events.
+/// A page of events, oldest first inside it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
+pub struct Log {
     /// About this subject or hold.
     pub subject: Option<String>,
     /// By this agent.
-    pub agent: Option<String>,
+    pub agent: Option<AgentName>,
     /// Of this kind.
     pub kind: Option<String>,
     /// From here forward; without it the newest page.
@@ -40,46 +43,51 @@ pub struct Filter {
     pub limit: usize,
 }
 
-impl Kernel {
-    /// A page of events, oldest first inside it.
-    pub fn log(&self, call: &Call, filter: &Filter) -> Result<Page<Event>> {
-        limit(filter.limit)?;
-        filter.agent.as_deref().map(name::check).transpose()?;
+impl Query for Log {
+    const NAME: &'static str = "log";
+    const ABOUT: &'static str = "Events by number";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = Page<LoggedEvent>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<LoggedEvent>> {
+        limit(self.limit)?;
+        self.agent.as_deref().map(name::check).transpose()?;
         // A subject may be anything that events are about; no event is about this.
-        if let Some(subject) = filter.subject.as_deref().filter(|subject| subject.contains('\0')) {
+        if let Some(subject) = self.subject.as_deref().filter(|subject| subject.contains('\0')) {
             return Err(id::unknown(subject, id::Sort::Task));
         }
-        if let Some(kind) = filter.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
             return Err(Error::usage(
-                "unknown_kind",
+                Code::UnknownKind,
                 format!("`{}` is not a kind of event", tenure_core::text::excerpt(kind)),
             )
             .hint(format!("The kinds are {}.", words::kind::ALL.join(", "))));
         }
-        self.ask(call, |tx, scene| page(tx, scene, filter))
+        kernel.in_snapshot(call, |tx, snapshot| page(tx, snapshot, self))
     }
 }
 
-fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
-    let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
-    let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
-    let subject = filter.subject.clone().unwrap_or_default();
-    let is_hold = subject.starts_with("h-");
-    let stored = event::Filter {
-        subject: if is_hold { String::new() } else { subject.clone() },
-        hold: if is_hold { subject } else { String::new() },
-        actor: filter.agent.clone().unwrap_or_default(),
-        kind: filter.kind.clone().unwrap_or_default(),
+fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<LoggedEvent>> {
+    let (project, me) = (snapshot.project_id(), snapshot.call.actor.name.as_str());
+    let (first, last) = snapshot.project.map_or((1, 0), |project| (project.first_event, project.last_event));
+    let subject = filter.subject.as_deref().filter(|subject| !subject.is_empty());
+    let is_hold = subject.is_some_and(|subject| subject.starts_with("h-"));
+    let stored = event::EventFilter {
+        hold: subject.filter(|_| is_hold).map(HoldId::from),
+        subject: subject.filter(|_| !is_hold).map(str::to_owned),
+        actor: filter.agent.clone().filter(|agent| !agent.is_empty()),
+        kind: filter.kind.clone().filter(|kind| !kind.is_empty()),
     };
     let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();
-    let incarnation = &scene.identity.incarnation;
+    let incarnation = &snapshot.identity.incarnation;
     // Pages that follow pass over the same events: where the clock was set back, older ones may have newer numbers.
     let mut bound = None;
     let page = match &filter.since {
         None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
-        Some(since) => match resolve(tx, scene, since, (first, last))? {
-            Start::Below(number) => backward(tx, project, &stored, number, filter.limit)?,
-            Start::Above(number, at_least) => {
+        Some(since) => match resolve(tx, snapshot, since, (first, last))? {
+            PageStart::Below(number) => backward(tx, project, &stored, number, filter.limit)?,
+            PageStart::Above(number, at_least) => {
                 bound = at_least;
                 forward(tx, project, &stored, number, at_least, filter.limit)?
             }
@@ -101,13 +109,13 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
         (Some(_), Some(row)) if more || newest_first => row.number,
         _ => last,
     };
-    let total = match scene.project {
+    let total = match snapshot.project {
         Some(project) if plain => Some(project.events),
         _ if !more && filter.since.is_none() => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
         _ => None,
     };
     let cursor = Some(format!("{incarnation}.{end}"));
-    let items = found.into_iter().map(|row| Event::read_by(me, row)).collect::<Result<Vec<_>>>()?;
+    let items = found.into_iter().map(|row| LoggedEvent::read_by(me, row)).collect::<Result<Vec<_>>>()?;
     // Said where a reader would look for what came before.
     let older = match &filter.since {
         None => newest_first && !more,
@@ -119,11 +127,11 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
 }
 
 /// Rows, whether there are more, and whether the newest stands first.
-type Rows = (Vec<event::Row>, bool, bool);
+type LogRows = (Vec<event::Row>, bool, bool);
 
 /// The newest events below a number.
-fn backward(tx: &mut dyn Tx, project: &str, filter: &event::Filter, below: i64, limit: usize) -> Result<Rows> {
-    let Within { rows: mut found, cut } =
+fn backward(tx: &mut dyn Tx, project: &str, filter: &event::EventFilter, below: i64, limit: usize) -> Result<LogRows> {
+    let RowsWithin { rows: mut found, cut } =
         tx.fetch_within(event::page(project, filter, (0, below), true, limit + 1), PAGE_BYTES)?;
     let more = cut || found.len() > limit;
     found.truncate(limit);
@@ -134,15 +142,15 @@ fn backward(tx: &mut dyn Tx, project: &str, filter: &event::Filter, below: i64, 
 fn forward(
     tx: &mut dyn Tx,
     project: &str,
-    filter: &event::Filter,
+    filter: &event::EventFilter,
     after: i64,
     at_least: Option<Time>,
     limit: usize,
-) -> Result<Rows> {
+) -> Result<LogRows> {
     let mut found = Vec::new();
     let mut above = after;
     loop {
-        let Within { rows, cut } =
+        let RowsWithin { rows, cut } =
             tx.fetch_within(event::page(project, filter, (above, i64::MAX), false, limit + 1), PAGE_BYTES)?;
         let exhausted = rows.len() <= limit && !cut;
         above = rows.last().map_or(above, |row| row.number);
@@ -159,7 +167,7 @@ fn forward(
 }
 
 /// Where a page begins.
-enum Start {
+enum PageStart {
     /// Before a number, towards older events.
     Below(i64),
     /// After a number, towards newer events, passing over those before an instant.
@@ -167,20 +175,21 @@ enum Start {
 }
 
 /// Where to read from. What cannot be answered truthfully is `stale`, with the oldest cursor that can.
-fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i64, i64)) -> Result<Start> {
+fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last): (i64, i64)) -> Result<PageStart> {
     let oldest = first - 1;
     let stale = |message: String| {
-        Err(Error::new(Kind::Stale, "stale_cursor", Stage::Read, message)
+        Err(Error::new(Code::StaleCursor, message)
+            .at(Stage::Read)
             .hint("Read again from the oldest cursor, and take what it gives as the whole truth.")
             .detail("oldest", oldest)
-            .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))
+            .detail("oldest_cursor", format!("{}.{oldest}", snapshot.identity.incarnation))
             .detail("newest", last))
     };
     let mut at_least = None;
     let (number, back) = match since {
         Since::Time(time) => {
-            let number = first_at(tx, scene, *time, (first, last))?;
-            return Ok(Start::Above(number - 1, Some(*time)));
+            let number = first_at(tx, snapshot, *time, (first, last))?;
+            return Ok(PageStart::Above(number - 1, Some(*time)));
         }
         Since::Number(number) => (*number, false),
         Since::Cursor(text) => {
@@ -193,7 +202,7 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
             let number: i64 = number.parse().map_err(|_| bad_cursor(text))?;
             // A reader that began where no store was has seen nothing of any incarnation.
             let nothing_seen = incarnation.is_empty() && number == 0;
-            if incarnation != scene.identity.incarnation && !nothing_seen {
+            if incarnation != snapshot.identity.incarnation && !nothing_seen {
                 return stale("the cursor belongs to another incarnation of this store".to_owned());
             }
             at_least = bound;
@@ -210,22 +219,28 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
         return stale(format!("events up to {oldest} are no longer kept"));
     }
     // A restore leaves a gap in the numbers. One inside it is what a reader saw before, of events that are no more.
-    let gap = scene.project.is_some_and(|project| project.events != last - first + 1);
-    if gap && wanted > oldest && event::time_at(tx, scene.project_id(), wanted)?.is_some() {
-        let at =
-            tx.fetch(event::page(scene.project_id(), &event::Filter::default(), (wanted - 1, wanted + 1), false, 1))?;
+    let gap = snapshot.project.is_some_and(|project| project.events != last - first + 1);
+    if gap && wanted > oldest && event::time_at(tx, snapshot.project_id(), wanted)?.is_some() {
+        let at = tx.fetch(event::page(
+            snapshot.project_id(),
+            &event::EventFilter::default(),
+            (wanted - 1, wanted + 1),
+            false,
+            1,
+        ))?;
         if at.is_empty() {
             return stale(format!("there is no event {wanted}: the store was restored from a backup"));
         }
     }
-    Ok(if back { Start::Below(number) } else { Start::Above(number, at_least) })
+    Ok(if back { PageStart::Below(number) } else { PageStart::Above(number, at_least) })
 }
 
 /// The first number at or after an instant. Times rise with numbers, so it is found by halving; only where the clock
 /// was ever set back are all events looked at.
-fn first_at(tx: &mut dyn Tx, scene: &Scene<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
-    let project = scene.project_id();
-    let stepped = event::Filter { kind: words::kind::CLOCK_STEPPED.to_owned(), ..event::Filter::default() };
+fn first_at(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
+    let project = snapshot.project_id();
+    let stepped =
+        event::EventFilter { kind: Some(words::kind::CLOCK_STEPPED.to_owned()), ..event::EventFilter::default() };
     if !tx.fetch(event::page(project, &stepped, (0, i64::MAX), false, 1))?.is_empty() {
         return Ok(first);
     }

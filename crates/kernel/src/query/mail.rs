@@ -1,19 +1,22 @@
-//! An agent's mail as a query: what is new, without offering it.
+//! `mail`: what is new in an agent's mail, without offering it.
 
-use tenure_core::{Kind, Result, id, message as rule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::{Result, message as rule};
 use tenure_store::Tx;
 use tenure_store::table::{delivery, mail, message};
 
-use super::Scene;
+use super::Snapshot;
+use super::query::{Access, Query, Role};
+use crate::answer::{InboxPage, Message, Overdue};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Inbox, Message, Overdue};
 
-/// Beyond this nobody counts what is new.
+/// Most new messages that are counted.
 const COUNT_MAX: usize = 1_000;
 
 /// New mail, as much as is offered at once.
-pub(crate) struct Unread {
+pub(crate) struct NewMail {
     /// In order.
     pub(crate) items: Vec<Message>,
     /// How many there are in all, where that is not beyond counting.
@@ -24,8 +27,8 @@ pub(crate) struct Unread {
     pub(crate) cursors: Option<delivery::Row>,
 }
 
-/// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
-pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
+/// Reads the mail of an agent that was not confirmed as shown: one look at the store.
+pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<NewMail> {
     let (cursors, rows) =
         tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
     // Mostly all that there is has just been read.
@@ -36,7 +39,7 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
     };
     let fitting = rule::fitting(rows.iter().map(|row| row.message.text.len()), limit);
     let offered = cursors.map_or(0, |cursors| cursors.mail_offered);
-    Ok(Unread {
+    Ok(NewMail {
         more: rows.len() > fitting,
         items: rows.iter().take(fitting).map(|row| Message::of(row, offered)).collect(),
         total: usize::try_from(count).is_ok_and(|count| count <= COUNT_MAX).then_some(count),
@@ -44,21 +47,21 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
     })
 }
 
-impl Unread {
-    /// As it is shown by whoever only looks.
-    pub(crate) fn seen(self) -> Inbox {
-        let Unread { items, total, more, .. } = self;
-        Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
+impl NewMail {
+    /// As a query shows it.
+    pub(crate) fn seen(self) -> InboxPage {
+        let NewMail { items, total, more, .. } = self;
+        InboxPage { items, total, more, next: None, offered: None, acked: Vec::new() }
     }
 
     /// As it is shown by an op that offers it, and writes down that it did.
-    pub(crate) fn offered(self) -> Inbox {
+    pub(crate) fn offered(self) -> InboxPage {
         let offered = self.items.last().map(|last| last.number);
-        Inbox { offered, ..self.seen() }
+        InboxPage { offered, ..self.seen() }
     }
 }
 
-/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for whoever only says so.
+/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for callers that only mention it.
 pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
     let found = look(tx, project, agent, limit)?;
     let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);
@@ -66,38 +69,31 @@ pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) 
 }
 
 /// Requests that have been open for too long, oldest first.
-pub(super) fn overdue(tx: &mut dyn Tx, scene: &Scene<'_>, limit: usize) -> Result<Vec<Overdue>> {
-    let until = scene.now - rule::Urgency::Urgent.patience();
-    let rows = message::waiting(tx, scene.project_id(), until, 100)?;
-    let late = rows.iter().filter(|row| rule::overdue(scene.now, row.at, row.urgency));
-    Ok(late.take(limit).map(|row| Overdue::of(row, scene.now)).collect())
+pub(super) fn overdue(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, limit: usize) -> Result<Vec<Overdue>> {
+    let until = snapshot.now - rule::Urgency::Urgent.patience();
+    let rows = message::waiting(tx, snapshot.project_id(), until, 100)?;
+    let late = rows.iter().filter(|row| rule::overdue(snapshot.now, row.at, row.urgency));
+    Ok(late.take(limit).map(|row| Overdue::of(row, snapshot.now)).collect())
 }
 
-impl Kernel {
-    /// New mail, without offering it: it stays as new as it was.
-    pub fn mail(&self, call: &Call, limit: Option<usize>) -> Result<Inbox> {
-        let limit = rule::limit(limit)?;
-        self.ask(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
-    }
+/// New mail, without offering it: it stays as new as it was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mail {
+    /// Most messages.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
 
-    /// How many messages are new to the asker (at most 1,001), and the first of them: for whoever only says so.
-    pub fn unread(&self, call: &Call, limit: usize) -> Result<(Vec<Message>, usize)> {
-        self.ask(call, |tx, scene| unread(tx, scene.project_id(), &call.actor.name, limit))
-    }
+impl Query for Mail {
+    const NAME: &'static str = "mail";
+    const ABOUT: &'static str = "New mail, without offering it";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = InboxPage;
 
-    /// The message in one's own mail whose id begins with a text.
-    pub fn message_id(&self, call: &Call, typed: &str) -> Result<String> {
-        let letter = format!("{}-", id::Sort::Message.letter());
-        if typed.is_empty() || !id::is_prefix(typed) {
-            return Err(id::unknown(typed, id::Sort::Message));
-        }
-        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        self.ask(call, |tx, scene| {
-            let found = mail::beginning(tx, scene.project_id(), &call.actor.name, &prefix, 11)?;
-            id::resolve(&prefix, id::Sort::Message, found).map_err(|error| match error.kind() {
-                Kind::NotFound => id::unknown(typed, id::Sort::Message),
-                _ => error,
-            })
-        })
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<InboxPage> {
+        let limit = rule::limit(self.limit)?;
+        kernel.in_snapshot(call, |tx, snapshot| Ok(look(tx, snapshot.project_id(), &call.actor.name, limit)?.seen()))
     }
 }

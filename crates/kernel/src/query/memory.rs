@@ -1,4 +1,4 @@
-//! What is remembered: recalled by words, or listed.
+//! `memory`: one memory; and what a reader sees of what is remembered, and how it is searched.
 //!
 //! A reader sees the memories of the task it asks about, its own, the project's and the whole store's; never those of
 //! another agent, task or project.
@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::memory::{self as rule, Candidate, Corpus, Scope, order, score};
-use tenure_core::{Kind, Result, Time, id, words};
+use tenure_core::id::{MemoryId, ProjectId, TaskId};
+use tenure_core::memory::{Candidate, Corpus, MemoryScope, order, score};
+use tenure_core::name::AgentName;
+use tenure_core::{Result, Time, id, words};
 use tenure_store::Tx;
 use tenure_store::table::{agent, memory, project};
 
-use super::{Scene, bad_cursor, limit};
+use super::Snapshot;
+use super::query::{Access, Query, Role};
+use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Memory, Page};
 
 /// How hard a question is thought about.
 pub(crate) struct Effort {
@@ -26,185 +29,75 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// For somebody who asks.
+    /// For a caller that asks.
     pub(crate) const ASKED: Effort = Effort { words: 32, having: 2_000 };
-    /// For a brief, which nobody should wait for: a project with 10,000 memories costs no more than one with 1,000.
+    /// For a brief, which must be quick: a project with 10,000 memories costs no more than one with 1,000.
     pub(crate) const BRIEF: Effort = Effort { words: 16, having: 100 };
 }
 
-/// Which memories.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+/// A memory that the caller can see, by its whole id.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// Of this task, in place of the one in focus.
-    pub task: Option<String>,
-    /// Only of this kind.
-    pub kind: Option<rule::Kind>,
-    /// Only of this scope, by its word.
-    pub scope: Option<String>,
-    /// Only pinned ones.
-    #[serde(default)]
-    pub pinned: bool,
-    /// Page size.
-    #[serde(default = "super::usual")]
-    pub limit: usize,
-    /// Where the page begins.
-    pub cursor: Option<String>,
+pub struct Memory {
+    /// The whole id.
+    pub id: String,
+}
+
+impl Query for Memory {
+    const NAME: &'static str = "memory";
+    const ABOUT: &'static str = "One memory";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = answer::Memory;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::Memory> {
+        id::named(&self.id, id::Sort::Memory)?;
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let me = MemoryScope::Agent(snapshot.call.actor.name.clone());
+            let whole = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)?.1;
+            for project in
+                [Some(snapshot.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten()
+            {
+                let row = memory::get(tx, project, &self.id)?;
+                if let Some(row) = row.filter(|row| !matches!(row.scope, MemoryScope::Agent(_)) || row.scope == me) {
+                    return Ok(answer::Memory::of(&row));
+                }
+            }
+            Err(id::unknown(&self.id, id::Sort::Memory))
+        })
+    }
 }
 
 /// A scope that a reader sees, in the project that has its rows.
-pub(crate) type Place = (String, Scope);
+pub(crate) type ScopeKey = (ProjectId, MemoryScope);
 
 /// The scopes that a reader sees, nearest first.
-pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&str>) -> Result<Vec<Place>> {
-    let me = &scene.call.actor.name;
-    let here = scene.project_id();
+pub(crate) fn visible(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, task: Option<&TaskId>) -> Result<Vec<ScopeKey>> {
+    let me = &snapshot.call.actor.name;
+    let here = snapshot.project_id();
     let focus = match task {
-        Some(task) => task.to_owned(),
-        None => tx.fetch(agent::get(here, me))?.map_or(String::new(), |row| row.focus),
+        Some(task) => Some(task.clone()),
+        None => tx.fetch(agent::get(here, me))?.and_then(|row| row.focus),
     };
-    places(tx, here, me, Some(focus.as_str()).filter(|focus| !focus.is_empty()))
+    places(tx, here, me, focus.as_ref())
 }
 
 /// The same for a task that is known.
-pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &str, task: Option<&str>) -> Result<Vec<Place>> {
+pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&TaskId>) -> Result<Vec<ScopeKey>> {
     let mut places = Vec::new();
     if let Some(task) = task {
-        places.push((here.to_owned(), Scope::Task(task.to_owned())));
+        places.push((here.into(), MemoryScope::Task(task.clone())));
     }
-    places.push((here.to_owned(), Scope::Agent(me.to_owned())));
-    places.push((here.to_owned(), Scope::Project));
-    if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)? {
-        places.push((whole.id, Scope::Global));
+    places.push((here.into(), MemoryScope::Agent(me.clone())));
+    places.push((here.into(), MemoryScope::Project));
+    if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)? {
+        places.push((whole.id, MemoryScope::Global));
     }
     Ok(places)
 }
 
-impl Kernel {
-    /// Memories that answer a question, best first.
-    pub fn recall(&self, call: &Call, question: &str, filter: &Filter) -> Result<Page<Memory>> {
-        limit(filter.limit)?;
-        let skip = filter.cursor.as_deref().map_or(Ok(0), skipped)?;
-        self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_deref())?;
-            let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
-            let takes = |weight: &memory::Weight| filter.takes(weight.kind, weight.pinned);
-            let wanted = Wanted { takes: &takes, most: skip + filter.limit, effort: Effort::ASKED };
-            let found = search(tx, scene.now, &places, question, &wanted)?;
-            let total = i64::try_from(found.total).ok();
-            let next = (found.total > skip + filter.limit).then(|| (skip + filter.limit).to_string());
-            Ok(Page::of(found.rows.iter().skip(skip).map(Memory::of).collect(), total, next))
-        })
-    }
-
-    /// Memories, nearest scope first and newest first in each.
-    pub fn memories(&self, call: &Call, filter: &Filter) -> Result<Page<Memory>> {
-        limit(filter.limit)?;
-        let start = filter.cursor.as_deref().map(parse).transpose()?;
-        self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_deref())?;
-            let mut found: Vec<(usize, memory::Row)> = Vec::new();
-            let (first, mut before) = start.clone().unwrap_or((0, (Time(i64::MAX), String::new())));
-            for (at, (project, scope)) in places.iter().enumerate().skip(first) {
-                if !filter.takes_scope(scope) {
-                    continue;
-                }
-                while found.len() <= filter.limit {
-                    let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
-                    let Some(last) = rows.last() else { break };
-                    before = (last.updated_at, last.id.clone());
-                    let kept = rows.into_iter().filter(|row| filter.takes(row.kind, row.pinned));
-                    found.extend(kept.map(|row| (at, row)));
-                }
-                before = (Time(i64::MAX), String::new());
-            }
-            let more = found.len() > filter.limit;
-            found.truncate(filter.limit);
-            let next =
-                more.then(|| found.last().map(|(at, row)| format!("{at}.{}.{}", row.updated_at.0, row.id))).flatten();
-            let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-            Ok(Page::of(found.iter().map(|(_, row)| Memory::of(row)).collect(), total, next))
-        })
-    }
-}
-
-impl Kernel {
-    /// The memory whose id begins with a text, and whether it belongs to the whole store.
-    pub fn memory_id(&self, call: &Call, typed: &str) -> Result<(bool, String)> {
-        let letter = format!("{}-", id::Sort::Memory.letter());
-        let unknown = || id::unknown(typed, id::Sort::Memory);
-        if typed.is_empty() || !id::is_prefix(typed) {
-            return Err(unknown());
-        }
-        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        self.ask(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
-            let mut found = Vec::new();
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
-            for (of_store, project) in
-                [(false, Some(scene.project_id())), (true, whole.as_ref().map(|row| row.id.as_str()))]
-            {
-                let Some(project) = project else { continue };
-                let ids = memory::beginning(tx, project, &prefix, 11)?;
-                let rows = memory::get_many(tx, project, &ids)?;
-                // Those of other agents are as if they did not exist.
-                let seen = rows.into_iter().filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me);
-                found.extend(seen.map(|row| (of_store, row.id)));
-            }
-            let ids = found.iter().map(|(_, id)| id.clone()).collect();
-            let id = id::resolve(&prefix, id::Sort::Memory, ids).map_err(|error| match error.kind() {
-                Kind::NotFound => unknown(),
-                _ => error,
-            })?;
-            let of_store = found.iter().any(|(of_store, known)| *of_store && *known == id);
-            Ok((of_store, id))
-        })
-    }
-}
-
-impl Kernel {
-    /// A memory that the asker can see, by its whole id.
-    pub fn memory(&self, call: &Call, id: &str) -> Result<Memory> {
-        id::named(id, id::Sort::Memory)?;
-        self.ask(call, |tx, scene| {
-            let me = Scope::Agent(scene.call.actor.name.clone());
-            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
-            for project in [Some(scene.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten() {
-                let row = memory::get(tx, project, id)?;
-                if let Some(row) = row.filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me) {
-                    return Ok(Memory::of(&row));
-                }
-            }
-            Err(id::unknown(id, id::Sort::Memory))
-        })
-    }
-}
-
-impl Filter {
-    fn takes_scope(&self, scope: &Scope) -> bool {
-        self.scope.as_deref().is_none_or(|word| word == scope.word())
-    }
-
-    fn takes(&self, kind: rule::Kind, pinned: bool) -> bool {
-        self.kind.is_none_or(|wanted| wanted == kind) && (!self.pinned || pinned)
-    }
-}
-
-/// How many of the best come before a page.
-fn skipped(cursor: &str) -> Result<usize> {
-    cursor.parse().ok().filter(|skip| *skip <= 1_000_000).ok_or_else(|| bad_cursor(cursor))
-}
-
-fn parse(cursor: &str) -> Result<(usize, (Time, String))> {
-    let mut parts = cursor.splitn(3, '.');
-    let mut next = || parts.next().ok_or_else(|| bad_cursor(cursor));
-    let at = next()?.parse().map_err(|_| bad_cursor(cursor))?;
-    let time = Time(next()?.parse().map_err(|_| bad_cursor(cursor))?);
-    Ok((at, (time, next()?.to_owned())))
-}
-
 /// Which memories a search is for.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SearchRequest<'a> {
     /// Which of those that have a word of the question.
     pub(crate) takes: &'a dyn Fn(&memory::Weight) -> bool,
     /// Most that are read.
@@ -213,7 +106,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// What a search found.
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     /// The best, best first.
     pub(crate) rows: Vec<memory::Row>,
     /// How many there are.
@@ -232,10 +125,10 @@ struct Hit {
 pub(crate) fn search(
     tx: &mut dyn Tx,
     now: Time,
-    places: &[Place],
+    places: &[ScopeKey],
     question: &str,
-    wanted: &Wanted<'_>,
-) -> Result<Found> {
+    wanted: &SearchRequest<'_>,
+) -> Result<SearchResult> {
     let mut terms = words::in_order(question);
     terms.truncate(wanted.effort.words);
     terms.sort();
@@ -269,7 +162,7 @@ pub(crate) fn search(
     let best: Vec<&Hit> = ranked.into_iter().map(|at| &hits[at]).collect();
     let mut rows = Vec::new();
     for (at, (project, _)) in places.iter().enumerate() {
-        let ids: Vec<String> = best.iter().filter(|hit| hit.place == at).map(|hit| hit.weight.id.clone()).collect();
+        let ids: Vec<MemoryId> = best.iter().filter(|hit| hit.place == at).map(|hit| hit.weight.id.clone()).collect();
         if !ids.is_empty() {
             rows.extend(memory::get_many(tx, project, &ids)?);
         }
@@ -277,34 +170,34 @@ pub(crate) fn search(
     let rank =
         |row: &memory::Row| best.iter().position(|hit| hit.weight.id == row.id && places[hit.place].1 == row.scope);
     rows.sort_by_cached_key(rank);
-    Ok(Found { rows, total: hits.len() })
+    Ok(SearchResult { rows, total: hits.len() })
 }
 
 /// All that have a word, and for each word how many have it.
 fn hits(
     tx: &mut dyn Tx,
-    places: &[Place],
+    places: &[ScopeKey],
     filled: &[usize],
     terms: &[(String, u32)],
     effort: &Effort,
     having: &mut [u64],
 ) -> Result<Vec<Hit>> {
-    let of_scope = |(project, scope): &Place| {
+    let of_scope = |(project, scope): &ScopeKey| {
         let having = terms.iter().map(|(term, _)| memory::having(project, scope, term, effort.having));
         having.collect::<Vec<_>>()
     };
     let found = tx.fetch(filled.iter().map(|at| of_scope(&places[*at])).collect::<Vec<_>>())?;
-    let mut counted: Vec<BTreeMap<String, Vec<u32>>> = Vec::new();
+    let mut counted: Vec<BTreeMap<MemoryId, Vec<u32>>> = Vec::new();
     let mut weighing = Vec::new();
     for (at, found) in filled.iter().zip(found) {
-        let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let mut counts: BTreeMap<MemoryId, Vec<u32>> = BTreeMap::new();
         for (term, (having, memories)) in having.iter_mut().zip(found).enumerate() {
             for (id, count) in memories {
                 *having += 1;
                 counts.entry(id).or_insert_with(|| vec![0; terms.len()])[term] = count;
             }
         }
-        let ids: Vec<String> = counts.keys().cloned().collect();
+        let ids: Vec<MemoryId> = counts.keys().cloned().collect();
         weighing.push(memory::weights(&places[*at].0, &ids));
         counted.push(counts);
     }

@@ -1,49 +1,202 @@
-//! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
+//! Queries: a trait and a plain list. They read one snapshot, settle nothing, and show the same view that a write would
+//! find. One query is one file, named for the query; its description is its `impl Query`.
 
-pub mod access;
 pub mod agents;
-pub mod answer;
-pub mod asked;
+pub mod any_id;
+pub mod beginning;
 pub mod check;
-pub mod commit;
 pub mod export;
 pub mod fired;
-pub mod guard;
+pub mod graph;
+pub mod guards;
 pub mod health;
 pub mod holds;
-pub mod ids;
+pub mod import_plan;
+pub mod in_the_way;
+pub mod last_time;
 pub mod list;
-pub mod lock;
+pub mod lock_of;
 pub mod log;
+pub mod look_up;
 pub mod mail;
+pub mod may_commit;
+pub mod may_push;
+pub mod members;
+pub mod memories;
 pub mod memory;
+pub mod memory_id;
+pub mod message_id;
 pub mod next;
+pub mod others_here;
+pub mod outlook;
+pub mod own_files;
 pub mod peek;
+pub mod principals;
+pub mod project_called;
 pub mod projects;
-pub mod question;
-pub mod role;
-pub mod session;
+#[expect(clippy::module_inception, reason = "the trait of a query")]
+mod query;
+pub mod read_through;
+pub mod recall;
+pub mod session_of;
 pub mod show;
+pub mod show_hold;
+pub mod standing;
 pub mod status;
-pub mod thing;
+pub mod suspects;
+pub mod switched_on;
+pub mod task_id;
+pub mod token_id;
+pub mod tokens;
+pub mod turn;
+pub mod unread;
 pub mod why;
+pub mod why_lock;
 pub mod why_path;
 
-use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
-use tenure_store::table::{hold, project, task};
-use tenure_store::{Identity, Tx};
-
-use crate::call::Call;
+use self::query::ErasedQuery;
+pub use self::query::{Query, QueryEntry};
+use crate::answer::Page;
+use crate::call::{Call, Words};
 use crate::checkouts::Checkouts;
-use crate::line::Sight;
+use crate::kernel::Kernel;
 use crate::locks;
+use crate::waiting::LineView;
+use tenure_core::name::AgentName;
+use tenure_core::text::excerpt;
+use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
+use tenure_store::table::{hold, project, task};
+use tenure_store::{StoreIdentity, Tx};
+
+/// All queries.
+pub const QUERIES: &[QueryEntry] = &[
+    QueryEntry::of::<list::List>(),
+    QueryEntry::of::<look_up::LookUp>(),
+    QueryEntry::of::<show::Show>(),
+    QueryEntry::of::<show_hold::ShowHold>(),
+    QueryEntry::of::<graph::Graph>(),
+    QueryEntry::of::<status::Status>(),
+    QueryEntry::of::<why::Why>(),
+    QueryEntry::of::<why_lock::WhyLock>(),
+    QueryEntry::of::<why_path::WhyPath>(),
+    QueryEntry::of::<holds::Holds>(),
+    QueryEntry::of::<lock_of::LockOf>(),
+    QueryEntry::of::<check::Check>(),
+    QueryEntry::of::<turn::Turn>(),
+    QueryEntry::of::<log::Log>(),
+    QueryEntry::of::<mail::Mail>(),
+    QueryEntry::of::<unread::Unread>(),
+    QueryEntry::of::<message_id::MessageId>(),
+    QueryEntry::of::<recall::Recall>(),
+    QueryEntry::of::<memories::Memories>(),
+    QueryEntry::of::<memory_id::MemoryId>(),
+    QueryEntry::of::<memory::Memory>(),
+    QueryEntry::of::<next::Next>(),
+    QueryEntry::of::<peek::Peek>(),
+    QueryEntry::of::<agents::Agents>(),
+    QueryEntry::of::<projects::Projects>(),
+    QueryEntry::of::<project_called::ProjectCalled>(),
+    QueryEntry::of::<task_id::TaskId>(),
+    QueryEntry::of::<any_id::AnyId>(),
+    QueryEntry::of::<guards::Guards>(),
+    QueryEntry::of::<switched_on::SwitchedOn>(),
+    QueryEntry::of::<last_time::LastTime>(),
+    QueryEntry::of::<fired::Fired>(),
+    QueryEntry::of::<health::Health>(),
+    QueryEntry::of::<read_through::ReadThrough>(),
+    QueryEntry::of::<import_plan::ImportPlan>(),
+    QueryEntry::of::<export::Export>(),
+    QueryEntry::of::<others_here::OthersHere>(),
+    QueryEntry::of::<in_the_way::InTheWay>(),
+    QueryEntry::of::<may_commit::MayCommit>(),
+    QueryEntry::of::<may_push::MayPush>(),
+    QueryEntry::of::<own_files::OwnFiles>(),
+    QueryEntry::of::<outlook::Outlook>(),
+    QueryEntry::of::<standing::Standing>(),
+    QueryEntry::of::<beginning::Beginning>(),
+    QueryEntry::of::<session_of::SessionOf>(),
+    QueryEntry::of::<suspects::Suspects>(),
+    QueryEntry::of::<tokens::Tokens>(),
+    QueryEntry::of::<token_id::TokenId>(),
+    QueryEntry::of::<members::Members>(),
+    QueryEntry::of::<principals::Principals>(),
+];
+
+/// A query of any type, for what carries queries without looking into them: the wire, servers, tests.
+#[derive(Debug)]
+pub struct AnyQuery(Box<dyn ErasedQuery>);
+
+impl Clone for AnyQuery {
+    fn clone(&self) -> AnyQuery {
+        AnyQuery(self.0.boxed())
+    }
+}
+
+impl AnyQuery {
+    /// Wraps a request.
+    pub fn new<Q: Query>(request: Q) -> AnyQuery {
+        AnyQuery(Box::new(request))
+    }
+
+    /// The query of a name with a request. Unknown fields are refused by name.
+    pub fn read(name: &str, json: &str) -> Result<AnyQuery> {
+        find(name).and_then(|entry| (entry.read)(json))
+    }
+
+    /// The request, if the query is of this type.
+    pub fn get<Q: Query>(&self) -> Option<&Q> {
+        self.0.as_any().downcast_ref()
+    }
+
+    /// Its description.
+    pub fn entry(&self) -> &'static QueryEntry {
+        self.0.entry()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.entry().name
+    }
+
+    /// See [`Query::lines`].
+    pub fn lines(&self) -> Vec<usize> {
+        self.0.lines()
+    }
+
+    /// See [`Query::set_lines`].
+    pub fn set_lines(&mut self, lines: &[usize]) {
+        self.0.set_lines(lines);
+    }
+
+    /// The request as JSON, as [`AnyQuery::read`] reads it.
+    pub fn to_json(&self) -> Result<String> {
+        self.0.to_json()
+    }
+
+    /// Asks it as [`Kernel::ask`] does, with the answer as JSON.
+    pub fn ask(&self, kernel: &Kernel, call: &Call) -> Result<String> {
+        self.0.ask(kernel, call)
+    }
+}
+
+/// The description of the query of a name.
+pub fn find(name: &str) -> Result<&'static QueryEntry> {
+    QUERIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let shown = excerpt(name);
+        let error = Error::new(Code::UnknownQuery, format!("there is no query `{shown}`")).at(Stage::Arguments);
+        match tenure_core::name::nearest(name, QUERIES.iter().map(|entry| entry.name)) {
+            Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
+            None => error.entity(shown),
+        }
+    })
+}
 
 /// What a query looks at.
-pub struct Scene<'a> {
+pub struct Snapshot<'a> {
     /// Who asks.
     pub call: &'a Call,
     /// The store.
-    pub identity: &'a Identity,
+    pub identity: &'a StoreIdentity,
     /// The project's row, if anything happened in it.
     pub project: Option<&'a project::Row>,
     /// The time of the snapshot, by the step rule.
@@ -51,35 +204,37 @@ pub struct Scene<'a> {
     /// The clock as it was read.
     pub clock: Time,
     /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
-    pub dead: Vec<String>,
+    pub dead: Vec<AgentName>,
+    /// The words of the doors.
+    pub words: Words,
 }
 
-impl Scene<'_> {
+impl Snapshot<'_> {
     /// The project's id; of a project that does not exist, one that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
     }
 
     /// What holds and the waiting line of a project are looked at with.
-    pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> Sight<'b> {
-        let Scene { call, now, clock, dead, .. } = self;
-        Sight { project, now: *now, clock: *clock, dead, call, is_write: false }
+    pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> LineView<'b> {
+        let Snapshot { call, now, clock, dead, .. } = self;
+        LineView { project, now: *now, clock: *clock, dead, call, is_write: false }
     }
 
-    /// The checkouts of the project, as whoever asks says where they are.
+    /// The checkouts of the project, with the caller's machine as the one they are seen from.
     pub(crate) fn checkouts(&self, tx: &mut dyn Tx) -> Result<Checkouts> {
         let host = self.call.checkout.as_ref().map_or("", |here| here.host.as_str());
         Checkouts::load(tx, self.project_id(), host)
     }
 
     /// Whether a hold that is not ended is over all the same: its time has passed, or its holder is dead.
-    pub(crate) fn is_over(&self, held: &task::Held) -> bool {
+    pub(crate) fn is_over(&self, held: &task::TaskHold) -> bool {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
     /// When a hold on a task ends, as far as that is known now.
-    pub(crate) fn end_of(&self, holder: &str, expires_at: Time) -> Time {
-        if self.dead.iter().any(|dead| dead == holder) { expires_at.min(self.now) } else { expires_at }
+    pub(crate) fn end_of(&self, holder: &AgentName, expires_at: Time) -> Time {
+        if self.dead.contains(holder) { expires_at.min(self.now) } else { expires_at }
     }
 
     /// Whether a hold is over because its holder is dead.
@@ -116,16 +271,30 @@ pub fn limit(rows: usize) -> Result<usize> {
     if (1..=LIMIT_MAX).contains(&rows) {
         return Ok(rows);
     }
-    Err(Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+    Err(Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
 }
 
 /// The refusal of a cursor that this program did not make.
 pub(crate) fn bad_cursor(text: &str) -> Error {
-    Error::new(
-        Kind::Usage,
-        "bad_cursor",
-        Stage::Arguments,
-        format!("`{}` is not a cursor", tenure_core::text::excerpt(text)),
-    )
-    .hint("Take `next` of the page before.")
+    Error::new(Code::BadCursor, format!("`{}` is not a cursor", excerpt(text)))
+        .at(Stage::Arguments)
+        .hint("Take `next` of the page before.")
 }
+
+/// A page of rows that were read with one more than the page has. `at` is the cursor after a row.
+pub(crate) fn page<R, T>(
+    mut found: Vec<R>,
+    rows: usize,
+    cursor: Option<&str>,
+    at: impl Fn(&R) -> String,
+    show: impl Fn(&R) -> T,
+) -> Page<T> {
+    let more = found.len() > rows;
+    found.truncate(rows);
+    let next = more.then(|| found.last().map(at)).flatten();
+    let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
+    Page::of(found.iter().map(show).collect(), total, next)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,23 @@
-//! `why`: the story of a task, a hold, a lock or a memory, in plain sentences. That of a path is in [`super::why_path`].
+//! `why`: the story of a task, a hold or a memory, in plain sentences. Those of locks and paths are in
+//! [`super::why_lock`] and [`super::why_path`].
 
-use tenure_core::event::{About, about, kind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::event::{Topic, kind};
 use tenure_core::hold::lapsed;
 use tenure_core::text::cut;
-use tenure_core::{Result, id, lock as rule};
+use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{event, hold, memory, project, task};
 
-use super::{Scene, thing};
+use super::Snapshot;
+use super::look_up::by_id;
+use super::query::{Access, Query, Role};
+use crate::answer::{LoggedEvent, Sentence, Story};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
-use crate::shape::{Event, Sentence, Story};
 
 /// How many sentences a story has at the most.
 pub(super) const LONGEST: usize = 200;
@@ -32,44 +38,48 @@ const OF_HOLD: [&str; 6] = [
 /// The same of a memory.
 const OF_MEMORY: [&str; 1] = [kind::MEMORY_ADDED];
 
-impl Kernel {
-    /// The story of a task, a hold or a memory.
-    pub fn why(&self, call: &Call, subject: &str) -> Result<Story> {
+/// The story of a task, a hold or a memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    /// The whole id.
+    pub id: String,
+}
+
+impl Query for Why {
+    const NAME: &'static str = "why";
+    const ABOUT: &'static str = "The story of a task, a hold or a memory";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = Story;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
+        let subject = self.id.as_str();
         id::named(subject, id::Sort::Task)?;
-        self.ask(call, |tx, scene| {
-            let project = scene.project_id();
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let project = snapshot.project_id();
             if subject.starts_with("h-") {
                 let row = hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
                 let mut row = [row];
                 paths::as_found(tx, project, &mut row)?;
-                let filter = event::Filter { hold: subject.to_owned(), ..event::Filter::default() };
+                let filter = event::EventFilter { hold: Some(subject.into()), ..event::EventFilter::default() };
                 let mut events = tx.fetch(event::page(project, &filter, (0, i64::MAX), true, LONGEST + 1))?;
                 let more = events.len() > LONGEST;
                 events.truncate(LONGEST);
-                let mut story = tell(scene, subject, (events, more), &OF_HOLD)?;
-                story.story.extend(over(scene, &row[0]));
+                let mut story = tell(snapshot, subject, (events, more), &OF_HOLD)?;
+                story.story.extend(over(snapshot, &row[0]));
                 return Ok(story);
             }
             if ["w-", "n-", "g-", "c-"].iter().any(|letter| subject.starts_with(letter)) {
-                return thing::why(tx, scene, subject);
+                return by_id::why(tx, snapshot, subject);
             }
             if subject.starts_with("m-") {
-                let found = of_memory(tx, scene, subject)?;
-                return tell(scene, subject, found, &OF_MEMORY);
+                let found = of_memory(tx, snapshot, subject)?;
+                return tell(snapshot, subject, found, &OF_MEMORY);
             }
             tx.fetch(task::get(project, subject))?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
-            let found = newest(tx, project, subject, About::Other, LONGEST)?;
-            tell(scene, subject, found, &OF_TASK)
-        })
-    }
-
-    /// The story of a lock: who had it, one after the other.
-    pub fn why_lock(&self, call: &Call, name: &str) -> Result<Story> {
-        rule::name(name)?;
-        self.ask(call, |tx, scene| {
-            let found = newest(tx, scene.project_id(), name, About::Lock, LONGEST)?;
-            // It began when it was first taken, and the oldest event that is kept is of that.
-            tell(scene, name, found, &[kind::LOCK_TAKEN])
+            let found = newest(tx, project, subject, Topic::Other, LONGEST)?;
+            tell(snapshot, subject, found, &OF_TASK)
         })
     }
 }
@@ -80,19 +90,16 @@ pub(super) fn newest(
     tx: &mut dyn Tx,
     project: &str,
     subject: &str,
-    what: About,
+    what: Topic,
     limit: usize,
 ) -> Result<(Vec<event::Row>, bool)> {
-    let filter = event::Filter { subject: subject.to_owned(), ..event::Filter::default() };
+    let filter = event::EventFilter { subject: Some(subject.to_owned()), ..event::EventFilter::default() };
     let mut found = Vec::new();
     let mut below = i64::MAX;
     for _ in 0..PAGES {
         let page = tx.fetch(event::page(project, &filter, (0, below), true, limit + 1))?;
         let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
-        found.extend(page.into_iter().filter(|row| {
-            let data = serde_json::from_str(&row.data).unwrap_or_default();
-            about(&row.kind, &data) == what
-        }));
+        found.extend(page.into_iter().filter(|row| fact::seen(&row.kind, &row.data).topic() == what));
         match last {
             Some(last) if found.len() <= limit => below = last,
             _ => break,
@@ -104,44 +111,44 @@ pub(super) fn newest(
 }
 
 /// The events of a memory, which may be one of the whole store. What was forgotten is known by its events alone.
-fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
-    let own = scene.project_id().to_owned();
-    let (events, more) = newest(tx, &own, id, About::Other, LONGEST)?;
+fn of_memory(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
+    let own = snapshot.project_id().to_owned();
+    let (events, more) = newest(tx, &own, id, Topic::Other, LONGEST)?;
     if !events.is_empty() {
         return Ok((events, more));
     }
-    let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+    let whole = project::enter(tx, project::WHOLE_STORE, project::LockMode::Read)?.1;
     let Some(whole) = whole.filter(|_| memory::get(tx, &own, id).is_ok_and(|row| row.is_none())) else {
         return Ok((events, more));
     };
-    let (events, more) = newest(tx, &whole.id, id, About::Other, LONGEST)?;
+    let (events, more) = newest(tx, &whole.id, id, Topic::Other, LONGEST)?;
     if events.is_empty() { Err(id::unknown(id, id::Sort::Memory)) } else { Ok((events, more)) }
 }
 
 /// Tells events, given newest first.
-fn tell(
-    scene: &Scene<'_>,
+pub(super) fn tell(
+    snapshot: &Snapshot<'_>,
     subject: &str,
     (mut events, more): (Vec<event::Row>, bool),
     beginnings: &[&str],
 ) -> Result<Story> {
     events.reverse();
     let began = matches!(events.first(), Some(row) if beginnings.contains(&row.kind.as_str()));
-    let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
-    let story = events.into_iter().map(|row| sentence(scene, row)).collect::<Result<_>>()?;
+    let forgotten = !more && !began && snapshot.project.is_some_and(|row| row.first_event > 1);
+    let story = events.into_iter().map(|row| sentence(snapshot, row)).collect::<Result<_>>()?;
     Ok(Story { subject: subject.to_owned(), story, more, forgotten })
 }
 
-/// That a hold has lapsed, where nobody has written that down yet: a write would find it over.
-pub(super) fn over(scene: &Scene<'_>, row: &hold::Row) -> Option<Sentence> {
-    let is_over = row.ended_at.0 == 0 && (lapsed(scene.now, row.expires_at) || scene.died(row));
+/// That a hold has lapsed, where no event says so yet: a write would find it over.
+pub(super) fn over(snapshot: &Snapshot<'_>, row: &hold::Row) -> Option<Sentence> {
+    let is_over = row.ended.is_none() && (lapsed(snapshot.now, row.expires_at) || snapshot.died(row));
     is_over.then(|| {
-        let at = row.expires_at.min(scene.now).to_string();
+        let at = row.expires_at.min(snapshot.now).to_string();
         Sentence { number: 0, text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)), at }
     })
 }
 
-pub(super) fn sentence(scene: &Scene<'_>, row: event::Row) -> Result<Sentence> {
-    let event = Event::read_by(&scene.call.actor.name, row)?;
+pub(super) fn sentence(snapshot: &Snapshot<'_>, row: event::Row) -> Result<Sentence> {
+    let event = LoggedEvent::read_by(&snapshot.call.actor.name, row)?;
     Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
 }

@@ -1,21 +1,27 @@
-//! `why PATH`: who held or changed a path, when, for which task, and with which commits.
+//! `why_path`: who held or changed a path, when, for which task, and with which commits.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::event::Event;
+use tenure_core::event::kind::PATH_COMMITTED;
+use tenure_core::number::Fence;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Result, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
-use tenure_store::table::{event, hold, note, path, touched};
+use tenure_store::table::{edited_file, event, hold, note, path};
 
-use super::Scene;
-use super::check::{self, Question};
+use super::Snapshot;
+use super::check;
+use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
+use crate::answer::{Sentence, Story};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
-use crate::shape::{Sentence, Story};
 
 /// How many holds of one beginning are looked at, the newest first.
 const HOLDS: usize = 200;
@@ -28,43 +34,64 @@ const COMMITS: usize = 500;
 /// How many notes of a task are looked through for the commit that a change was in.
 const NOTES: usize = 50;
 
-/// The event that says that files were committed.
-const COMMITTED: &str = "path.committed";
+/// The story of one path or pattern, in all checkouts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WhyPath {
+    /// The one pattern, relative to the top of the checkout.
+    pub paths: Vec<String>,
+    /// As for `check`; a story does not depend on it.
+    pub shared: bool,
+    /// As for `check`; a story does not depend on it.
+    pub all_checkouts: bool,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
 
-impl Kernel {
-    /// The story of one path or pattern, in all checkouts.
-    pub fn why_path(&self, call: &Call, question: &Question) -> Result<Story> {
-        let patterns = paths::read(&question.paths, question.fold_case)?;
+impl Query for WhyPath {
+    const NAME: &'static str = "why_path";
+    const ABOUT: &'static str = "The story of one path or pattern";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Story;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
         let [pattern] = patterns.as_slice() else {
-            return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
+            return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
         };
-        self.ask(call, |tx, scene| tell(tx, scene, pattern))
+        kernel.in_snapshot(call, |tx, snapshot| tell(tx, snapshot, pattern))
     }
 }
 
 /// A sentence with what it is sorted by.
-type Told = (Time, i64, Sentence);
+type DatedSentence = (Time, i64, Sentence);
 
-fn tell(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern) -> Result<Story> {
-    let mut told: Vec<Told> = Vec::new();
-    let mut more = held(tx, scene, pattern, &mut told)?;
-    more |= changed(tx, scene, pattern, &mut told)?;
-    committed(tx, scene, pattern, &mut told)?;
-    told.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
-    let surplus = told.len().saturating_sub(LONGEST);
-    let story = told.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
-    let forgotten = scene.project.is_some_and(|row| row.first_event > 1);
+fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<Story> {
+    let mut sentences: Vec<DatedSentence> = Vec::new();
+    let mut more = held(tx, snapshot, pattern, &mut sentences)?;
+    more |= changed(tx, snapshot, pattern, &mut sentences)?;
+    committed(tx, snapshot, pattern, &mut sentences)?;
+    sentences.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
+    let surplus = sentences.len().saturating_sub(LONGEST);
+    let story = sentences.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
+    let forgotten = snapshot.project.is_some_and(|row| row.first_event > 1);
     Ok(Story { subject: pattern.text().to_owned(), story, more: more || surplus > 0, forgotten })
 }
 
 /// What became of all holds that had a file in common with the pattern.
-fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
-    let project = scene.project_id();
-    let here = check::here(tx, scene)?;
+fn held(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<bool> {
+    let project = snapshot.project_id();
+    let here = check::here(tx, snapshot)?;
     let mut statements: Vec<_> =
         pattern.shorter_prefixes().iter().map(|prefix| path::past(project, prefix, HOLDS)).collect();
     statements.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below(project, &begin, &end, HOLDS)));
-    let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
+    let mut found: BTreeMap<Fence, hold::Row> = BTreeMap::new();
     let mut more = false;
     for rows in tx.fetch(statements)? {
         more |= rows.len() == HOLDS;
@@ -72,7 +99,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
     }
     let mut found: Vec<hold::Row> = found.into_values().collect();
     paths::as_found(tx, project, &mut found)?;
-    let checkouts = scene.checkouts(tx)?;
+    let checkouts = snapshot.checkouts(tx)?;
     let mut count = 0;
     for row in found.into_iter().rev() {
         if paths::pattern(&row)?.overlap(pattern).is_none() {
@@ -82,53 +109,61 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         if count > HOLDS / 2 {
             return Ok(true);
         }
-        let place = match row.checkout.as_str() {
-            "" => String::new(),
-            id if id == here => String::new(),
-            id => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
+        let place = match &row.checkout {
+            None => String::new(),
+            Some(id) if *id == here => String::new(),
+            Some(id) => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
         };
-        let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
+        let filter = event::EventFilter { hold: Some(row.id.clone()), ..event::EventFilter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
-            // Mail about it is nobody else's, and commits are told below.
-            if event.kind == COMMITTED || event.kind.starts_with("message.") {
+            // Mail about it is private, and commits are told below.
+            if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }
-            let mut sentence = sentence(scene, event)?;
+            let mut sentence = sentence(snapshot, event)?;
             sentence.text.push_str(&place);
-            told.push((at, number, sentence));
+            sentences.push((at, number, sentence));
         }
-        if let Some(mut over) = over(scene, &row) {
+        if let Some(mut over) = over(snapshot, &row) {
             over.text.push_str(&place);
-            told.push((row.expires_at.min(scene.now), i64::MAX, over));
+            sentences.push((row.expires_at.min(snapshot.now), i64::MAX, over));
         }
     }
     Ok(more)
 }
 
 /// Who changed files of the pattern, and the commit that was noted after it.
-fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
-    let project = scene.project_id();
+fn changed(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<bool> {
+    let project = snapshot.project_id();
     let mut rows = match pattern.longer_prefixes() {
-        None => touched::of_path(tx, project, literal(pattern), CHANGES)?,
-        Some(_) => touched::below(tx, project, literal(pattern), CHANGES)?,
+        None => edited_file::of_path(tx, project, literal(pattern), CHANGES)?,
+        Some(_) => edited_file::below(tx, project, literal(pattern), CHANGES)?,
     };
     let more = rows.len() == CHANGES;
     rows.retain(|row| pattern.matches(&row.path));
     let mut noted: Vec<i64> = Vec::new();
     for row in &rows {
-        let task = if row.task.is_empty() { String::new() } else { format!(" for {}", row.task) };
+        let task = row.task.as_ref().map_or(String::new(), |task| format!(" for {task}"));
         let text = format!("{} changed {}{task}", row.agent, cut(&row.path, 200));
-        told.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
-        if row.task.is_empty() {
-            continue;
-        }
-        let notes = note::newest(tx, project, &row.task, NOTES)?;
-        let after = |note: &&note::Row| note.agent == row.agent && !note.head.is_empty() && note.at >= row.last_at;
+        sentences.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
+        let Some(task) = &row.task else { continue };
+        let notes = note::newest(tx, project, task, NOTES)?;
+        let after = |note: &&note::Row| note.agent == row.agent && note.head.is_some() && note.at >= row.last_at;
         if let Some(note) = notes.iter().rev().find(after).filter(|note| !noted.contains(&note.number)) {
             noted.push(note.number);
-            let text = format!("{} noted on {} at commit {}", note.agent, note.task, cut(&note.head, 12));
-            told.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
+            let text = format!(
+                "{} noted on {} at commit {}",
+                note.agent,
+                note.task,
+                cut(note.head.as_deref().unwrap_or_default(), 12)
+            );
+            sentences.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
         }
     }
     Ok(more)
@@ -143,19 +178,23 @@ fn literal(pattern: &Pattern) -> &str {
 }
 
 /// The commits that files of the pattern were in.
-fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
-    let filter = event::Filter { kind: COMMITTED.to_owned(), ..event::Filter::default() };
-    for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
-        let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
-        let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let its: Vec<&str> = paths.filter(|path| pattern.matches(path.trim_start_matches("./"))).collect();
+fn committed(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    pattern: &Pattern,
+    sentences: &mut Vec<DatedSentence>,
+) -> Result<()> {
+    let filter = event::EventFilter { kind: Some(PATH_COMMITTED.to_owned()), ..event::EventFilter::default() };
+    for row in tx.fetch(event::page(snapshot.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
+        let Event::PathCommitted(committed) = fact::seen(&row.kind, &row.data) else { continue };
+        let is_its = |path: &&String| pattern.matches(path.trim_start_matches("./"));
+        let its: Vec<&String> = committed.paths.iter().filter(is_its).collect();
         let Some(first) = its.first() else { continue };
         let rest = if its.len() > 1 { format!(" and {} more", its.len() - 1) } else { String::new() };
-        let task = data["task"].as_str().filter(|task| !task.is_empty());
-        let task = task.map_or(String::new(), |task| format!(" for {task}"));
-        let commit = cut(data["commit"].as_str().unwrap_or_default(), 12);
+        let task = if committed.task.is_empty() { String::new() } else { format!(" for {}", committed.task) };
+        let commit = cut(&committed.commit, 12);
         let text = format!("{} committed {}{rest}{task} as {commit}", row.actor, cut(first, 200));
-        told.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
+        sentences.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
     }
     Ok(())
 }

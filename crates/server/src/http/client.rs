@@ -8,12 +8,12 @@ use super::Server;
 
 /// The address of a client: that of the peer, or what a trusted proxy says of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Client(Option<IpAddr>);
+pub(crate) struct ClientAddress(Option<IpAddr>);
 
-impl Client {
-    pub(super) fn of(server: &Server, request: &Request) -> Client {
+impl ClientAddress {
+    pub(super) fn of(server: &Server, request: &Request) -> ClientAddress {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        Client(peer.map(|peer| server.proxies().client(peer, request.headers())))
+        ClientAddress(peer.map(|peer| server.proxies().client(peer, request.headers())))
     }
 
     /// As it is written down: an address that was read, never the text that was sent.
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn one_network_of_ipv6_is_one_client() {
-        let share = |address: &str| Client(Some(address.parse().unwrap())).share();
+        let share = |address: &str| ClientAddress(Some(address.parse().unwrap())).share();
         assert_eq!(share("2001:db8::1"), share("2001:db8::ffff:1"));
         assert_ne!(share("2001:db8::1"), share("2001:db8:0:1::1"));
         assert_ne!(share("192.0.2.1"), share("192.0.2.2"));

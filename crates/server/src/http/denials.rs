@@ -35,13 +35,13 @@ struct All {
 #[derive(Default)]
 struct Lately {
     /// By what was denied.
-    same: HashMap<[String; 4], Same>,
+    same: HashMap<[String; 4], RepeatedDenial>,
     /// Left out because there were too many different ones.
     beyond: i64,
 }
 
 /// One denial.
-struct Same {
+struct RepeatedDenial {
     /// When the first of them was written.
     at: Instant,
     /// How many were written since.
@@ -93,7 +93,7 @@ impl Denials {
         }
         request.left_out = std::mem::take(&mut lately.beyond) + std::mem::take(untold);
         let first = AccessDenied { left_out: 0, ..request.clone() };
-        lately.same.insert(what, Same { at: now, written: 1, left_out: 0, request: first });
+        lately.same.insert(what, RepeatedDenial { at: now, written: 1, left_out: 0, request: first });
         Some(request)
     }
 
@@ -136,7 +136,7 @@ fn who(request: &AccessDenied) -> String {
 }
 
 fn what(request: &AccessDenied) -> [String; 4] {
-    [&request.agent, &request.what, &request.project, &request.code].map(String::clone)
+    [request.agent.as_str(), &request.what, &request.project, &request.code].map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -8,21 +8,21 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
-use tenure_core::access::Role;
-use tenure_core::{Error, Result, Time};
-use tenure_kernel::query::asked;
-use tenure_kernel::query::log::Since;
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Query};
+use tenure_core::name::ProjectKey;
+use tenure_core::{Code, Error, Result, Time};
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::query::turn::Turn;
+use tenure_kernel::{AnyQuery, Call, Query};
 use tokio::sync::mpsc;
 
-use super::door::{Asked, Caller};
-use super::limits::Place;
+use super::authentication::{AuthenticatedCaller, Credentials};
+use super::limits::Permit;
 use super::ops::project_named;
-use super::reads::Given;
-use super::revocation::{self, Over};
-use super::{Answer, HEARTBEAT, Server, Shared, json};
-use crate::feed::{Listening, Places, Told};
+use super::resources::Given;
+use super::revocation::{self, StreamEnd};
+use super::{HEARTBEAT, HandlerResult, Server, ServerState, json};
+use crate::event_feed::{FeedMessage, FeedPositions, Subscription};
+use tenure_client::phrasing::Commands;
 
 /// How many events may wait in this process for one listener; the rest waits in the store.
 const AHEAD: usize = 32;
@@ -32,23 +32,27 @@ const PROJECTS: usize = 50;
 const WAIT: Duration = Duration::from_secs(25);
 
 /// `GET /api/v1/events?project=A&project=B&since=CURSOR`
-pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn stream(
+    State(server): ServerState,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project", "since"])?;
     let mut named = given.texts("project").to_vec();
     if named.is_empty() {
         named.push(project_named(&asked, &given, &caller)?);
     }
     if named.len() > PROJECTS {
-        return Err(Error::usage("too_many_projects", format!("one stream is of at most {PROJECTS} projects")).into());
+        return Err(Error::usage(Code::TooManyProjects, format!("one stream is of at most {PROJECTS} projects")).into());
     }
     let mut calls = Vec::new();
     for name in &named {
         let project = server.project(&caller, name, false).await?;
-        server
-            .allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin)))
-            .await?;
+        // Before the caller takes the place of a listener; the kernel checks the role with each page.
+        server.allow(&caller, &project.key, Log::NAME, Log::ACCESS.needed(&project.key)).await?;
         let mut call = server.call(&caller, project, None)?;
         call.checkout = None;
         calls.push(call);
@@ -73,7 +77,7 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
 /// Where each log is read from.
 fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since>)>> {
     let Some(since) = since else { return Ok(calls.iter().map(|call| (call.clone(), None)).collect()) };
-    if let Some(places) = Places::decode(since) {
+    if let Some(places) = FeedPositions::decode(since) {
         // A project that was not in the stream before begins now.
         let begin = |call: &Call| {
             let cursor = places.0.get(&call.project.key);
@@ -90,19 +94,19 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
     match calls {
         [call] => Ok(vec![(call.clone(), Some(from))]),
         _ if from == Since::Time(Time(0)) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
-        _ => Err(Error::usage("bad_cursor", "that is a place in one log, and the stream is of several")
+        _ => Err(Error::usage(Code::BadCursor, "that is a place in one log, and the stream is of several")
             .hint("Give the id of the last event of such a stream, 0 for all there is, or nothing for what comes.")),
     }
 }
 
 async fn listen(
     server: &Arc<Server>,
-    caller: Caller,
-    listening: Vec<(String, Listening)>,
-    place: Place,
+    caller: AuthenticatedCaller,
+    listening: Vec<(ProjectKey, Subscription)>,
+    place: Permit,
 ) -> Response<Body> {
-    let (told, mut heard) = mpsc::channel::<(String, Told)>(AHEAD);
-    let mut places = Places::default();
+    let (told, mut heard) = mpsc::channel::<(ProjectKey, FeedMessage)>(AHEAD);
+    let mut places = FeedPositions::default();
     for (key, one) in listening {
         // Known from the beginning, so that whoever comes back knows where each log was, also one that was quiet.
         places.0.insert(key.clone(), one.start().to_owned());
@@ -128,7 +132,7 @@ async fn listen(
     }
     drop(told);
     let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
-    let projects: Vec<String> = places.0.keys().cloned().collect();
+    let projects: Vec<ProjectKey> = places.0.keys().cloned().collect();
     tokio::spawn(async move {
         // A browser shows that the stream is open only when something came. Where it begins is said at once: whoever is
         // cut off before the first event goes on from there.
@@ -142,12 +146,12 @@ async fn listen(
             tokio::select! {
                 () = out.closed() => return,
                 told = heard.recv() => match told {
-                    Some((key, Told::Event(line))) => {
+                    Some((key, FeedMessage::Event(line))) => {
                         places.0.insert(key.clone(), line.cursor.clone());
                         next = Some(event(&places.encode(), &line.kind, &named(&key, &line.json)));
                     }
-                    Some((key, Told::Over(error))) => {
-                        let problem = named(&key, &error.to_json().to_string());
+                    Some((key, FeedMessage::Over(error))) => {
+                        let problem = named(&key, &error.to_json(&Commands).to_string());
                         let _ = out.send(event(&places.encode(), "over", &problem)).await;
                         return;
                     }
@@ -157,7 +161,7 @@ async fn listen(
             }
         }
     });
-    let body = Body::from_stream(Lines(lines));
+    let body = Body::from_stream(EventStreamBody(lines));
     let mut response = Response::new(revocation::until_revoked(server, caller, projects, body, place));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -180,9 +184,9 @@ fn named(key: &str, json: &str) -> String {
 }
 
 /// The lines of a stream, as a body.
-struct Lines(mpsc::Receiver<Bytes>);
+struct EventStreamBody(mpsc::Receiver<Bytes>);
 
-impl futures_core::Stream for Lines {
+impl futures_core::Stream for EventStreamBody {
     type Item = std::result::Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -192,18 +196,23 @@ impl futures_core::Stream for Lines {
 
 /// `GET /api/v1/wait?project=P&place=W`: how a place in the waiting line stands, once it has changed or a while has
 /// passed.
-pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn wait(
+    State(server): ServerState,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project", "place"])?;
     let place = given.text("place").unwrap_or_default().to_owned();
     if place.is_empty() {
-        return Err(Error::usage("bad_parameter", "the address names no place in the waiting line").into());
+        return Err(Error::usage(Code::BadParameter, "the address names no place in the waiting line").into());
     }
     let project = server.project(&caller, &project_named(&asked, &given, &caller)?, false).await?;
-    server.allow(&caller, &project.key, "turn", role::query_needs("turn", &project.key)).await?;
+    server.allow(&caller, &project.key, Turn::NAME, Turn::ACCESS.needed(&project.key)).await?;
     let call = server.call(&caller, project, None)?;
-    let question = Query::Turn(asked::AtPlace { place, before: None });
+    let question = AnyQuery::new(Turn { place, before: None });
     let _listener = server.doors.listen(&caller.grants.principal)?;
     server.stays(&parts);
     let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
@@ -215,7 +224,7 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         rounds.borrow_and_update();
         let (call, question) = (call.clone(), question.clone());
         let key = call.project.key.clone();
-        let answered = server.blocking(move |kernel| kernel.answer(&call, &question)).await;
+        let answered = server.blocking(move |kernel| question.ask(kernel, &call)).await;
         let body = server.noted(&caller, "turn", &key, answered).await?;
         let changed = first.as_ref().is_some_and(|first| *first != body);
         let served = !body.contains("\"state\":\"waiting\"");
@@ -224,8 +233,8 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         }
         tokio::select! {
             over = &mut over => return match over {
-                Over::Ending => Ok(json(body)),
-                Over::Revoked => Err(server.refusal_now(&caller, &key).await.into()),
+                StreamEnd::Ending => Ok(json(body)),
+                StreamEnd::Revoked => Err(server.refusal_now(&caller, &key).await.into()),
             },
             _ = tokio::time::timeout(server.kernel.store().poll(), rounds.changed()) => {}
         }

@@ -7,26 +7,26 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use serde_json::json as value;
 use tenure_core::access::EVERY_PROJECT;
-use tenure_core::{Error, Kind, Stage};
+use tenure_core::{Code, Error, Stage};
 
-use super::door::Caller;
-use super::{Answer, Shared, json};
+use super::authentication::AuthenticatedCaller;
+use super::{HandlerResult, ServerState, json};
 use crate::metrics::Figure;
 
 /// How long the store may take to answer before it counts as out of reach.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// `GET /livez`: the process answers. It says nothing about the store: restarting a server does not bring one back.
-pub(super) async fn live() -> Answer {
+pub(super) async fn live() -> HandlerResult {
     Ok(json(value!({ "live": true }).to_string()))
 }
 
 /// `GET /readyz`: the store answers a question.
-pub(super) async fn ready(State(server): Shared) -> Answer {
+pub(super) async fn ready(State(server): ServerState) -> HandlerResult {
     let asked = server.blocking(|kernel| kernel.store().identity());
     let found = tokio::time::timeout(PATIENCE, asked)
         .await
-        .unwrap_or_else(|_| Err(Error::new(Kind::Busy, "store_silent", Stage::Read, "the store does not answer")));
+        .unwrap_or_else(|_| Err(Error::new(Code::StoreSilent, "the store does not answer").at(Stage::Read)));
     Ok(match found {
         Ok(_) => json(value!({ "ready": true }).to_string()),
         Err(error) => {
@@ -38,7 +38,7 @@ pub(super) async fn ready(State(server): Shared) -> Answer {
 }
 
 /// `GET /metrics`: for whoever watches all projects.
-pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
+pub(super) async fn metrics(State(server): ServerState, caller: AuthenticatedCaller) -> HandlerResult {
     // No project is called this; whoever is a member of every one has a role in any.
     let everywhere = caller.grants.members.contains_key(EVERY_PROJECT) && caller.grants.scope.projects.is_none();
     if !everywhere {

@@ -8,9 +8,9 @@ use tenure_core::access::{EVERY_PROJECT, Grants};
 use tenure_kernel::access as secret;
 use tenure_store::table::project;
 
-use super::door::{Asked, Caller, Proof, csrf_cookie};
+use super::authentication::{AuthenticatedCaller, Credentials, Proof, csrf_cookie};
 use super::page::{escaped, page};
-use super::{Answer, Server, Shared};
+use super::{HandlerResult, Server, ServerState};
 use crate::percent;
 
 /// Most projects on the page; the rest is behind a link.
@@ -26,9 +26,9 @@ good once, and for minutes.</p>
 <code>Authorization: Bearer</code> for everything else.</p>";
 
 /// `GET /`
-pub(super) async fn serve(State(server): Shared, request: Request) -> Answer {
+pub(super) async fn serve(State(server): ServerState, request: Request) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let Some((caller, csrf)) = server.visitor(&asked).await? else { return Ok(page(StatusCode::OK, STRANGER)) };
     let call = server.call(&caller, project::whole_store(), None)?;
     let listed: Listed = serde_json::from_str(&server.projects_of(&caller, call, SHOWN, None).await?)
@@ -40,21 +40,21 @@ pub(super) async fn serve(State(server): Shared, request: Request) -> Answer {
 /// What of the projects stands on the page.
 #[derive(Deserialize)]
 struct Listed {
-    items: Vec<Project>,
+    items: Vec<HomeProject>,
     more: bool,
 }
 
 #[derive(Deserialize)]
-struct Project {
+struct HomeProject {
     key: String,
     label: String,
 }
 
 impl Server {
     /// Who looks at a page, if it is signed in, and what its forms must say.
-    async fn visitor(&self, asked: &Asked<'_>) -> Result<Option<(Caller, String)>> {
+    async fn visitor(&self, asked: &Credentials<'_>) -> Result<Option<(AuthenticatedCaller, String)>> {
         let Some(cookies) = asked.header(header::COOKIE.as_str())? else { return Ok(None) };
-        let Some(shown) = super::door::cookie(cookies) else { return Ok(None) };
+        let Some(shown) = super::authentication::cookie(cookies) else { return Ok(None) };
         let hash = secret::hash(shown);
         let proof = Proof::Session(hash.clone());
         let Some(session) = self.blocking(move |kernel| kernel.who_is_session(&hash)).await? else {
@@ -64,7 +64,7 @@ impl Server {
         self.count(&session.grants.principal, 1.0)?;
         let csrf = csrf_cookie(cookies).filter(|said| secret::is_secret_of(said, &session.csrf));
         let name = session.grants.principal.clone();
-        let caller = Caller { grants: session.grants, name, from: asked.from.clone(), proof };
+        let caller = AuthenticatedCaller { grants: session.grants, name: name.into(), from: asked.from.clone(), proof };
         Ok(Some((caller, csrf.unwrap_or_default().to_owned())))
     }
 }

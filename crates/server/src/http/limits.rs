@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
-use crate::shares::{Bounds, Budget, Part};
+use crate::quota::{Bounds, Budget, QuotaPart};
 
 /// The limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Default for Limits {
 const CALLERS: usize = 10_000;
 
 /// Who is inside, and who came how often.
-pub(crate) struct Turnstiles {
+pub(crate) struct RateLimiter {
     limits: RwLock<Limits>,
     inside: Arc<AtomicUsize>,
     listening: Arc<AtomicUsize>,
@@ -48,13 +48,13 @@ pub(crate) struct Turnstiles {
     asking: Budget,
     /// The same of the listeners.
     hearing: Budget,
-    /// By [`Line`].
-    lines: [Mutex<HashMap<String, Bucket>>; 3],
+    /// By [`RateClass`].
+    classes: [Mutex<HashMap<String, Bucket>>; 3],
 }
 
 /// Callers that are counted apart: what strangers do takes nothing from principals, nor from those who sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum RateClass {
     /// Those who have shown who they are, by name.
     Principals,
     /// Secrets that nobody knows, by address.
@@ -73,22 +73,22 @@ fn of_one(all: usize) -> Bounds {
 
 /// A place inside, as long as it is kept.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Permit {
     taken: Arc<AtomicUsize>,
     /// Its part of what one principal may have, where it is known whose it is.
-    share: Option<Part>,
+    share: Option<QuotaPart>,
 }
 
-impl Place {
+impl Permit {
     /// One of at most so many. Whoever is inside already stays, also where there are fewer places from now on.
-    fn among(taken: &Arc<AtomicUsize>, most: usize) -> Option<Place> {
+    fn among(taken: &Arc<AtomicUsize>, most: usize) -> Option<Permit> {
         let one_more = |count: usize| (count < most).then_some(count + 1);
         taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        Some(Place { taken: taken.clone(), share: None })
+        Some(Permit { taken: taken.clone(), share: None })
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.taken.fetch_sub(1, Ordering::Relaxed);
     }
@@ -100,15 +100,15 @@ struct Bucket {
     at: Instant,
 }
 
-impl Turnstiles {
-    pub(crate) fn new(limits: Limits) -> Turnstiles {
-        Turnstiles {
+impl RateLimiter {
+    pub(crate) fn new(limits: Limits) -> RateLimiter {
+        RateLimiter {
             limits: RwLock::new(limits),
             inside: Arc::default(),
             listening: Arc::default(),
             asking: Budget::new(of_one(limits.at_once)),
             hearing: Budget::new(of_one(limits.listeners)),
-            lines: Default::default(),
+            classes: Default::default(),
         }
     }
 
@@ -125,21 +125,21 @@ impl Turnstiles {
     }
 
     /// A place for one request.
-    pub(crate) fn enter(&self) -> Result<Place> {
-        Place::among(&self.inside, self.limits().at_once).ok_or_else(|| full("requests"))
+    pub(crate) fn enter(&self) -> Result<Permit> {
+        Permit::among(&self.inside, self.limits().at_once).ok_or_else(|| full("requests"))
     }
 
     /// Counts a place among those of the principal whose request it is.
-    pub(crate) fn claim(&self, place: &mut Place, principal: &str) -> Result<()> {
-        place.share = Some(self.asking.take(principal, 1).ok_or_else(|| full("requests of one principal"))?);
+    pub(crate) fn claim(&self, permit: &mut Permit, principal: &str) -> Result<()> {
+        permit.share = Some(self.asking.take(principal, 1).ok_or_else(|| full("requests of one principal"))?);
         Ok(())
     }
 
     /// A place for one listener of a principal.
-    pub(crate) fn listen(&self, principal: &str) -> Result<Place> {
-        let mut place = Place::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))?;
-        place.share = Some(self.hearing.take(principal, 1).ok_or_else(|| full("listeners of one principal"))?);
-        Ok(place)
+    pub(crate) fn listen(&self, principal: &str) -> Result<Permit> {
+        let mut permit = Permit::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))?;
+        permit.share = Some(self.hearing.take(principal, 1).ok_or_else(|| full("listeners of one principal"))?);
+        Ok(permit)
     }
 
     /// Listeners now.
@@ -153,12 +153,12 @@ impl Turnstiles {
     }
 
     /// Counts one request of a caller at an instant. `cost` is 1 for an ordinary one.
-    pub(crate) fn count(&self, line: Line, mut caller: &str, cost: f64, now: Instant) -> Result<()> {
+    pub(crate) fn count(&self, class: RateClass, mut caller: &str, cost: f64, now: Instant) -> Result<()> {
         let per_second = self.limits().per_second;
         let rate = f64::from(per_second);
         // One request of its kind is allowed at any rate.
         let most = (rate * 2.0).max(cost);
-        let mut callers = self.lines[line as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.classes[class as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= CALLERS && !callers.contains_key(caller) {
             // Nothing is lost by forgetting a caller that has its full allowance again.
             let since = |bucket: &Bucket| now.saturating_duration_since(bucket.at).as_secs_f64();
@@ -172,13 +172,9 @@ impl Turnstiles {
         bucket.left = (bucket.left + passed * rate).min(most);
         bucket.at = now;
         if bucket.left < cost {
-            return Err(Error::new(
-                Kind::Busy,
-                "too_many_requests",
-                Stage::Arguments,
-                format!("more than {per_second} requests a second"),
-            )
-            .hint("Nothing was done. Ask again in a second, with the same request id."));
+            return Err(Error::new(Code::TooManyRequests, format!("more than {per_second} requests a second"))
+                .at(Stage::Arguments)
+                .hint("Nothing was done. Ask again in a second, with the same request id."));
         }
         bucket.left -= cost;
         Ok(())
@@ -186,7 +182,8 @@ impl Turnstiles {
 }
 
 fn full(what: &str) -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Lock, format!("the server has as many {what} as it takes"))
+    Error::new(Code::Overloaded, format!("the server has as many {what} as it takes"))
+        .at(Stage::Lock)
         .hint("Nothing was done. Ask again in a moment, with the same request id.")
 }
 
@@ -197,17 +194,17 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
     fn a_caller_that_asks_too_often_is_turned_away_and_others_are_not() {
-        let doors = Turnstiles::new(Limits { per_second: 10, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { per_second: 10, ..Limits::default() });
         let start = Instant::now();
         for _ in 0..20 {
-            doors.count(Line::Strangers, "a", 1.0, start).unwrap();
+            doors.count(RateClass::Strangers, "a", 1.0, start).unwrap();
         }
         let count =
-            |caller: &str, ms: u64| doors.count(Line::Strangers, caller, 1.0, start + Duration::from_millis(ms));
+            |caller: &str, ms: u64| doors.count(RateClass::Strangers, caller, 1.0, start + Duration::from_millis(ms));
         assert_eq!(count("a", 0).unwrap_err().code(), "too_many_requests");
         count("b", 0).unwrap();
-        for line in [Line::Principals, Line::SignIns] {
-            doors.count(line, "a", 1.0, start).unwrap();
+        for class in [RateClass::Principals, RateClass::SignIns] {
+            doors.count(class, "a", 1.0, start).unwrap();
         }
         count("a", 150).unwrap();
         assert!(count("a", 160).is_err());
@@ -216,25 +213,25 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
     fn inv_s1_more_addresses_than_are_remembered_turn_nobody_away_who_is_known() {
-        let doors = Turnstiles::new(Limits { per_second: 10, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { per_second: 10, ..Limits::default() });
         let start = Instant::now();
         for number in 0..CALLERS {
-            doors.count(Line::Strangers, &number.to_string(), 1.0, start).unwrap();
+            doors.count(RateClass::Strangers, &number.to_string(), 1.0, start).unwrap();
         }
         // The rest has one allowance together.
-        let more = |number: usize| doors.count(Line::Strangers, &format!("more {number}"), 1.0, start).is_ok();
+        let more = |number: usize| doors.count(RateClass::Strangers, &format!("more {number}"), 1.0, start).is_ok();
         assert_eq!((0..100).filter(|number| more(*number)).count(), 20);
-        doors.count(Line::Principals, "person:ann", 1.0, start).unwrap();
-        doors.count(Line::SignIns, "more 1", 1.0, start).unwrap();
-        doors.count(Line::Strangers, "7", 1.0, start).unwrap();
+        doors.count(RateClass::Principals, "person:ann", 1.0, start).unwrap();
+        doors.count(RateClass::SignIns, "more 1", 1.0, start).unwrap();
+        doors.count(RateClass::Strangers, "7", 1.0, start).unwrap();
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
     fn inv_s1_the_first_request_counts_however_low_the_rate_is() {
-        let doors = Turnstiles::new(Limits { per_second: 1, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { per_second: 1, ..Limits::default() });
         let start = Instant::now();
-        let count = |s: u64| doors.count(Line::Strangers, "a", 20.0, start + Duration::from_secs(s));
+        let count = |s: u64| doors.count(RateClass::Strangers, "a", 20.0, start + Duration::from_secs(s));
         count(0).unwrap();
         assert_eq!(count(19).unwrap_err().code(), "too_many_requests");
         count(20).unwrap();
@@ -242,10 +239,10 @@ mod tests {
 
     #[test]
     fn inv_s8_one_principal_has_half_of_the_places() {
-        let doors = Turnstiles::new(Limits { at_once: 4, listeners: 3, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { at_once: 4, listeners: 3, ..Limits::default() });
         let claim = |principal: &str| {
-            let mut place = doors.enter()?;
-            doors.claim(&mut place, principal).map(|()| place)
+            let mut permit = doors.enter()?;
+            doors.claim(&mut permit, principal).map(|()| permit)
         };
         let own = [claim("a").unwrap(), claim("a").unwrap()];
         assert_eq!(claim("a").unwrap_err().code(), "overloaded");
@@ -261,7 +258,7 @@ mod tests {
 
     #[test]
     fn only_so_many_are_inside() {
-        let doors = Turnstiles::new(Limits { at_once: 2, listeners: 1, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { at_once: 2, listeners: 1, ..Limits::default() });
         let (first, second) = (doors.enter().unwrap(), doors.enter().unwrap());
         assert_eq!(doors.enter().unwrap_err().code(), "overloaded");
         assert_eq!(doors.requests(), 2);
@@ -275,7 +272,7 @@ mod tests {
 
     #[test]
     fn inv_c1_other_limits_count_at_once_and_nobody_is_thrown_out() {
-        let doors = Turnstiles::new(Limits { at_once: 2, ..Limits::default() });
+        let doors = RateLimiter::new(Limits { at_once: 2, ..Limits::default() });
         let (first, second) = (doors.enter().unwrap(), doors.enter().unwrap());
         doors.follow(Limits { at_once: 1, listeners: 0, ..Limits::default() });
         assert_eq!(doors.requests(), 2);

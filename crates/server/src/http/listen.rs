@@ -19,8 +19,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::bare::Worded;
-use super::silent::{Answering, Seat, Silent};
+use super::idle::{ActiveBody, ConnectionSlot, IdleConnections};
+use super::malformed::Worded;
 use super::{Server, router};
 
 /// Most connections at once.
@@ -41,13 +41,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: watch::Receiver<bool>) {
     let app = router(server.clone());
     let most = most();
-    let (room, silent) = (Arc::new(Semaphore::new(most)), Silent::among(most));
+    let (room, idle) = (Arc::new(Semaphore::new(most)), IdleConnections::among(most));
     let graceful = GracefulShutdown::new();
     loop {
         let came = async {
             let accepted = listener.accept().await;
             // Beyond its number of connections a server leaves them in the kernel's line, but for this one.
-            if accepted.is_ok() { (accepted, place(&room, &silent).await) } else { (accepted, None) }
+            if accepted.is_ok() { (accepted, place(&room, &idle).await) } else { (accepted, None) }
         };
         let (accepted, place) = tokio::select! {
             _ = ends.wait_for(|over| *over) => break,
@@ -55,12 +55,12 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
         };
         let (Ok((stream, peer)), Some(place)) = (accepted, place) else {
             // No more descriptors, or a client that was gone at once: neither is a reason to end, nor to spin.
-            silent.make_room();
+            idle.make_room();
             tokio::time::sleep(PAUSE).await;
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let seat = silent.enter();
+        let seat = idle.enter();
         let serving =
             graceful.watch(connection(Worded::new(stream, server.limits().time), peer, app.clone(), seat.clone()));
         tokio::spawn(async move {
@@ -76,12 +76,12 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
 }
 
 /// A place for one more connection: one on which nothing is asked gives way to it.
-async fn place(room: &Arc<Semaphore>, silent: &Silent) -> Option<OwnedSemaphorePermit> {
+async fn place(room: &Arc<Semaphore>, idle: &IdleConnections) -> Option<OwnedSemaphorePermit> {
     loop {
         if let Ok(place) = room.clone().try_acquire_owned() {
             return Some(place);
         }
-        silent.make_room();
+        idle.make_room();
         if let Ok(place) = tokio::time::timeout(PAUSE, room.clone().acquire_owned()).await {
             return place.ok();
         }
@@ -99,9 +99,9 @@ fn most() -> usize {
     CONNECTIONS.min(files.saturating_sub(OTHER_FILES).max(files / 4)).max(1)
 }
 
-type Connection = http1::Connection<TokioIo<Worded>, TowerToHyperService<WithPeer>>;
+type HttpConnection = http1::Connection<TokioIo<Worded>, TowerToHyperService<WithPeer>>;
 
-fn connection(stream: Worded, peer: SocketAddr, app: Router, seat: Arc<Seat>) -> Connection {
+fn connection(stream: Worded, peer: SocketAddr, app: Router, seat: Arc<ConnectionSlot>) -> HttpConnection {
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
@@ -114,7 +114,7 @@ fn connection(stream: Worded, peer: SocketAddr, app: Router, seat: Arc<Seat>) ->
 pub(crate) struct WithPeer {
     app: Router,
     peer: SocketAddr,
-    seat: Arc<Seat>,
+    seat: Arc<ConnectionSlot>,
 }
 
 impl tower_service::Service<Request<Incoming>> for WithPeer {
@@ -130,6 +130,6 @@ impl tower_service::Service<Request<Incoming>> for WithPeer {
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let asking = self.seat.asks();
         let answer = self.app.call(request.map(Body::new));
-        Box::pin(async move { Ok(answer.await?.map(|body| Body::new(Answering { body, _asking: asking }))) })
+        Box::pin(async move { Ok(answer.await?.map(|body| Body::new(ActiveBody { body, _asking: asking }))) })
     }
 }

@@ -9,15 +9,15 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::Op;
 use tenure_kernel::access::{self, Secret};
 use tenure_kernel::op::{login_close, login_take};
 use tenure_store::OsEntropy;
 
-use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, ours};
+use super::authentication::{AuthenticatedCaller, COOKIE, CSRF_COOKIE, Credentials, Proof, ours};
 use super::segments::Segments;
-use super::{Answer, Server, Shared, body_of_form, empty};
+use super::{HandlerResult, Server, ServerState, body_of_form, empty};
 
 /// How long a form may take to arrive.
 const FORM: Duration = Duration::from_secs(5);
@@ -30,9 +30,13 @@ const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any m
 const WHAT: &str = "sign in";
 
 /// `GET /login/{link}`
-pub(super) async fn page(State(server): Shared, Segments(link): Segments<String>, request: Request) -> Answer {
+pub(super) async fn page(
+    State(server): ServerState,
+    Segments(link): Segments<String>,
+    request: Request,
+) -> HandlerResult {
     let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let link = match checked(&link) {
         Ok(link) => link,
         Err(error) => {
@@ -52,9 +56,9 @@ pub(super) async fn page(State(server): Shared, Segments(link): Segments<String>
 }
 
 /// `POST /login`
-pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
+pub(super) async fn take(State(server): ServerState, request: Request) -> HandlerResult {
     let (parts, content) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let (session, csrf) = (Secret::draw(&OsEntropy), Secret::draw(&OsEntropy));
     if let Err(error) = sign_in(&server, &parts, &asked, content, (&session, &csrf)).await {
         if error.kind() != Kind::Denied {
@@ -80,7 +84,7 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
 async fn sign_in(
     server: &Server,
     parts: &Parts,
-    asked: &Asked<'_>,
+    asked: &Credentials<'_>,
     content: Body,
     (session, csrf): (&Secret, &Secret),
 ) -> Result<()> {
@@ -112,7 +116,7 @@ async fn sign_in(
 }
 
 /// The hash of the link in a form.
-async fn link_in(server: &Server, parts: &Parts, asked: &Asked<'_>, content: Body) -> Result<String> {
+async fn link_in(server: &Server, parts: &Parts, asked: &Credentials<'_>, content: Body) -> Result<String> {
     same_site(asked)?;
     let form = server.outside(parts, server.strangers.wait(&asked.share, form(content))).await?;
     form.strip_prefix("link=").map(checked).transpose()?.map(access::hash).ok_or_else(no_link)
@@ -121,11 +125,11 @@ async fn link_in(server: &Server, parts: &Parts, asked: &Asked<'_>, content: Bod
 /// The body of a small form, if it arrives in time.
 pub(super) async fn form(content: Body) -> Result<String> {
     let form = tokio::time::timeout(FORM, body_of_form(content)).await;
-    form.map_err(|_| Error::usage("bad_arguments", "the form did not arrive in time"))?
+    form.map_err(|_| Error::usage(Code::BadArguments, "the form did not arrive in time"))?
 }
 
 /// `POST /logout`
-pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
+pub(super) async fn close(State(server): ServerState, caller: AuthenticatedCaller) -> HandlerResult {
     let Proof::Session(session) = caller.proof else {
         let error = no_link();
         server.audit(&error, Some(&caller.grants.principal), &caller.name, "sign out", "", &caller.from).await;
@@ -141,7 +145,7 @@ pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
 }
 
 /// A page of another site must not sign a browser in as somebody.
-fn same_site(asked: &Asked<'_>) -> Result<()> {
+fn same_site(asked: &Credentials<'_>) -> Result<()> {
     if asked.is_from_here() { Ok(()) } else { Err(no_link()) }
 }
 
@@ -158,6 +162,7 @@ fn checked(link: &str) -> Result<&str> {
 }
 
 fn no_link() -> Error {
-    Error::new(Kind::Denied, "login_refused", Stage::Arguments, "this is not a link to sign in with")
+    Error::new(Code::LoginRefused, "this is not a link to sign in with")
+        .at(Stage::Arguments)
         .hint("Ask for a new one: each is good once, and for minutes.")
 }

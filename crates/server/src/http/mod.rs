@@ -1,36 +1,36 @@
 //! The server over HTTP: the same ops and queries, for those who have shown who they are.
 
-mod around;
-mod bare;
+mod admission;
+mod authentication;
+mod backpressure;
+mod body;
 mod client;
 mod denials;
-mod door;
+mod etag;
 mod events;
-mod far;
 mod health;
 mod home;
-mod inside;
-mod known;
+mod idle;
 mod limits;
 mod listen;
 mod login;
+mod malformed;
 mod mcp;
+mod middleware;
 mod openapi;
 mod ops;
 mod page;
+mod param_schema;
 mod problem;
 mod proxy;
-mod reads;
+mod require_caller;
+mod resources;
 pub(crate) mod revocation;
 mod routes;
+mod rpc;
 mod segments;
-mod sent;
-mod silent;
-mod tags;
 #[cfg(test)]
 mod tests;
-mod unsent;
-mod values;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -39,26 +39,26 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
-use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::export::Export;
+use tenure_kernel::{AnyQuery, Call, Kernel, Op, Reply};
 use tokio::sync::{Semaphore, watch};
 
-pub(crate) use self::door::Caller;
+pub(crate) use self::authentication::AuthenticatedCaller;
 pub use self::limits::Limits;
-pub(crate) use self::limits::Place;
-use self::limits::Turnstiles;
+pub(crate) use self::limits::Permit;
+use self::limits::RateLimiter;
 pub(crate) use self::listen::serve;
 pub use self::proxy::Proxies;
 pub use self::routes::PUBLIC;
 pub(crate) use self::routes::router;
 use crate::delivery::Pending;
-use crate::feed::Feed;
-use crate::log::Log;
+use crate::event_feed::EventFeed;
+use crate::log::ServerLog;
 use crate::metrics::Metrics;
-use crate::queue::Queue;
-use crate::serve::Snapshot;
-use crate::shares::Budget;
+use crate::op_queue::OpQueue;
+use crate::quota::Budget;
+use crate::serve::ServerConfig;
 
 /// Exports at once.
 const EXPORTS: usize = 2;
@@ -66,16 +66,16 @@ const EXPORTS: usize = 2;
 /// What all doors of one server share.
 pub struct Server {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queue: Queue,
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) queue: OpQueue,
+    pub(crate) feed: Arc<EventFeed>,
     pub(crate) metrics: Metrics,
-    pub(crate) doors: Turnstiles,
+    pub(crate) doors: RateLimiter,
     /// Of the configuration in force.
     pub(crate) revision: RwLock<Arc<str>>,
     /// How often the configuration was read anew, and how often that was refused.
     pub(crate) reloads: [AtomicU64; 2],
-    pub(crate) log: Log,
-    offers: Mutex<Pending<ops::Recipient>>,
+    pub(crate) log: ServerLog,
+    offers: Mutex<Pending<ops::OfferRecipient>>,
     /// The bytes of request bodies that are being read or acted on.
     pub(crate) bodies: Budget,
     /// The bytes of answers that their clients have not read.
@@ -84,7 +84,7 @@ pub struct Server {
     pub(crate) unsent_to_strangers: Budget,
     /// Each is in memory as a whole, more than once.
     exports: Semaphore,
-    pub(crate) strangers: inside::Strangers,
+    pub(crate) strangers: admission::Strangers,
     /// The peers whose word about their clients is believed.
     proxies: RwLock<Arc<Proxies>>,
     pub(crate) denials: denials::Denials,
@@ -94,24 +94,24 @@ pub struct Server {
 
 impl Server {
     /// A server before a kernel.
-    pub fn new(kernel: Arc<Kernel>, snapshot: &Snapshot, log: Log) -> Result<Server> {
-        let queue = Queue::before(kernel.clone())?;
-        let feed = Arc::new(Feed::new(kernel.clone(), queue.rounds()));
+    pub fn new(kernel: Arc<Kernel>, snapshot: &ServerConfig, log: ServerLog) -> Result<Server> {
+        let queue = OpQueue::before(kernel.clone())?;
+        let feed = Arc::new(EventFeed::new(kernel.clone(), queue.rounds()));
         Ok(Server {
             kernel,
             queue,
             feed,
             metrics: Metrics::default(),
-            doors: Turnstiles::new(snapshot.limits),
+            doors: RateLimiter::new(snapshot.limits),
             revision: RwLock::new(snapshot.revision.as_str().into()),
             reloads: Default::default(),
             log,
             offers: Mutex::new(Pending::new(ops::OFFERS)),
-            bodies: Budget::new(sent::bounds(snapshot.limits)),
-            unsent: Budget::new(unsent::UNSENT),
-            unsent_to_strangers: Budget::new(unsent::TO_STRANGERS),
+            bodies: Budget::new(body::bounds(snapshot.limits)),
+            unsent: Budget::new(backpressure::UNSENT),
+            unsent_to_strangers: Budget::new(backpressure::TO_STRANGERS),
             exports: Semaphore::new(EXPORTS),
-            strangers: inside::Strangers::default(),
+            strangers: admission::Strangers::default(),
             proxies: RwLock::new(Arc::new(snapshot.proxies.clone())),
             denials: denials::Denials::default(),
             ending: watch::Sender::new(false),
@@ -128,7 +128,7 @@ impl Server {
         self.proxies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn offers(&self) -> MutexGuard<'_, Pending<ops::Recipient>> {
+    fn offers(&self) -> MutexGuard<'_, Pending<ops::OfferRecipient>> {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,9 +138,9 @@ impl Server {
     }
 
     /// Follows another configuration from now on.
-    pub(crate) fn follow(&self, snapshot: &Snapshot) {
+    pub(crate) fn follow(&self, snapshot: &ServerConfig) {
         self.doors.follow(snapshot.limits);
-        self.bodies.follow(sent::bounds(snapshot.limits));
+        self.bodies.follow(body::bounds(snapshot.limits));
         *self.proxies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot.proxies.clone());
         *self.revision.write().unwrap_or_else(PoisonError::into_inner) = snapshot.revision.as_str().into();
     }
@@ -151,7 +151,7 @@ impl Server {
     }
 
     /// Runs an op for somebody, as far as its role allows.
-    pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
+    pub(crate) async fn run_as(&self, caller: &AuthenticatedCaller, call: Call, op: Op) -> Result<Reply> {
         let (what, project) = (op.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, op.needs(&project)).await?;
@@ -159,22 +159,21 @@ impl Server {
         self.noted(caller, what, &project, outcome).await
     }
 
-    /// Asks a query for somebody, as far as its role allows.
-    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
+    /// Asks a query for a caller. The kernel checks the caller's role; a denial is written down.
+    pub(crate) async fn ask_as(&self, caller: &AuthenticatedCaller, call: Call, query: AnyQuery) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
-        self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
         let outcome = self.answer_to(call, query).await;
         self.noted(caller, what, &project, outcome).await
     }
 
     /// The answer to a query.
-    pub(crate) async fn answer_to(&self, call: Call, query: Query) -> Result<String> {
-        let _turn = match query {
-            Query::Export(_) => self.exports.acquire().await.ok(),
-            _ => None,
+    pub(crate) async fn answer_to(&self, call: Call, query: AnyQuery) -> Result<String> {
+        let _turn = match query.get::<Export>() {
+            Some(_) => self.exports.acquire().await.ok(),
+            None => None,
         };
-        self.blocking(move |kernel| kernel.answer(&call, &query)).await
+        self.blocking(move |kernel| query.ask(kernel, &call)).await
     }
 
     /// When a request that comes now is given up.
@@ -192,17 +191,17 @@ impl Server {
         let asked = tokio::task::spawn_blocking(move || ask(&kernel)).await;
         asked.unwrap_or_else(|error| {
             // Whatever door it came through, whoever watches the log hears of it.
-            self.log.line("error", &[("message", "a query panicked"), ("code", "internal")]);
+            self.log.line("error", &[("message", "a query panicked"), ("code", Code::Internal.as_str())]);
             Err(Error::bug(format!("a query panicked: {error}")))
         })
     }
 }
 
 /// What handlers are given.
-pub(crate) type Shared = State<Arc<Server>>;
+pub(crate) type ServerState = State<Arc<Server>>;
 
 /// What handlers answer.
-pub(crate) type Answer = std::result::Result<Response<Body>, Failure>;
+pub(crate) type HandlerResult = std::result::Result<Response<Body>, Failure>;
 
 /// An error on its way out; the layer around all routes writes it, with the id of the request.
 pub(crate) struct Failure(pub(crate) Error);
@@ -219,7 +218,7 @@ pub(crate) struct Carried(pub(crate) Arc<Error>);
 
 /// An error that was told inside a document, for the log.
 #[derive(Clone)]
-pub(crate) struct Inside(pub(crate) Arc<Error>);
+pub(crate) struct EmbeddedError(pub(crate) Arc<Error>);
 
 impl axum::response::IntoResponse for Failure {
     fn into_response(self) -> axum::response::Response {
@@ -243,26 +242,27 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
     if !media.eq_ignore_ascii_case("application/json") {
-        return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
+        return Err(Error::usage(Code::UnsupportedMediaType, "the body is not said to be JSON")
             .hint("Send it with Content-Type: application/json."));
     }
-    let bytes = sent::whole(server, parts, body).await?;
-    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
+    let bytes = body::whole(server, parts, body).await?;
+    String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the body is not UTF-8"))
 }
 
 /// The body of a small form, of whoever it is.
 pub(crate) async fn body_of_form(body: Body) -> Result<String> {
-    let bytes = sent::short(body, 4_096).await?;
-    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the form is not UTF-8"))
+    let bytes = body::short(body, 4_096).await?;
+    String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the form is not UTF-8"))
 }
 
 fn no_such_address() -> Error {
-    Error::new(Kind::NotFound, "unknown_address", Stage::Arguments, "there is nothing at this address")
+    Error::new(Code::UnknownAddress, "there is nothing at this address")
+        .at(Stage::Arguments)
         .hint("The addresses are in /api/v1/openapi.json.")
 }
 
 fn no_such_method() -> Error {
-    Error::usage("unknown_method", "this address is not asked that way")
+    Error::usage(Code::UnknownMethod, "this address is not asked that way")
         .hint("The methods are in /api/v1/openapi.json.")
 }
 

@@ -1,14 +1,17 @@
 //! The description of the API (OpenAPI 3.1), made from the same lists that serve it.
 
 use serde_json::{Map, Value, json as value};
-use tenure_kernel::Door;
+use tenure_client::wire::VERSION;
 use tenure_kernel::op::{Entry, OPS};
+use tenure_kernel::query::QueryEntry;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::query::show::Show;
+use tenure_kernel::{Door, Query};
 
-use super::door::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
-use super::reads::{RESOURCES, Resource, Sort};
-use super::tags::TAKES_VERSION;
-use super::{Answer, json, problem};
-use crate::wire::VERSION;
+use super::authentication::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
+use super::etag::TAKES_VERSION;
+use super::resources::{ParamKind, RESOURCES, Resource};
+use super::{HandlerResult, json, problem};
 
 /// A working tree: a host, and a whole path there.
 const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
@@ -16,22 +19,18 @@ const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
 pub(super) const NAME: &str = "^[a-z0-9][a-z0-9._:-]{0,63}$";
 
 /// `GET /api/v1/openapi.json`
-pub(super) async fn serve() -> Answer {
+pub(super) async fn serve() -> HandlerResult {
     Ok(json(document().to_string()))
 }
 
 /// The whole document.
 pub(super) fn document() -> Value {
-    let mut parts = Parts::default();
+    let mut parts = OpenApiParts::default();
     let mut paths = Map::new();
     for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {
         paths.insert(format!("/api/v1/ops/{}", entry.name), value!({ "post": parts.op(entry) }));
     }
-    let project_list = parts.schema("projects", &value!({
-        "type": "object",
-        "required": ["items", "more"],
-        "properties": { "items": { "type": "array", "items": { "type": "object" } }, "more": { "type": "boolean" } },
-    }));
+    let project_list = parts.schema("projects", (QueryEntry::of::<Projects>().answer)().as_value());
     paths.insert(
         "/api/v1/projects".to_owned(),
         value!({ "get": read("projects", "Projects that you have a role in", &paging(), &project_list) }),
@@ -76,11 +75,11 @@ pub(super) fn document() -> Value {
 }
 
 #[derive(Default)]
-struct Parts {
+struct OpenApiParts {
     schemas: Map<String, Value>,
 }
 
-impl Parts {
+impl OpenApiParts {
     fn op(&mut self, entry: &Entry) -> Value {
         let request = self.schema(&format!("{}_request", entry.name), (entry.request)().as_value());
         let answer = self.schema(&format!("{}_answer", entry.name), (entry.answer)().as_value());
@@ -121,7 +120,7 @@ impl Parts {
 
     fn resource(&mut self, resource: &Resource) -> Value {
         let name = resource.path.replace("/{id}", "_one").replace('/', "_");
-        let answer = self.schema(&format!("{name}_answer"), (resource.answer)().as_value());
+        let answer = self.schema(&format!("{name}_answer"), (resource.query.answer)().as_value());
         let mut parameters = vec![value!({
             "name": "project", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 },
             "description": "The project, by its name or key",
@@ -133,12 +132,15 @@ impl Parts {
         }
         for param in resource.params {
             let one = (param.schema)();
-            let schema =
-                if param.sort == Sort::Texts { value!({ "type": "array", "items": one, "maxItems": 20 }) } else { one };
+            let schema = if param.sort == ParamKind::Texts {
+                value!({ "type": "array", "items": one, "maxItems": 20 })
+            } else {
+                one
+            };
             parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
         }
         let mut read = read(&name, resource.what, &parameters, &answer);
-        if resource.query == "show" {
+        if resource.query.name == Show::NAME {
             tagged(&mut read);
         }
         read
@@ -253,6 +255,7 @@ fn problem_schema() -> Value {
             "hint": { "type": ["string", "null"] },
             "retryable": { "type": "boolean" },
             "details": { "type": "object" },
+            "actions": { "type": "array", "items": { "type": "object", "required": ["action"], "properties": { "action": { "type": "string" } } } },
         },
     })
 }
@@ -278,22 +281,40 @@ mod tests {
     fn every_op_has_a_typed_answer() {
         let document = document();
         for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {
-            let content =
-                &document["paths"][format!("/api/v1/ops/{}", entry.name)]["post"]["responses"]["200"]["content"];
-            let target = content["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
-            let answer = document.pointer(target.trim_start_matches('#')).cloned().unwrap_or_default();
-            let is_typed = ["properties", "anyOf", "oneOf"].iter().any(|key| answer.get(key).is_some());
-            assert!(is_typed, "{}: {answer}", entry.name);
+            is_typed(&document, &document["paths"][format!("/api/v1/ops/{}", entry.name)]["post"], entry.name);
         }
+    }
+
+    #[test]
+    fn every_query_with_an_address_is_public_and_has_a_typed_answer() {
+        let document = document();
+        is_typed(&document, &document["paths"]["/api/v1/projects"]["get"], Projects::NAME);
+        let items = &document["components"]["schemas"]["projects"]["properties"]["items"]["items"];
+        assert!(items["$ref"].is_string(), "{items}");
+        for Resource { path, query, .. } in RESOURCES {
+            assert!(query.public, "{}", query.name);
+            is_typed(&document, &document["paths"][format!("/api/v1/projects/{{project}}/{path}")]["get"], query.name);
+            let known = tenure_kernel::query::find(query.name).unwrap();
+            assert_eq!((known.answer)(), (query.answer)(), "{}", query.name);
+        }
+    }
+
+    /// Checks that the answer at an address has a schema that says more than "an object".
+    fn is_typed(document: &Value, operation: &Value, name: &str) {
+        let content = &operation["responses"]["200"]["content"];
+        let target = content["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+        let answer = document.pointer(target.trim_start_matches('#')).cloned().unwrap_or_default();
+        let is_typed = ["properties", "anyOf", "oneOf"].iter().any(|key| answer.get(key).is_some());
+        assert!(is_typed, "{name}: {answer}");
     }
 
     #[test]
     fn what_a_parameter_may_be_is_of_the_sort_that_is_read() {
         for param in RESOURCES.iter().flat_map(|resource| resource.params) {
             let written = match param.sort {
-                Sort::Text | Sort::Texts => "string",
-                Sort::Number => "integer",
-                Sort::Flag => "boolean",
+                ParamKind::Text | ParamKind::Texts => "string",
+                ParamKind::Number => "integer",
+                ParamKind::Flag => "boolean",
             };
             let schema = (param.schema)();
             assert_eq!(schema["type"], written, "{}", param.name);
@@ -302,15 +323,6 @@ mod tests {
                 "{}",
                 param.name
             );
-        }
-    }
-
-    #[test]
-    fn every_resource_has_an_answer_and_a_query() {
-        for resource in RESOURCES {
-            assert!((resource.answer)().as_object().is_some_and(|fields| !fields.is_empty()), "{}", resource.path);
-            let known = tenure_kernel::query::question::ALL.iter().any(|about| about.name == resource.query);
-            assert!(known, "{}", resource.query);
         }
     }
 

@@ -4,37 +4,37 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderValue;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::confirm;
 use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 
-use super::door::{Asked, Caller, IDEMPOTENCY, PROJECT};
-use super::reads::Given;
+use super::authentication::{AuthenticatedCaller, Credentials, IDEMPOTENCY, PROJECT};
+use super::etag::{if_match, tagged};
+use super::resources::Given;
 use super::segments::Segments;
-use super::tags::{if_match, tagged};
-use super::{Answer, Server, Shared, body};
+use super::{HandlerResult, Server, ServerState, body};
 use crate::delivery::Offered;
-use crate::shares::Bounds;
+use crate::quota::Bounds;
 
 /// Most answers whose offers wait to be confirmed, of all principals and of one.
 pub(super) const OFFERS: Bounds = Bounds { all: 10_000, of_one: 1_000 };
 
 /// Whom something was offered to: a principal, as one of its agents, in a project.
-pub(super) type Recipient = (String, String, String);
+pub(super) type OfferRecipient = (String, String, String);
 
 /// `POST /api/v1/ops/{name}`
 pub(super) async fn run(
-    State(server): Shared,
+    State(server): ServerState,
     Segments(name): Segments<String>,
-    caller: Caller,
+    caller: AuthenticatedCaller,
     query: RawQuery,
     request: Request,
-) -> Answer {
+) -> HandlerResult {
     // What was answered before this request came in has been read by the client that makes it.
     let progress = server.offers().progress();
     let (parts, content) = request.into_parts();
-    let asked = Asked::of(&parts);
+    let asked = Credentials::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project"])?;
     let content = body(&server, &parts, content).await?;
     let op = Op::read_at(Door::Http, &name, &if_match(&asked, &name, content)?)?;
@@ -60,7 +60,7 @@ pub(super) async fn run(
 }
 
 /// The project that a request names; one who belongs to one only need not name it.
-pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -> Result<String> {
+pub(super) fn project_named(asked: &Credentials<'_>, given: &Given, caller: &AuthenticatedCaller) -> Result<String> {
     if let Some(named) = given.text("project") {
         return Ok(named.to_owned());
     }
@@ -69,20 +69,20 @@ pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -
     }
     let mut own = caller.grants.members.keys();
     match (own.next(), own.next()) {
-        (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.clone()),
-        _ => Err(Error::usage("project_missing", "the request does not say which project it is about")
+        (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.to_string()),
+        _ => Err(Error::usage(Code::ProjectMissing, "the request does not say which project it is about")
             .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
     }
 }
 
-fn recipient(caller: &Caller, call: &Call) -> Recipient {
-    (caller.grants.principal.clone(), call.actor.name.clone(), call.project.key.clone())
+fn recipient(caller: &AuthenticatedCaller, call: &Call) -> OfferRecipient {
+    (caller.grants.principal.to_string(), call.actor.name.to_string(), call.project.key.to_string())
 }
 
 impl Server {
     /// Confirms what the caller was offered before this request, so that the request finds what is new since. A retry of
     /// a request confirms nothing: its answer may be all that was lost. At worst the same is told twice, marked.
-    async fn confirm(&self, caller: &Caller, call: &Call, op: &Op, progress: u64, is_retryable: bool) {
+    async fn confirm(&self, caller: &AuthenticatedCaller, call: &Call, op: &Op, progress: u64, is_retryable: bool) {
         let recipient = recipient(caller, call);
         let request = Some(call.request_id.as_str());
         let Some(seen) = self.offers().seen(&recipient, progress, request) else { return };

@@ -4,13 +4,13 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 
-use super::Answer;
+use super::HandlerResult;
 
 /// How all pages look; served, because the policy of the pages allows no styles inside them.
 const STYLE: &str = include_str!("style.css");
 
 /// `GET /style.css`
-pub(super) async fn style() -> Answer {
+pub(super) async fn style() -> HandlerResult {
     let mut response = Response::new(Body::from(STYLE));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

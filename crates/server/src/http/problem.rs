@@ -3,7 +3,9 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
-use tenure_core::{Error, Kind};
+use tenure_core::{Code, Error, Kind};
+
+use tenure_client::phrasing::Commands;
 
 /// The media type.
 pub(crate) const TYPE: &str = "application/problem+json";
@@ -29,7 +31,7 @@ pub(crate) fn response(error: &Error, request: &str) -> Response<Body> {
 /// An error as outsiders are told it: where the store is and what its engine said is for the log.
 pub(crate) fn outward(error: &Error) -> Error {
     let inside = matches!(error.kind(), Kind::Storage | Kind::Internal)
-        || matches!(error.code(), "unreachable" | "connection_lost" | "tls_refused");
+        || matches!(error.code(), Code::Unreachable | Code::ConnectionLost | Code::TlsRefused);
     if !inside {
         return error.repeated();
     }
@@ -37,30 +39,30 @@ pub(crate) fn outward(error: &Error) -> Error {
     let (message, hint) = match (error.kind(), error.code()) {
         (Kind::Internal, _) => ("something went wrong inside the server", later),
         // No secret, and whoever is told can say to whom it matters what is to be done.
-        (_, "disk_full") => (
+        (_, Code::DiskFull) => (
             "the disk of the server's store is full",
             "Nothing was changed, and queries still answer. Whoever runs the server makes room; then call again.",
         ),
         _ => ("the store of the server cannot be used now", later),
     };
-    Error::new(error.kind(), error.code(), error.stage(), message).hint(hint)
+    Error::new(error.code(), message).with_kind(error.kind()).at(error.stage()).hint(hint)
 }
 
 /// The status: the kind's, but for what HTTP has words of its own.
 pub(crate) fn status(error: &Error) -> StatusCode {
     let plain = StatusCode::from_u16(error.kind().http()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match (error.kind(), error.code()) {
-        (Kind::Denied, "not_signed_in") => StatusCode::UNAUTHORIZED,
-        (Kind::Busy, "too_many_requests") => StatusCode::TOO_MANY_REQUESTS,
-        (Kind::Usage, "body_too_large") => StatusCode::PAYLOAD_TOO_LARGE,
-        (Kind::Usage, "unknown_method") => StatusCode::METHOD_NOT_ALLOWED,
-        (Kind::Usage, "unsupported_media_type") => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        (Kind::Denied, Code::NotSignedIn) => StatusCode::UNAUTHORIZED,
+        (Kind::Busy, Code::TooManyRequests) => StatusCode::TOO_MANY_REQUESTS,
+        (Kind::Usage, Code::BodyTooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+        (Kind::Usage, Code::UnknownMethod) => StatusCode::METHOD_NOT_ALLOWED,
+        (Kind::Usage, Code::UnsupportedMediaType) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         _ => plain,
     }
 }
 
 pub(super) fn document(error: &Error, status: StatusCode, request: &str) -> Value {
-    let mut document = error.to_json();
+    let mut document = error.to_json(&Commands);
     if let Value::Object(fields) = &mut document {
         let title = fields.get("message").cloned().unwrap_or_default();
         fields.insert("type".into(), json!(format!("urn:tenure:error:{}", error.code())));
@@ -81,13 +83,15 @@ mod tests {
     #[test]
     fn inv_s1_of_a_store_in_trouble_outsiders_are_told_no_places() {
         for (code, words) in
-            [("disk_full", "is full"), ("not_writable", "cannot be used"), ("store_moved", "cannot be used")]
+            [(Code::DiskFull, "is full"), (Code::NotWritable, "cannot be used"), (Code::StoreMoved, "cannot be used")]
         {
-            let error =
-                Error::new(Kind::Storage, code, Stage::Write, "no space left in /srv/secret").cause("at /srv/secret");
+            let error = Error::new(code, "no space left in /srv/secret").at(Stage::Write).cause("at /srv/secret");
             let told = outward(&error.entity("/srv/secret").detail("path", "/srv/secret"));
             assert_eq!((told.code(), told.kind()), (code, Kind::Storage));
-            assert!(told.message().contains(words) && !told.to_json().to_string().contains("secret"), "{told:?}");
+            assert!(
+                told.message().contains(words) && !told.to_json(&Commands).to_string().contains("secret"),
+                "{told:?}"
+            );
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, header};
-use tenure_core::{Error, Result, text};
+use tenure_core::{Code, Error, Result, text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -60,7 +60,7 @@ impl Proxies {
     pub fn parse<'a>(typed: impl IntoIterator<Item = &'a str>) -> Result<Proxies> {
         let network = |typed: &str| {
             Network::parse(typed).ok_or_else(|| {
-                Error::usage("bad_proxy", format!("`{}` is not an address or a network", text::excerpt(typed)))
+                Error::usage(Code::BadProxy, format!("`{}` is not an address or a network", text::excerpt(typed)))
                     .hint("Give an IP address, such as 127.0.0.1 or ::1, or a network, such as 10.0.0.0/8.")
             })
         };

@@ -10,19 +10,20 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_core::Stream;
+use tenure_core::name::ProjectKey;
 use tenure_core::{Error, access};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::{Caller, Place, Server};
-use crate::feed::Rights;
+use super::{AuthenticatedCaller, Permit, Server};
+use crate::event_feed::Rights;
 
 /// How long rights may be gone before that is seen where no event says so: tokens and sessions expire.
 const LOOK: Duration = Duration::from_secs(15);
 
 /// Why something that stays open ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum StreamEnd {
     /// The server is about to end.
     Ending,
     /// The caller may no longer have it.
@@ -44,10 +45,10 @@ impl Looks {
     }
 
     /// Returns when it is time to look: at once the first time, then whenever rights were changed, and every [`LOOK`].
-    pub(crate) async fn next(&mut self) -> Result<(), Over> {
+    pub(crate) async fn next(&mut self) -> Result<(), StreamEnd> {
         tokio::select! {
             // What it answers is a lock, which must not be kept.
-            ended = self.ending.wait_for(|over| *over) => { drop(ended); Err(Over::Ending) }
+            ended = self.ending.wait_for(|over| *over) => { drop(ended); Err(StreamEnd::Ending) }
             () = self.rights.changed() => Ok(()),
             _ = self.every.tick() => Ok(()),
         }
@@ -55,21 +56,21 @@ impl Looks {
 }
 
 /// Returns when a caller may no longer hear of all of these projects, or the server is about to end.
-pub(crate) async fn over(server: &Server, caller: &Caller, projects: &[String]) -> Over {
+pub(crate) async fn over(server: &Server, caller: &AuthenticatedCaller, projects: &[ProjectKey]) -> StreamEnd {
     let mut looks = Looks::of(server).await;
     loop {
         if let Err(over) = looks.next().await {
             return over;
         }
         if !may_stay(server, caller, projects).await {
-            return Over::Revoked;
+            return StreamEnd::Revoked;
         }
     }
 }
 
 impl Server {
     /// What a caller is told that could ask about a project when its request began, and cannot any more.
-    pub(super) async fn refusal_now(&self, caller: &Caller, project: &str) -> Error {
+    pub(super) async fn refusal_now(&self, caller: &AuthenticatedCaller, project: &str) -> Error {
         match self.still(caller).await {
             Ok(Some(_)) => access::unknown_project(project),
             _ => access::not_known(),
@@ -79,7 +80,7 @@ impl Server {
 
 /// Whether a caller may still hear of all of these projects. Not knowing is no, but for a store that is away: it tells
 /// nobody anything.
-pub(crate) async fn may_stay(server: &Server, caller: &Caller, projects: &[String]) -> bool {
+pub(crate) async fn may_stay(server: &Server, caller: &AuthenticatedCaller, projects: &[ProjectKey]) -> bool {
     match server.still(caller).await {
         Ok(Some(grants)) => projects.iter().all(|key| grants.role(key).is_some()),
         Ok(None) => false,
@@ -93,7 +94,7 @@ struct Revocable {
     /// Closed when it is over.
     over: oneshot::Receiver<()>,
     /// It stays, as listeners do, and is counted among them.
-    _place: Place,
+    _place: Permit,
 }
 
 impl Stream for Revocable {
@@ -108,7 +109,7 @@ impl Stream for Revocable {
 }
 
 /// A body that ends when `over` does. That is waited for in a task of its own, which ends with the body.
-pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body, place: Place) -> Body {
+pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body, place: Permit) -> Body {
     let (mut open, closed) = oneshot::channel();
     tokio::spawn(async move {
         tokio::select! {
@@ -122,10 +123,10 @@ pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body,
 /// The same for a stream of events of some projects.
 pub(super) fn until_revoked(
     server: &Arc<Server>,
-    caller: Caller,
-    projects: Vec<String>,
+    caller: AuthenticatedCaller,
+    projects: Vec<ProjectKey>,
     body: Body,
-    place: Place,
+    place: Permit,
 ) -> Body {
     let server = server.clone();
     let over = async move {

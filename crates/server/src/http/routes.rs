@@ -5,9 +5,11 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{MethodRouter, any, get, post};
 
-use super::{Failure, Server, around, events, far, health, home, known, login, mcp, openapi, ops, page, reads};
+use super::{
+    Failure, Server, events, health, home, login, mcp, middleware, openapi, ops, page, require_caller, resources, rpc,
+};
 use super::{no_such_address, no_such_method};
-use crate::mcp::http::Door;
+use crate::mcp::http::McpEndpoint;
 
 /// The routes that anybody may ask, without showing who it is: an explicit list, and the only one. A route that is not in
 /// it is denied to whoever has not shown who it is, whatever its handler does.
@@ -45,9 +47,9 @@ pub(super) const ROUTES: &[Route] = &[
     route("/login/{link}", || get(login::page)),
     route("/login", || post(login::take)),
     route("/logout", || post(login::close)),
-    route("/api/v1/hello", || get(far::hello)),
-    route("/api/v1/whoami", || get(far::whoami)),
-    route("/api/v1/call", || post(far::call)),
+    route("/api/v1/hello", || get(rpc::hello)),
+    route("/api/v1/whoami", || get(rpc::whoami)),
+    route("/api/v1/call", || post(rpc::call)),
     route("/api/v1/ops/{name}", || post(ops::run)),
     route("/mcp", || any(mcp::serve)),
     route("/api/v1/openapi.json", || get(openapi::serve)),
@@ -55,22 +57,22 @@ pub(super) const ROUTES: &[Route] = &[
     route("/openapi.json", || get(openapi::serve)),
     route("/api/v1/events", || get(events::stream)),
     route("/api/v1/wait", || get(events::wait)),
-    route("/api/v1/projects", || get(reads::projects)),
-    route("/api/v1/projects/{project}/{resource}", || get(reads::list)),
-    route("/api/v1/projects/{project}/{resource}/{id}", || get(reads::one)),
-    route("/api/v1/projects/{project}/{resource}/{id}/{part}", || get(reads::part)),
+    route("/api/v1/projects", || get(resources::projects)),
+    route("/api/v1/projects/{project}/{resource}", || get(resources::list)),
+    route("/api/v1/projects/{project}/{resource}/{id}", || get(resources::one)),
+    route("/api/v1/projects/{project}/{resource}/{id}/{part}", || get(resources::part)),
 ];
 
 /// All of them, behind what happens around every request.
 pub(crate) fn router(server: Arc<Server>) -> Router {
-    let tools = Arc::new(Door::of(&server));
+    let tools = Arc::new(McpEndpoint::of(&server));
     ROUTES
         .iter()
         .fold(Router::new(), |router, route| router.route(route.path, (route.serve)()))
         .fallback(|| async { Failure(no_such_address()) })
         .method_not_allowed_fallback(|| async { Failure(no_such_method()) })
-        .layer(axum::middleware::from_fn_with_state(server.clone(), known::layer))
-        .layer(axum::middleware::from_fn_with_state(server.clone(), around::around))
+        .layer(axum::middleware::from_fn_with_state(server.clone(), require_caller::layer))
+        .layer(axum::middleware::from_fn_with_state(server.clone(), middleware::around))
         .layer(axum::Extension(tools))
         .with_state(server)
 }

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use tenure_core::Error;
+use tenure_core::{Code, Error};
 
 use super::Failure;
 
@@ -17,7 +17,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
         match Path::<T>::from_request_parts(parts, state).await {
             Ok(Path(segments)) => Ok(Segments(segments)),
             Err(error) => Err(Failure(
-                Error::usage("bad_parameter", "a part of the address is not UTF-8").cause(std::io::Error::other(error)),
+                Error::usage(Code::BadParameter, "a part of the address is not UTF-8")
+                    .cause(std::io::Error::other(error)),
             )),
         }
     }

@@ -21,8 +21,8 @@ use tower_service::Service as _;
 
 use super::routes::ROUTES;
 use super::{Limits, PUBLIC, Proxies, Server, openapi, router};
-use crate::log::Log;
-use crate::serve::Snapshot;
+use crate::log::ServerLog;
+use crate::serve::ServerConfig;
 
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
@@ -43,11 +43,11 @@ impl World {
     fn with(location: Location, limits: Limits) -> World {
         let options =
             Options { patience: Duration::from_millis(50), answer: Duration::from_millis(50), ..Options::default() };
-        let kernel = Arc::new(Kernel::new(location, options).unwrap());
+        let kernel = Arc::new(Kernel::new(location, options, tenure_client::phrasing::of).unwrap());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
+        let log = ServerLog::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
         let inside = runtime.enter();
-        let snapshot = Snapshot { limits, proxies: Proxies::default(), revision: String::new() };
+        let snapshot = ServerConfig { limits, proxies: Proxies::default(), revision: String::new() };
         let app = router(Arc::new(Server::new(kernel.clone(), &snapshot, log).unwrap()));
         drop(inside);
         World { runtime, kernel, app }
@@ -60,14 +60,13 @@ impl World {
 
     fn member(&self, principal: &str, role: Option<Role>, project: &str) {
         let (principal, project) = (principal.to_owned(), project.to_owned());
-        self.run(&Op::new(member_set::MemberSet { principal, project, role }));
+        self.run(&Op::new(member_set::MemberSet { principal: principal.into(), project: project.into(), role }));
     }
 
     /// A token, and its secret.
     fn token(&self, principal: &str) -> (String, String) {
         let secret = Secret::draw(&OsEntropy);
-        let request =
-            token_add::TokenAdd { principal: principal.to_owned(), hash: secret.hash(), ..Default::default() };
+        let request = token_add::TokenAdd { principal: principal.into(), hash: secret.hash(), ..Default::default() };
         let made = self.run(&Op::new(request));
         (made["id"].as_str().unwrap().to_owned(), secret.expose().to_owned())
     }
@@ -118,7 +117,7 @@ fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_
     }
     let (_, good) = world.token("person:ann");
     let (revoked, of_revoked) = world.token("person:bob");
-    world.run(&Op::new(token_revoke::TokenRevoke { token: revoked }));
+    world.run(&Op::new(token_revoke::TokenRevoke { token: revoked.into() }));
     let (_, of_disabled) = world.token("person:eve");
     world.run(&Op::new(principal_set::PrincipalSet { principal: "person:eve".into(), disabled: true }));
     let unknown = Secret::draw(&OsEntropy);
@@ -293,7 +292,7 @@ fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
 
 #[test]
 fn inv_s1_the_oldest_stranger_whose_body_is_waited_for_gives_way() {
-    let strangers = super::inside::Strangers::default();
+    let strangers = super::admission::Strangers::default();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let forever = || strangers.wait("192.0.2.1", std::future::pending::<tenure_core::Result<()>>());

@@ -14,16 +14,17 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{confirm, resume, session_end};
 
-use super::answer::{self, Answer};
-use super::desk::{Desk, Thread, Who};
-use super::tool::{self, Tool, Visit};
-use super::{BRIEF, INSTRUCTIONS, guest};
+use super::answer::{self, ToolAnswer};
+use super::host::{Host, Thread, ToolCaller};
+use super::tool::{self, Tool, ToolCall};
+use super::{BRIEF, INSTRUCTIONS, anonymous_agent};
 use crate::delivery::Pending;
-use crate::shares::Bounds;
+use crate::quota::Bounds;
+use tenure_client::phrasing::Commands;
 
 /// The id that the client would repeat a call under.
 const REQUEST_ID: &str = "tenure/requestId";
@@ -38,12 +39,12 @@ const OFFERS: Bounds = Bounds { all: 1_000, of_one: 1_000 };
 
 /// A connection; its clones are the same one.
 #[derive(Clone)]
-pub(crate) struct Connection(Arc<Shared>);
+pub(crate) struct Connection(Arc<ConnectionState>);
 
-struct Shared {
-    desk: Arc<dyn Desk>,
+struct ConnectionState {
+    host: Arc<dyn Host>,
     /// Who the connection is where nobody is named.
-    own: OnceLock<Who>,
+    own: OnceLock<ToolCaller>,
     /// Whether that agent has done anything that it would have to leave.
     acted: AtomicBool,
     delivery: Mutex<Pending<String>>,
@@ -51,15 +52,15 @@ struct Shared {
 }
 
 /// Writes down that an agent is over.
-fn end(own: &Who, desk: &dyn Desk) {
+fn end(own: &ToolCaller, host: &dyn Host) {
     let over = session_end::SessionEnd {
         tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
         session: own.name.clone(),
         reason: "other".to_owned(),
         event: String::new(),
     };
-    let ended = desk.run(own, None, &Op::new(over));
-    desk.log(&match ended {
+    let ended = host.run(own, None, &Op::new(over));
+    host.log(&match ended {
         Ok(_) => format!("{} is over", own.name),
         Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
     });
@@ -68,7 +69,7 @@ fn end(own: &Who, desk: &dyn Desk) {
 /// What a request says about where it comes from.
 struct Origin {
     /// Whoever it is asked at.
-    desk: Arc<dyn Desk>,
+    host: Arc<dyn Host>,
     thread: Option<Thread>,
     client: String,
     request_id: Option<String>,
@@ -77,9 +78,9 @@ struct Origin {
 }
 
 impl Connection {
-    pub(crate) fn new(desk: Arc<dyn Desk>) -> Connection {
-        Connection(Arc::new(Shared {
-            desk,
+    pub(crate) fn new(host: Arc<dyn Host>) -> Connection {
+        Connection(Arc::new(ConnectionState {
+            host,
             own: OnceLock::new(),
             acted: AtomicBool::new(false),
             delivery: Mutex::new(Pending::new(OFFERS)),
@@ -91,7 +92,7 @@ impl Connection {
     pub(crate) fn hang_up(&self) {
         // Said once: what is dropped afterwards has not acted.
         if let Some(own) = self.0.own.get().filter(|_| self.0.acted.swap(false, Ordering::AcqRel)) {
-            end(own, &*self.0.desk);
+            end(own, &*self.0.host);
         }
     }
 
@@ -105,7 +106,7 @@ impl Connection {
             found.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
         };
         Origin {
-            desk: self.0.desk.of_request(&context.extensions).unwrap_or_else(|| self.0.desk.clone()),
+            host: self.0.host.of_request(&context.extensions).unwrap_or_else(|| self.0.host.clone()),
             thread: text(THREAD_ID).map(|id| Thread { tool: None, id }),
             client: context.client_info().map(|client| client.name).unwrap_or_default(),
             request_id: text(REQUEST_ID),
@@ -113,9 +114,11 @@ impl Connection {
         }
     }
 
-    fn who(&self, origin: &Origin) -> Result<Who> {
-        let named = origin.desk.caller(origin.thread.as_ref())?;
-        Ok(named.unwrap_or_else(|| self.0.own.get_or_init(|| guest::named(&origin.client, &*origin.desk)).clone()))
+    fn who(&self, origin: &Origin) -> Result<ToolCaller> {
+        let named = origin.host.caller(origin.thread.as_ref())?;
+        Ok(named.unwrap_or_else(|| {
+            self.0.own.get_or_init(|| anonymous_agent::named(&origin.client, &*origin.host)).clone()
+        }))
     }
 
     /// Waits for the turn and does something as whoever calls, on a thread of its own. `None`: cancelled before.
@@ -123,8 +126,8 @@ impl Connection {
         &self,
         context: &RequestContext<RoleServer>,
         origin: Origin,
-        act: impl FnOnce(&Connection, &Who, &Origin) -> Result<T> + Send + 'static,
-    ) -> Option<(Option<Who>, Result<T>)> {
+        act: impl FnOnce(&Connection, &ToolCaller, &Origin) -> Result<T> + Send + 'static,
+    ) -> Option<(Option<ToolCaller>, Result<T>)> {
         let _turn = tokio::select! {
             biased;
             () = context.ct.cancelled() => return None,
@@ -141,26 +144,32 @@ impl Connection {
         Some(job.await.unwrap_or_else(|error| (None, Err(Error::bug(format!("a call panicked: {error}"))))))
     }
 
-    fn visit(&self, tool: &Tool, arguments: Map<String, Value>, who: &Who, origin: &Origin) -> Result<Answer> {
+    fn tool_call(
+        &self,
+        tool: &Tool,
+        arguments: Map<String, Value>,
+        who: &ToolCaller,
+        origin: &Origin,
+    ) -> Result<ToolAnswer> {
         self.confirm(who, origin);
-        let visit = Visit::new(&*origin.desk, who, origin.request_id.as_deref());
-        let outcome = tool.run(&visit, arguments);
-        if visit.has_acted() && who.is_connection {
+        let tool_call = ToolCall::new(&*origin.host, who, origin.request_id.as_deref());
+        let outcome = tool.run(&tool_call, arguments);
+        if tool_call.has_acted() && who.is_connection {
             self.0.acted.store(true, Ordering::Release);
         }
-        let how = outcome.as_ref().map_or_else(Error::code, |_| "ok");
-        origin.desk.log(&format!("{} by {}: {how}", tool.name, who.name));
+        let how = outcome.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
+        origin.host.log(&format!("{} by {}: {how}", tool.name, who.name));
         outcome
     }
 
     /// Whoever makes this call has read the answers that were given before it came in.
-    fn confirm(&self, who: &Who, origin: &Origin) {
+    fn confirm(&self, who: &ToolCaller, origin: &Origin) {
         let Some(seen) = self.delivery().seen(&who.name, origin.progress, None) else { return };
         let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
-        match origin.desk.run(who, None, &op) {
+        match origin.host.run(who, None, &op) {
             Ok(_) => self.delivery().confirmed(&who.name, origin.progress, None),
             // The next call tries again; at worst the same is told twice, marked.
-            Err(error) => origin.desk.log(&format!("confirm by {}: {}", who.name, error.code())),
+            Err(error) => origin.host.log(&format!("confirm by {}: {}", who.name, error.code())),
         }
     }
 
@@ -171,7 +180,8 @@ impl Connection {
         context: &RequestContext<RoleServer>,
         origin: Origin,
     ) -> std::result::Result<rmcp::model::CallToolResult, ErrorData> {
-        let act = move |this: &Connection, who: &Who, origin: &Origin| this.visit(tool, arguments, who, origin);
+        let act =
+            move |this: &Connection, who: &ToolCaller, origin: &Origin| this.tool_call(tool, arguments, who, origin);
         let Some((who, outcome)) = self.in_turn(context, origin, act).await else {
             // Nobody reads this: the answer to a cancelled request is dropped.
             return Err(ErrorData::internal_error("cancelled", None));
@@ -239,17 +249,19 @@ impl ServerHandler for Connection {
             return Err(ErrorData::resource_not_found(format!("no such resource: {uri}"), None));
         }
         let origin = self.origin(&context, request.meta.as_ref());
-        let look = |_: &Connection, who: &Who, origin: &Origin| {
-            let desk = &origin.desk;
-            let labels = desk.defaults()?.labels;
-            desk.peek(who, &resume::Resume { labels, ..resume::Resume::default() })
+        let look = |_: &Connection, who: &ToolCaller, origin: &Origin| {
+            let host = &origin.host;
+            let labels = host.defaults()?.labels;
+            host.peek(who, &resume::Resume { labels, ..resume::Resume::default() })
         };
         match self.in_turn(&context, origin, look).await {
             Some((_, Ok(seen))) => {
                 let contents = ResourceContents::text(seen.brief.text, BRIEF).with_mime_type(MARKDOWN);
                 Ok(ReadResourceResult::new(vec![contents]).into())
             }
-            Some((_, Err(error))) => Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json()))),
+            Some((_, Err(error))) => {
+                Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json(&Commands))))
+            }
             None => Err(ErrorData::internal_error("cancelled", None)),
         }
     }
@@ -269,7 +281,7 @@ impl ServerHandler for Connection {
             return Err(ErrorData::invalid_params("`name` is missing: the tool to call", None));
         };
         tool::named(name).ok_or_else(|| unknown(name))?;
-        let refusal = Error::usage("bad_arguments", "`arguments` is not an object").entity("arguments");
+        let refusal = Error::usage(Code::BadArguments, "`arguments` is not an object").entity("arguments");
         serde_json::to_value(answer::result(&Err(refusal)))
             .map(CustomResult::new)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))
@@ -283,7 +295,7 @@ fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
     let id = said["id"].as_str().filter(|id| tenure_core::session::id(id).is_ok());
     match (tool, id, said.as_object().map(Map::len)) {
         (Some(tool), Some(id), Some(2)) => Ok(Some(Thread { tool: Some(tool.to_owned()), id: id.to_owned() })),
-        _ => Err(Error::usage("bad_arguments", format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
+        _ => Err(Error::usage(Code::BadArguments, format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
     }
 }
 

@@ -1,11 +1,11 @@
 //! MCP over streamable HTTP: the same ten tools for clients that have a token. A session of the protocol is an agent of its
 //! own unless the client names one. Any server of the store goes on with it, and only its client ends it.
 
-mod desk;
-mod introduced;
+mod host;
+mod resumed_client;
+mod revocable_stream;
 mod session;
 mod streams;
-mod watched;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,20 +16,20 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header, reque
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
-use tenure_core::access::{self, Sort};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::access::{self, PrincipalKind};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::session_end;
 use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::OsEntropy;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-use self::desk::HttpDesk;
-use self::introduced::{Introduced, SPOKEN, spoken};
-use self::session::{Session, Whose};
+use self::host::HttpHost;
+use self::resumed_client::{ResumedClient, SPOKEN, spoken};
+use self::session::{McpSession, SessionOwner};
 use self::streams::{BEGUN, Sessions};
 use super::connection::Connection;
-use crate::http::{Caller, Server};
+use crate::http::{AuthenticatedCaller, Server};
 
 /// How long this process remembers a session that nobody uses. It can be gone on with later all the same.
 const QUIET: Duration = Duration::from_secs(30 * 60);
@@ -51,36 +51,36 @@ const WITHOUT_SESSIONS: &str = "2026-07-28";
 #[derive(Clone)]
 pub(crate) struct Visitor {
     /// Who it is.
-    pub(crate) caller: Caller,
+    pub(crate) caller: AuthenticatedCaller,
     /// The call that its ops are made with.
     pub(crate) call: Call,
     /// Whether it named the agent itself.
     pub(crate) is_named: bool,
     /// The session it is made in.
-    session: Option<Session>,
+    session: Option<McpSession>,
     /// Kept until the request is carried out, whoever still waits for it.
     at_work: Option<Arc<OwnedRwLockReadGuard<()>>>,
 }
 
 impl Visitor {
-    pub(crate) fn new(caller: Caller, call: Call, is_named: bool) -> Visitor {
+    pub(crate) fn new(caller: AuthenticatedCaller, call: Call, is_named: bool) -> Visitor {
         Visitor { caller, call, is_named, session: None, at_work: None }
     }
 
-    fn whose(&self) -> Whose<'_> {
-        Whose { principal: &self.caller.grants.principal, project: &self.call.project.key }
+    fn whose(&self) -> SessionOwner<'_> {
+        SessionOwner { principal: &self.caller.grants.principal, project: &self.call.project.key }
     }
 
     /// Whether its session is an agent of its own. An agent that is a principal is itself, however often it connects.
     fn is_connection(&self) -> bool {
-        !self.is_named && Sort::of(&self.caller.grants.principal) != Sort::Agent
+        !self.is_named && PrincipalKind::of(&self.caller.grants.principal) != PrincipalKind::Agent
     }
 
     /// A call of the agent that its session is; `None` where the session is no agent of its own.
     fn own_call(&self) -> Option<Call> {
         let session = self.session.as_ref().filter(|_| self.is_connection())?;
         let mut call = self.call.clone();
-        call.actor.name = session.agent.clone();
+        call.actor.name = session.agent.clone().into();
         call.actor.tool = session.client.clone();
         call.request_id = RequestId::draw(&OsEntropy);
         Some(call)
@@ -94,42 +94,42 @@ impl Visitor {
 }
 
 /// A session that a process is ready for.
-struct Ready {
+struct ReadySession {
     principal: String,
     /// Shared by the requests that are being carried out.
     work: Arc<RwLock<()>>,
 }
 
 /// The door.
-pub(crate) struct Door {
+pub(crate) struct McpEndpoint {
     server: Arc<Server>,
     service: StreamableHttpService<Connection, Sessions>,
     sessions: Arc<Sessions>,
     /// The sessions that this process is ready for.
-    ready: Mutex<HashMap<String, Ready>>,
+    ready: Mutex<HashMap<String, ReadySession>>,
     /// One at a time is made ready: what comes for it meanwhile waits.
     making: tokio::sync::Mutex<()>,
     /// The sessions that were ended here, oldest first. Those whose agents did anything are over in the store too.
     ended: Mutex<(HashSet<String>, VecDeque<String>)>,
 }
 
-impl Door {
+impl McpEndpoint {
     /// A door of a server. It must not be kept by the server itself, which it keeps.
-    pub(crate) fn of(server: &Arc<Server>) -> Door {
+    pub(crate) fn of(server: &Arc<Server>) -> McpEndpoint {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(QUIET);
         let sessions = Arc::new(Sessions::new(config, server.unsent.clone()));
         let around = server.clone();
         let begin = move || {
-            let desk = HttpDesk { server: around.clone(), runtime: Handle::current(), visitor: None };
-            Ok(Connection::new(Arc::new(desk)))
+            let host = HttpHost { server: around.clone(), runtime: Handle::current(), visitor: None };
+            Ok(Connection::new(Arc::new(host)))
         };
         // Which hosts it is called by is the proxy's business; where a page comes from is looked at before.
         let mut config = StreamableHttpServerConfig::default().disable_allowed_hosts();
         config.max_request_body_bytes = usize::MAX;
-        config.session_store = Some(Arc::new(Introduced));
+        config.session_store = Some(Arc::new(ResumedClient));
         let service = StreamableHttpService::new(begin, sessions.clone(), config);
-        Door {
+        McpEndpoint {
             server: server.clone(),
             service,
             sessions,
@@ -167,7 +167,7 @@ impl Door {
         let client = said["params"]["clientInfo"]["name"].as_str().unwrap_or_default();
         let mut new = visitor.clone();
         for _ in 0..DRAWS {
-            new.session = Some(Session::draw(client, visitor.whose(), &OsEntropy));
+            new.session = Some(McpSession::draw(client, visitor.whose(), &OsEntropy));
             // A name is short, and may have been somebody's.
             if matches!(new.standing(&self.server).await, Ok(None)) {
                 break;
@@ -189,7 +189,7 @@ impl Door {
         parts: request::Parts,
         content: Bytes,
     ) -> Result<Response<Body>> {
-        let session = Session::read(id, visitor.whose()).filter(|_| !self.ended().0.contains(id));
+        let session = McpSession::read(id, visitor.whose()).filter(|_| !self.ended().0.contains(id));
         visitor.session = Some(session.ok_or_else(unknown_session)?);
         match visitor.standing(&self.server).await {
             Ok(Some(true)) => return Err(unknown_session()),
@@ -206,7 +206,7 @@ impl Door {
         if parts.method == Method::GET {
             let response = self.pass(&visitor, parts, content).await?;
             return match response.status() {
-                StatusCode::OK => watched::watched(&self.server, visitor, response),
+                StatusCode::OK => revocable_stream::watched(&self.server, visitor, response),
                 _ => Ok(response),
             };
         }
@@ -286,7 +286,7 @@ impl Door {
         let agent = call.actor.name.clone();
         let over = session_end::SessionEnd {
             tool: call.actor.tool.clone(),
-            session: agent.clone(),
+            session: agent.to_string(),
             reason: "other".to_owned(),
             event: String::new(),
         };
@@ -297,7 +297,7 @@ impl Door {
 
     fn is_ready(&self, id: &str, visitor: &Visitor) {
         let principal = visitor.caller.grants.principal.clone();
-        self.ready().insert(id.to_owned(), Ready { principal, work: Arc::default() });
+        self.ready().insert(id.to_owned(), ReadySession { principal: principal.into(), work: Arc::default() });
     }
 
     fn has_room(&self, visitor: &Visitor) -> Result<()> {
@@ -319,7 +319,7 @@ impl Door {
         }
     }
 
-    fn ready(&self) -> MutexGuard<'_, HashMap<String, Ready>> {
+    fn ready(&self) -> MutexGuard<'_, HashMap<String, ReadySession>> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -329,13 +329,15 @@ impl Door {
 }
 
 fn too_many() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Lock, "there are as many sessions as the server takes")
+    Error::new(Code::Overloaded, "there are as many sessions as the server takes")
+        .at(Stage::Lock)
         .hint("End sessions that are no longer used; quiet ones end by themselves.")
 }
 
 /// As for a session that never was: the client begins a new one.
 fn unknown_session() -> Error {
-    Error::new(Kind::NotFound, "unknown_session", Stage::Resolve, "there is no such session")
+    Error::new(Code::UnknownSession, "there is no such session")
+        .at(Stage::Resolve)
         .hint("Begin a new one with `initialize`.")
 }
 

@@ -1,9 +1,9 @@
 //! MCP: on standard input and output, one connection for as long as its process lives; over HTTP, many.
 
+mod anonymous_agent;
 mod answer;
 mod connection;
-mod desk;
-mod guest;
+mod host;
 pub(crate) mod http;
 mod schema;
 mod tool;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
+pub use host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
@@ -32,9 +32,9 @@ pub const BRIEF: &str = "tenure://brief";
 /// Serves one client on standard input and output until it hangs up or the process is told to end.
 ///
 /// The runtime exists for this call only: no other command pays for it.
-pub fn serve(desk: Arc<dyn Desk>) -> Result<()> {
+pub fn serve(host: Arc<dyn Host>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let connection = Connection::new(desk);
+    let connection = Connection::new(host);
     let outcome = runtime.block_on(converse(connection.clone()));
     // A thread may still wait for the next line of a client that keeps the pipe open; the process ends without it.
     runtime.shutdown_background();
@@ -56,14 +56,10 @@ async fn converse(connection: Connection) -> Result<()> {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
-            return Err(Error::new(
-                Kind::Usage,
-                "bad_handshake",
-                Stage::Arguments,
-                "the client did not introduce itself",
-            )
-            .hint("This command is started by an MCP client, which speaks first: `initialize`.")
-            .cause(error));
+            return Err(Error::new(Code::BadHandshake, "the client did not introduce itself")
+                .at(Stage::Arguments)
+                .hint("This command is started by an MCP client, which speaks first: `initialize`.")
+                .cause(error));
         }
     };
     let stop = running.cancellation_token();
@@ -89,7 +85,7 @@ async fn told_to_end(signals: &mut [Signal]) {
 }
 
 fn failed(error: std::io::Error) -> Error {
-    Error::new(Kind::Internal, "internal", Stage::Open, "the server cannot be started").cause(error)
+    Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }
 
 /// The tools as clients see them: the whole answer to `tools/list`.

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 /// The schema of a request, for models to read: every word of it is in their context.
 pub(crate) fn input<T: JsonSchema>(without: &[&str]) -> Map<String, Value> {
@@ -197,7 +197,7 @@ fn named(at: &str) -> String {
 }
 
 fn unfit(at: &str, message: String) -> Error {
-    let error = Error::usage("bad_arguments", message);
+    let error = Error::usage(Code::BadArguments, message);
     if at.is_empty() { error } else { error.entity(tenure_core::text::excerpt(at)) }
 }
 
@@ -290,7 +290,7 @@ mod tests {
             (json!({ "title": "x", "force": true }), "force"),
         ] {
             let error = check(&schema, &given).unwrap_err();
-            assert_eq!((error.code(), error.about()), ("bad_arguments", Some(field)), "{given}");
+            assert_eq!((error.code().as_str(), error.about()), ("bad_arguments", Some(field)), "{given}");
             assert!(error.message().contains(field), "{error}");
         }
         check(&schema, &json!({ "title": "x", "colour": "red", "count": null, "items": [] })).unwrap();

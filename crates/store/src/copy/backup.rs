@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicU64;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::{counts, layout, plain};
 use crate::error;
 use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
-use crate::store::Identity;
+use crate::store::StoreIdentity;
 use crate::table::project;
 use crate::tx::Tx;
 
@@ -19,7 +20,7 @@ use crate::tx::Tx;
 pub struct Backup {
     connection: Connection,
     steps: AtomicU64,
-    identity: Identity,
+    identity: StoreIdentity,
     counts: Vec<(&'static str, i64)>,
 }
 
@@ -32,13 +33,13 @@ impl Backup {
     pub fn open(path: &Path) -> Result<Backup> {
         look_over(path).map_err(|error| match error.code() {
             // What went wrong with our own copy of the file says nothing about the file.
-            "newer_schema" | "bad_backup" | "disk_full" | "io_failure" => error,
+            Code::NewerSchema | Code::BadBackup | Code::DiskFull | Code::IoFailure => error,
             _ => bad("it cannot be read as one").cause(error),
         })
     }
 
     /// The store it is of.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &StoreIdentity {
         &self.identity
     }
 
@@ -55,8 +56,11 @@ impl Backup {
 
 /// The refusal of a file that is not a backup, or is a damaged one.
 pub fn bad(why: impl std::fmt::Display) -> Error {
-    Error::new(Kind::Storage, "bad_backup", Stage::Read, format!("this is not a sound backup of a Tenure store: {why}"))
-        .hint("Nothing was changed. Give a file that `tenure backup` made, as it was made.")
+    Error::new(Code::BadBackup, format!("this is not a sound backup of a Tenure store: {why}")).at(Stage::Read).hint(
+        Advice::from("Nothing was changed. Give a file that ")
+            .action(Action::Backup { named: false })
+            .text(" made, as it was made."),
+    )
 }
 
 /// Bytes at the beginning of a backup that say what it is.
@@ -82,8 +86,11 @@ pub fn declared_size(head: &[u8]) -> Result<u64> {
 fn refuse_other(application: i64) -> Result<()> {
     match application {
         BACKUP_ID => Ok(()),
-        APPLICATION_ID => Err(bad("it is a store, or a copy of its file, which may lack acknowledged changes")
-            .hint("Nothing was changed. Take a backup of that store with `tenure backup --store FILE`.")),
+        APPLICATION_ID => Err(bad("it is a store, or a copy of its file, which may lack acknowledged changes").hint(
+            Advice::from("Nothing was changed. Take a backup of that store with ")
+                .action(Action::Backup { named: true })
+                .text("."),
+        )),
         _ => Err(bad("it is empty, or a database of another program")),
     }
 }
@@ -130,7 +137,7 @@ fn look_over(path: &Path) -> Result<Backup> {
     let steps = AtomicU64::new(0);
     let mut tx = SqliteTx::new(&connection, &steps, Keep::Connection);
     project::set_schema(&mut tx, VERSION)?;
-    let (identity, _, _) = project::enter(&mut tx, "", project::Lock::Read)?;
+    let (identity, _, _) = project::enter(&mut tx, "", project::LockMode::Read)?;
     let is_id = |id: &str| id.len() > 2 && id.starts_with("s-") && tenure_core::id::is_prefix(id);
     if !is_id(&identity.id) || !is_id(&identity.incarnation) {
         return Err(bad("it does not say which store it is of"));

@@ -26,7 +26,7 @@ use Column::{Int, Text};
 
 /// A table.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TableLayout {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [Column],
     /// The primary key: the order in which rows are read.
@@ -34,13 +34,13 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 28] = [
-    Table {
+pub(crate) const TABLES: [TableLayout; 28] = [
+    TableLayout {
         name: "store",
-        columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
+        columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at"), Text("file")],
         key: &["one"],
     },
-    Table {
+    TableLayout {
         name: "project",
         columns: &[
             Text("id"),
@@ -67,7 +67,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["key"],
     },
-    Table {
+    TableLayout {
         name: "checkout",
         columns: &[
             Text("project"),
@@ -81,7 +81,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "host", "path"],
     },
-    Table {
+    TableLayout {
         name: "agent",
         columns: &[
             Text("project"),
@@ -102,7 +102,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "name"],
     },
-    Table {
+    TableLayout {
         name: "task",
         columns: &[
             Text("project"),
@@ -134,7 +134,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "task_label",
         columns: &[
             Text("project"),
@@ -147,8 +147,12 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "label", "status", "ready", "priority", "number", "task"],
     },
-    Table { name: "dep", columns: &[Text("project"), Text("task"), Text("after")], key: &["project", "task", "after"] },
-    Table {
+    TableLayout {
+        name: "dep",
+        columns: &[Text("project"), Text("task"), Text("after")],
+        key: &["project", "task", "after"],
+    },
+    TableLayout {
         name: "hold",
         columns: &[
             Text("project"),
@@ -174,7 +178,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "place",
         columns: &[
             Text("project"),
@@ -197,12 +201,12 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "shown",
         columns: &[Text("project"), Text("agent"), Text("task"), Int("fence")],
         key: &["project", "agent", "task"],
     },
-    Table {
+    TableLayout {
         name: "note",
         columns: &[
             Text("project"),
@@ -218,7 +222,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "memory",
         columns: &[
             Text("project"),
@@ -240,17 +244,17 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "memory_term",
         columns: &[Text("project"), Text("scope"), Text("subject"), Text("term"), Text("memory"), Int("count")],
         key: &["project", "scope", "subject", "term", "memory"],
     },
-    Table {
+    TableLayout {
         name: "memory_scope",
         columns: &[Text("project"), Text("scope"), Text("subject"), Int("memories"), Int("words")],
         key: &["project", "scope", "subject"],
     },
-    Table {
+    TableLayout {
         name: "artifact",
         columns: &[
             Text("project"),
@@ -265,7 +269,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "note", "position"],
     },
-    Table {
+    TableLayout {
         name: "delivery",
         columns: &[
             Text("project"),
@@ -277,7 +281,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "agent"],
     },
-    Table {
+    TableLayout {
         name: "message",
         columns: &[
             Text("project"),
@@ -297,12 +301,12 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "id"],
     },
-    Table {
+    TableLayout {
         name: "mail",
         columns: &[Text("project"), Text("recipient"), Int("number"), Text("message"), Text("what"), Int("acked_at")],
         key: &["project", "recipient", "number"],
     },
-    Table {
+    TableLayout {
         name: "session",
         columns: &[
             Text("project"),
@@ -322,7 +326,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
     },
-    Table {
+    TableLayout {
         name: "touched",
         columns: &[
             Text("project"),
@@ -335,12 +339,12 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "task", "checkout", "path", "agent"],
     },
-    Table {
+    TableLayout {
         name: "fired",
         columns: &[Text("project"), Text("tool"), Text("event"), Int("at")],
         key: &["project", "tool", "event"],
     },
-    Table {
+    TableLayout {
         name: "event",
         columns: &[
             Text("project"),
@@ -357,7 +361,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "number"],
     },
-    Table {
+    TableLayout {
         name: "request",
         columns: &[
             Text("project"),
@@ -370,17 +374,17 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["project", "actor", "op", "request_id"],
     },
-    Table {
+    TableLayout {
         name: "principal",
         columns: &[Text("name"), Text("subject"), Int("created_at"), Text("created_by"), Int("disabled_at")],
         key: &["name"],
     },
-    Table {
+    TableLayout {
         name: "member",
         columns: &[Text("principal"), Text("key"), Text("role"), Int("set_at"), Text("set_by")],
         key: &["principal", "key"],
     },
-    Table {
+    TableLayout {
         name: "token",
         columns: &[
             Text("id"),
@@ -397,7 +401,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["id"],
     },
-    Table {
+    TableLayout {
         name: "login",
         columns: &[
             Text("hash"),
@@ -409,7 +413,7 @@ pub(crate) const TABLES: [Table; 28] = [
         ],
         key: &["hash"],
     },
-    Table {
+    TableLayout {
         name: "web_session",
         columns: &[
             Text("hash"),
@@ -438,7 +442,7 @@ pub(crate) struct Statements {
     pub(crate) orphans: Option<Sql>,
 }
 
-impl Table {
+impl TableLayout {
     /// Where the columns of the key stand among all columns.
     pub(crate) fn key_of(&self, row: &Row) -> Vec<Value> {
         let at = |name: &&str| self.columns.iter().position(|column| column.name() == *name);
@@ -480,9 +484,9 @@ impl Table {
 }
 
 /// All tables with their statements, in the order of [`TABLES`].
-pub(crate) fn all() -> impl Iterator<Item = (&'static Table, Statements)> {
+pub(crate) fn all() -> impl Iterator<Item = (&'static TableLayout, Statements)> {
     static MADE: OnceLock<Vec<Statements>> = OnceLock::new();
-    let made = MADE.get_or_init(|| TABLES.iter().map(Table::statements).collect());
+    let made = MADE.get_or_init(|| TABLES.iter().map(TableLayout::statements).collect());
     TABLES.iter().zip(made.iter().copied())
 }
 

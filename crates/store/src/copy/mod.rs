@@ -5,40 +5,40 @@
 //! source's pages is taken over: what was deleted from the store is not in its copy.
 
 mod backup;
-mod draft;
+mod backup_file;
 mod layout;
-pub mod passing;
+pub mod temp_files;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 pub use self::backup::Backup;
 pub(crate) use self::backup::is_own_schema;
 pub use self::backup::{HEAD, bad, declared_size};
-pub use self::draft::{Draft, exists};
+pub use self::backup_file::{BackupFile, exists};
 pub use crate::atomic_file::Existing;
 use crate::error::{self, corrupt};
 use crate::migrate::{BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
 use crate::statement::{self, Statement};
-use crate::store::{Entered, Identity};
-use crate::table::{project, shown};
+use crate::store::{Entered, StoreIdentity};
+use crate::table::{project, shown_fence};
 use crate::tx::{Tx, Value};
 
 /// Rows that are in memory at once.
 const PAGE: usize = 256;
 
 /// Told how many rows have been moved so far.
-pub type Progress<'a> = &'a dyn Fn(u64);
+pub type CopyProgress<'a> = &'a dyn Fn(u64);
 
 /// What is in a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The store it is of.
-    pub identity: Identity,
+    pub identity: StoreIdentity,
     /// The rows of each table.
     pub rows: Vec<(&'static str, i64)>,
 }
@@ -51,7 +51,7 @@ impl Copied {
 }
 
 /// Writes everything that a transaction sees to a file that is there and empty. May be called again after a failure.
-pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &Draft, progress: Progress<'_>) -> Result<Copied> {
+pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &BackupFile, progress: CopyProgress<'_>) -> Result<Copied> {
     let found = project::schema(tx)?;
     if entered.identity.id.is_empty() {
         return Err(error::absent().hint("There is nothing to back up: the first write makes the store."));
@@ -75,7 +75,7 @@ pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &Draft, progress: Progress<
 
 /// Replaces all rows by those of a backup. What agents were shown stays where the task is still known: a holder whose
 /// hold began after the backup is then told that it is over, and is not taken for somebody who never held anything.
-pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: Progress<'_>) -> Result<()> {
+pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: CopyProgress<'_>) -> Result<()> {
     for (table, statements) in layout::all() {
         if table.name != "shown" {
             tx.execute(statements.clear, &[])?;
@@ -83,10 +83,10 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: Progress<'_>) -> Resu
     }
     backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
         // Damage that is met while reading is the backup's; the store is only written here.
-        ("corrupt_store", Stage::Read) => bad("a row of it is damaged").cause(error),
+        (Code::CorruptStore, Stage::Read) => bad("a row of it is damaged").cause(error),
         _ => error,
     })?;
-    shown::forget_unknown(tx)?;
+    shown_fence::forget_unknown(tx)?;
     // Rows that did not arrive are not in the store either: nothing is kept that the backup has and the store lacks.
     for ((name, found), (_, wanted)) in counts(tx)?.into_iter().zip(backup.counts()) {
         if name != "shown" && found != *wanted {
@@ -101,7 +101,7 @@ pub fn projects(tx: &mut dyn Tx) -> Result<Vec<project::Row>> {
     let keys = tx.query(crate::Sql::same("SELECT key FROM project ORDER BY key"), &[])?;
     let mut rows = Vec::with_capacity(keys.len());
     for mut key in keys {
-        let (_, row, _) = project::enter(tx, &key.text(0)?, project::Lock::Read)?;
+        let (_, row, _) = project::enter(tx, &key.text(0)?, project::LockMode::Read)?;
         rows.extend(row);
     }
     Ok(rows)
@@ -115,7 +115,7 @@ pub fn counts(tx: &mut dyn Tx) -> Result<Vec<(&'static str, i64)>> {
 }
 
 /// Copies all rows of all tables.
-fn pour(from: &mut dyn Tx, into: &mut dyn Tx, progress: Progress<'_>) -> Result<()> {
+fn pour(from: &mut dyn Tx, into: &mut dyn Tx, progress: CopyProgress<'_>) -> Result<()> {
     let mut moved = 0;
     for (table, statements) in layout::all() {
         let mut after: Option<Vec<Value>> = None;
@@ -158,7 +158,7 @@ fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
 
 /// A new backup without rows, in a transaction that has not ended. Nobody else sees the file and nothing of it is kept
 /// if this fails, so it needs neither a journal nor a sync before the last one.
-fn fresh(to: &Draft) -> Result<Connection> {
+fn fresh(to: &BackupFile) -> Result<Connection> {
     let fail = |error| to.unwritable(error::sqlite(error, Stage::Write));
     let connection = plain(to.path()).map_err(fail)?;
     connection

@@ -4,7 +4,7 @@
 //! and a transaction pooler may stand in between; those whose answers are not needed at once travel together with the
 //! next one (see `docs/design/0001-pipelined-postgres.md`).
 
-mod bell;
+mod notify;
 mod redact;
 mod tls;
 mod tx;
@@ -14,19 +14,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Result, Span, Stage, id};
+use tenure_core::{Code, Result, Span, Stage, id};
 
-pub(crate) use bell::Listener;
+pub(crate) use notify::Listener;
 pub use redact::redact;
 pub use url::{Reached, reached};
 
-use self::tx::{Connection, PostgresTx};
-use self::url::{Defaults, Target};
+use self::tx::{PostgresConnection, PostgresTx};
+use self::url::{PostgresTarget, UrlDefaults};
 use crate::copy;
 use crate::error::{self, ABSENT, OLDER, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
-use crate::store::{Body, Entered, Identity, Options, Present, Size, Verdict};
+use crate::store::{Body, CommitDecision, Entered, Options, Present, Size, StoreIdentity};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -60,9 +60,9 @@ const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmaps
      SET LOCAL plan_cache_mode = force_custom_plan";
 
 pub(crate) struct Postgres {
-    target: Target,
+    target: PostgresTarget,
     options: Options,
-    pool: Mutex<Vec<Connection>>,
+    pool: Mutex<Vec<PostgresConnection>>,
     trips: Arc<AtomicU64>,
     /// The most that anybody waits for a turn or an answer, in milliseconds.
     hurry: AtomicU64,
@@ -73,8 +73,8 @@ const LONG_ANSWER: Duration = Duration::from_secs(600);
 
 impl Postgres {
     pub(crate) fn new(url: &str, options: Options) -> Result<Postgres> {
-        let defaults = Defaults { user: options.user.clone(), password: options.password.clone() };
-        let target = Target::parse(url, &defaults)?;
+        let defaults = UrlDefaults { user: options.user.clone(), password: options.password.clone() };
+        let target = PostgresTarget::parse(url, &defaults)?;
         let (pool, trips) = (Mutex::new(Vec::new()), Arc::new(AtomicU64::new(0)));
         Ok(Postgres { target, options, pool, trips, hurry: AtomicU64::new(u64::MAX) })
     }
@@ -99,17 +99,17 @@ impl Postgres {
         self.options.turn().min(self.hurried())
     }
 
-    pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+    pub(crate) fn write<T>(&self, project: &project::NamedProject, body: &Body<'_, T>) -> Result<T> {
         self.retrying(|remaining| {
             self.transact(&self.begin_write(remaining), |tx| {
                 // Such numbers are the database's, so the schema is part of it.
                 tx.defer(QUEUE, vec![format!("{}/{}", self.target.schema, project.key).into()])?;
-                let mut entered = self.enter(tx, &project.key, project::Lock::Write)?;
+                let mut entered = self.enter(tx, &project.key, project::LockMode::Write)?;
                 if entered.project.is_none() {
-                    let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                    let row = project::Row::new(project, self.draw(8), entered.clock);
                     project::insert(tx, &row)?;
                     // Somebody else may have been quicker: the row that counts is the one that can be locked now.
-                    entered = self.enter(tx, &project.key, project::Lock::Write)?;
+                    entered = self.enter(tx, &project.key, project::LockMode::Write)?;
                 }
                 let found = entered.project.as_ref().map_or(0, |row| row.schema_version);
                 if found > VERSION {
@@ -127,13 +127,13 @@ impl Postgres {
         let read = || {
             self.again(|_| {
                 self.transact(&self.begin_read(), |tx| {
-                    let entered = self.enter(tx, key, project::Lock::Read)?;
+                    let entered = self.enter(tx, key, project::LockMode::Read)?;
                     // The tables are those of now, the rows those of the snapshot: one taken just before a migration
                     // sees new columns that nobody has filled in.
                     if entered.project.as_ref().is_some_and(|row| row.schema_version < VERSION) {
                         return Err(error::older_schema());
                     }
-                    body(tx, entered).map(Verdict::Undo)
+                    body(tx, entered).map(CommitDecision::Undo)
                 })
             })
         };
@@ -160,7 +160,7 @@ impl Postgres {
     ///
     /// Not made again when the connection is lost: nothing records whether it was carried out. The client may be busy
     /// with files between two statements, and is waited for longer than one that runs an op.
-    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<CommitDecision<T>>) -> Result<T> {
         self.create()?;
         self.transact_for(&self.begin_write(self.patience()), LONG_ANSWER, |tx| {
             tx.batch(&format!(
@@ -168,23 +168,25 @@ impl Postgres {
                  LOCK TABLE project IN EXCLUSIVE MODE",
                 LONG_ANSWER.as_millis()
             ))?;
-            let Entered { identity, clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let Entered { identity, clock, .. } = self.enter(tx, "", project::LockMode::Read)?;
             let found = project::schema(tx)?;
             if found > VERSION {
                 return Err(error::newer_schema(found, VERSION));
             }
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock })
+            body(tx, Present { identity, projects, clock, is_copied: false })
         })
     }
 
-    pub(crate) fn create(&self) -> Result<Identity> {
+    pub(crate) fn create(&self) -> Result<StoreIdentity> {
         self.retrying(|_| {
-            self.transact(&self.begin_read(), |tx| Ok(Verdict::Undo(self.enter(tx, "", project::Lock::Read)?.identity)))
+            self.transact(&self.begin_read(), |tx| {
+                Ok(CommitDecision::Undo(self.enter(tx, "", project::LockMode::Read)?.identity))
+            })
         })
     }
 
-    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+    pub(crate) fn identity(&self) -> Result<Option<StoreIdentity>> {
         let identity = self.read("", &|_, entered| Ok(entered.identity))?;
         Ok(if identity.id.is_empty() { None } else { Some(identity) })
     }
@@ -198,9 +200,9 @@ impl Postgres {
     pub(crate) fn clock_ahead(&self) -> Result<Span> {
         self.again(|_| {
             self.transact(&self.begin_read(), |tx| {
-                let (_, _, clock) = project::enter(tx, "", project::Lock::Read)?;
+                let (_, _, clock) = project::enter(tx, "", project::LockMode::Read)?;
                 let here = self.options.clock.now();
-                Ok(Verdict::Undo(clock.map_or(Span(0), |clock| clock - here)))
+                Ok(CommitDecision::Undo(clock.map_or(Span(0), |clock| clock - here)))
             })
         })
     }
@@ -214,14 +216,15 @@ impl Postgres {
         let bytes = self.again(|_| {
             self.transact(&self.begin_read(), |tx| {
                 let rows = tx.query(sql, &[(&self.target.schema).into()])?;
-                rows.first().map_or(Ok(0), |row| row.int(0)).map(Verdict::Undo)
+                rows.first().map_or(Ok(0), |row| row.int(0)).map(CommitDecision::Undo)
             })
         })?;
         Ok(Size { database: u64::try_from(bytes).unwrap_or(0), log: 0, free: 0 })
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {
-        let read = self.again(|_| self.transact(&self.begin_read(), |tx| project::schema(tx).map(Verdict::Undo)));
+        let read =
+            self.again(|_| self.transact(&self.begin_read(), |tx| project::schema(tx).map(CommitDecision::Undo)));
         match read {
             Err(error) if error.code() == ABSENT => self.check_hidden().map(|()| 0),
             other => other,
@@ -229,24 +232,24 @@ impl Postgres {
     }
 
     pub(crate) fn explain(&self, sql: Sql, args: &[Value]) -> Result<String> {
-        self.again(|_| self.transact(&self.begin_read(), |tx| tx.explain("", sql, args).map(Verdict::Undo)))
+        self.again(|_| self.transact(&self.begin_read(), |tx| tx.explain("", sql, args).map(CommitDecision::Undo)))
     }
 
     pub(crate) fn explain_run(&self, sql: Sql, args: &[Value]) -> Result<String> {
         const RUN: &str = "(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)";
         let begin = self.begin_write(self.patience());
-        self.again(|_| self.transact(&begin, |tx| tx.explain(RUN, sql, args).map(Verdict::Undo)))
+        self.again(|_| self.transact(&begin, |tx| tx.explain(RUN, sql, args).map(CommitDecision::Undo)))
     }
 
     pub(crate) fn round_trips(&self) -> u64 {
         self.trips.load(Ordering::Relaxed)
     }
 
-    fn draw(&self, sort: id::Sort, length: usize) -> String {
-        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    fn draw<K: id::Drawn>(&self, length: usize) -> id::Id<K> {
+        id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
-    fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::Lock) -> Result<Entered> {
+    fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::LockMode) -> Result<Entered> {
         let (identity, project, clock) = project::enter(tx, key, lock)?;
         // Tables are looked up in the newest catalogue, rows in the transaction's snapshot: one that was taken just
         // before the store was made sees its tables and none of its rows.
@@ -311,7 +314,7 @@ impl Postgres {
             attempt += 1;
             let remaining = || self.patience().saturating_sub(begun.elapsed());
             match call(remaining()) {
-                Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining().is_zero() => {
+                Err(error) if error.code() == Code::ConnectionLost && attempt < ATTEMPTS && !remaining().is_zero() => {
                     outcome_unknown |= error.stage() == Stage::Commit;
                 }
                 // What went wrong afterwards says nothing about the COMMIT whose answer was lost.
@@ -321,7 +324,11 @@ impl Postgres {
         }
     }
 
-    fn transact<T>(&self, begin: &str, body: impl FnOnce(&mut PostgresTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
+    fn transact<T>(
+        &self,
+        begin: &str,
+        body: impl FnOnce(&mut PostgresTx<'_>) -> Result<CommitDecision<T>>,
+    ) -> Result<T> {
         self.transact_for(begin, self.answer(), body)
     }
 
@@ -329,14 +336,14 @@ impl Postgres {
         &self,
         begin: &str,
         answer: Duration,
-        body: impl FnOnce(&mut PostgresTx<'_>) -> Result<Verdict<T>>,
+        body: impl FnOnce(&mut PostgresTx<'_>) -> Result<CommitDecision<T>>,
     ) -> Result<T> {
         let mut connection = self.connection()?;
         let answer = {
             let mut tx = PostgresTx::begin(&mut connection, begin, answer);
             match body(&mut tx) {
-                Ok(Verdict::Commit(answer)) => tx.commit().map(|()| answer),
-                Ok(Verdict::Undo(answer)) => tx.rollback().map(|()| answer),
+                Ok(CommitDecision::Commit(answer)) => tx.commit().map(|()| answer),
+                Ok(CommitDecision::Undo(answer)) => tx.rollback().map(|()| answer),
                 Err(error) => {
                     // If the rollback fails too, the connection is closed below and the server rolls back.
                     let _ = tx.rollback();
@@ -350,7 +357,7 @@ impl Postgres {
 
     /// Puts a connection back for the next call. Where it was lost, the others of the pool most likely were too: those who
     /// share the pool should not find that out one by one, each after its whole limit.
-    fn keep(&self, connection: Connection) {
+    fn keep(&self, connection: PostgresConnection) {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_usable() {
             pool.push(connection);
@@ -359,7 +366,7 @@ impl Postgres {
         }
     }
 
-    fn connection(&self) -> Result<Connection> {
+    fn connection(&self) -> Result<PostgresConnection> {
         let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match pooled {
             // A deadline that is over leaves no time to ask anything.
@@ -367,7 +374,7 @@ impl Postgres {
             Some(connection) if connection.is_usable() => Ok(connection),
             _ => {
                 let limit = self.options.answer.min(self.hurried());
-                Connection::open(&self.target, self.trips.clone(), limit, self.options.deadline)
+                PostgresConnection::open(&self.target, self.trips.clone(), limit, self.options.deadline)
             }
         }
     }
@@ -379,7 +386,7 @@ impl Postgres {
         );
         let found = self.transact("BEGIN READ ONLY", |tx| {
             let rows = tx.query(sql, &[(&self.target.schema).into()])?;
-            rows.first().map(|row| row.int(0)).transpose().map(Verdict::Undo)
+            rows.first().map(|row| row.int(0)).transpose().map(CommitDecision::Undo)
         })?;
         if found == Some(0) {
             return Err(error::hidden_schema(&self.target.schema));
@@ -411,15 +418,12 @@ impl Postgres {
             for step in STEPS.iter().filter(|step| step.version > version) {
                 tx.batch(&step.postgres())?;
                 if step.version == 1 {
-                    let identity = Identity {
-                        id: self.draw(id::Sort::Store, id::LONGEST),
-                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
-                    };
+                    let identity = StoreIdentity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
             }
             project::set_schema(tx, VERSION)?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })
     }
 }

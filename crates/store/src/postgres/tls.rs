@@ -14,17 +14,17 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::SslNegotiation;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::url::{Target, Tls};
+use super::url::{PostgresTarget, Tls};
 
 /// What is asked of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Check {
+enum CertificateCheck {
     /// Nothing. The line is encrypted, but to whom is not known.
     Nothing,
     /// That a trusted authority signed it.
@@ -36,14 +36,14 @@ enum Check {
 /// The connector for a target. Reads the trusted certificates if the mode asks for them; connects to nothing.
 ///
 /// Whether TLS is spoken at all is decided by `target.config`, not here.
-pub(crate) fn connector(target: &Target) -> Result<Connector> {
+pub(crate) fn connector(target: &PostgresTarget) -> Result<Connector> {
     let check = match (target.tls, &target.root_certificates) {
-        (Tls::Disable | Tls::Prefer, _) | (Tls::Require, None) => Check::Nothing,
-        (Tls::Require, Some(_)) | (Tls::VerifyCa, _) => Check::Authority,
-        (Tls::VerifyFull, _) => Check::AuthorityAndName,
+        (Tls::Disable | Tls::Prefer, _) | (Tls::Require, None) => CertificateCheck::Nothing,
+        (Tls::Require, Some(_)) | (Tls::VerifyCa, _) => CertificateCheck::Authority,
+        (Tls::VerifyFull, _) => CertificateCheck::AuthorityAndName,
     };
     let trusted = match (check, &target.root_certificates) {
-        (Check::Nothing, _) => Vec::new(),
+        (CertificateCheck::Nothing, _) => Vec::new(),
         (_, Some(path)) => from_file(path)?,
         (_, None) => from_system()?,
     };
@@ -110,7 +110,8 @@ impl<S, T: TlsConnect<S>> TlsConnect<S> for Handshake<T> {
 
 fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let wrong = |what: String| {
-        Error::new(Kind::Usage, "bad_root_certificates", Stage::Open, format!("sslrootcert {}: {what}", path.display()))
+        Error::new(Code::BadRootCertificates, format!("sslrootcert {}: {what}", path.display()))
+            .at(Stage::Open)
             .entity(path.display().to_string())
             .hint("sslrootcert names a PEM file with the certificates of the authorities to trust.")
     };
@@ -134,11 +135,10 @@ fn from_system() -> Result<Vec<CertificateDer<'static>>> {
     if found.certs.is_empty() {
         let reasons: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
         return Err(Error::new(
-            Kind::Usage,
-            "bad_root_certificates",
-            Stage::Open,
+            Code::BadRootCertificates,
             "this system has no trusted certificates to verify the server with",
         )
+        .at(Stage::Open)
         .detail("reasons", reasons)
         .hint("Name a PEM file of authorities with sslrootcert in the store's URL, or install the system's."));
     }
@@ -149,14 +149,14 @@ fn from_system() -> Result<Vec<CertificateDer<'static>>> {
 /// a certificate whose key it does not have, and channel binding would bind to nothing.
 #[derive(Debug)]
 struct Verifier {
-    check: Check,
+    check: CertificateCheck,
     trusted: Vec<CertificateDer<'static>>,
     roots: RootCertStore,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    fn new(check: Check, trusted: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Verifier {
+    fn new(check: CertificateCheck, trusted: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Verifier {
         let mut roots = RootCertStore::empty();
         // Systems carry a few certificates that are too odd to be used; they trust less then, never more.
         roots.add_parsable_certificates(trusted.iter().cloned());
@@ -189,10 +189,10 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> std::result::Result<ServerCertVerified, rustls::Error> {
-        if self.check != Check::Nothing {
+        if self.check != CertificateCheck::Nothing {
             let shown = ParsedCertificate::try_from(end_entity)?;
             self.verify_authority(&shown, end_entity, intermediates, now)?;
-            if self.check == Check::AuthorityAndName {
+            if self.check == CertificateCheck::AuthorityAndName {
                 verify_server_name(&shown, server_name)?;
             }
         }
@@ -225,8 +225,9 @@ impl ServerCertVerifier for Verifier {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+    use tenure_core::Kind;
 
-    use super::super::url::Defaults;
+    use super::super::url::UrlDefaults;
     use super::*;
 
     // An authority; a certificate of it for `localhost`; one for `localhost` that signed itself; another authority.
@@ -280,12 +281,12 @@ oHRpdLLXr0DK40MudU6eAiBWrvDWIqngmntGpZxNOeWgHa1hvxOR4iwj5hBw9WF9
     }
 
     /// Whether a server with this certificate is accepted as `host`, in the middle of the certificates' hundred years.
-    fn accepted(check: Check, trusted: &str, shown: &str, host: &'static str) -> bool {
+    fn accepted(check: CertificateCheck, trusted: &str, shown: &str, host: &'static str) -> bool {
         at(check, trusted, shown, host, 3_000_000_000).is_ok()
     }
 
     fn at(
-        check: Check,
+        check: CertificateCheck,
         trusted: &str,
         shown: &str,
         host: &'static str,
@@ -305,35 +306,35 @@ oHRpdLLXr0DK40MudU6eAiBWrvDWIqngmntGpZxNOeWgHa1hvxOR4iwj5hBw9WF9
 
     #[test]
     fn each_mode_checks_what_it_says() {
-        assert!(accepted(Check::Nothing, OTHER, SERVER, "elsewhere"));
-        assert!(accepted(Check::Authority, AUTHORITY, SERVER, "localhost"));
-        assert!(accepted(Check::Authority, AUTHORITY, SERVER, "elsewhere"));
-        assert!(!accepted(Check::Authority, OTHER, SERVER, "localhost"));
-        assert!(accepted(Check::AuthorityAndName, AUTHORITY, SERVER, "localhost"));
-        assert!(!accepted(Check::AuthorityAndName, AUTHORITY, SERVER, "elsewhere"));
-        assert!(!accepted(Check::AuthorityAndName, AUTHORITY, SERVER, "127.0.0.1"));
-        assert!(!accepted(Check::AuthorityAndName, OTHER, SERVER, "localhost"));
+        assert!(accepted(CertificateCheck::Nothing, OTHER, SERVER, "elsewhere"));
+        assert!(accepted(CertificateCheck::Authority, AUTHORITY, SERVER, "localhost"));
+        assert!(accepted(CertificateCheck::Authority, AUTHORITY, SERVER, "elsewhere"));
+        assert!(!accepted(CertificateCheck::Authority, OTHER, SERVER, "localhost"));
+        assert!(accepted(CertificateCheck::AuthorityAndName, AUTHORITY, SERVER, "localhost"));
+        assert!(!accepted(CertificateCheck::AuthorityAndName, AUTHORITY, SERVER, "elsewhere"));
+        assert!(!accepted(CertificateCheck::AuthorityAndName, AUTHORITY, SERVER, "127.0.0.1"));
+        assert!(!accepted(CertificateCheck::AuthorityAndName, OTHER, SERVER, "localhost"));
     }
 
     #[test]
     fn a_server_that_signed_itself_is_trusted_only_if_named() {
-        assert!(accepted(Check::Authority, SELF_SIGNED, SELF_SIGNED, "elsewhere"));
-        assert!(accepted(Check::AuthorityAndName, SELF_SIGNED, SELF_SIGNED, "localhost"));
-        assert!(!accepted(Check::AuthorityAndName, SELF_SIGNED, SELF_SIGNED, "elsewhere"));
-        assert!(!accepted(Check::Authority, AUTHORITY, SELF_SIGNED, "localhost"));
+        assert!(accepted(CertificateCheck::Authority, SELF_SIGNED, SELF_SIGNED, "elsewhere"));
+        assert!(accepted(CertificateCheck::AuthorityAndName, SELF_SIGNED, SELF_SIGNED, "localhost"));
+        assert!(!accepted(CertificateCheck::AuthorityAndName, SELF_SIGNED, SELF_SIGNED, "elsewhere"));
+        assert!(!accepted(CertificateCheck::Authority, AUTHORITY, SELF_SIGNED, "localhost"));
     }
 
     #[test]
     fn dates_count_for_both() {
         for (trusted, shown) in [(AUTHORITY, SERVER), (SELF_SIGNED, SELF_SIGNED)] {
             for unix in [1_000_000_000, 9_000_000_000] {
-                at(Check::Authority, trusted, shown, "localhost", unix).unwrap_err();
+                at(CertificateCheck::Authority, trusted, shown, "localhost", unix).unwrap_err();
             }
         }
     }
 
     fn connect(url: &str) -> Result<()> {
-        connector(&Target::parse(url, &Defaults::default())?).map(drop)
+        connector(&PostgresTarget::parse(url, &UrlDefaults::default())?).map(drop)
     }
 
     #[test]
@@ -343,7 +344,7 @@ oHRpdLLXr0DK40MudU6eAiBWrvDWIqngmntGpZxNOeWgHa1hvxOR4iwj5hBw9WF9
         let url = format!("postgres://u@h/d?sslmode=verify-full&sslrootcert={}", file.display());
         let refused = |url: &str| {
             let error = connect(url).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_root_certificates"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_root_certificates"));
             assert!(error.message().contains("ca.pem"), "{error}");
         };
         refused(&url);

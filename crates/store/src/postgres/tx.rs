@@ -9,17 +9,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_core::Stream as _;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 use super::tls;
-use super::url::{Target, Tls};
+use super::url::{PostgresTarget, Tls};
 use crate::deadline::Deadline;
 use crate::error::{self, absent};
-use crate::tx::{Room, Row, Rows, Sql, Tx, Value, Within, check_bindings};
+use crate::tx::{BulkRows, Room, Row, RowsWithin, Sql, Tx, Value, check_bindings};
 
 /// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const MARGIN: Duration = Duration::from_secs(2);
 
 /// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.
-pub(super) struct Connection {
+pub(super) struct PostgresConnection {
     /// Always there until it is dropped.
     runtime: Option<Runtime>,
     client: Client,
@@ -46,7 +46,7 @@ pub(super) struct Connection {
     deadline: Option<Deadline>,
 }
 
-impl Drop for Connection {
+impl Drop for PostgresConnection {
     fn drop(&mut self) {
         // A plain drop would wait for what the runtime does in threads: a look-up of a name may take minutes.
         if let Some(runtime) = self.runtime.take() {
@@ -55,17 +55,17 @@ impl Drop for Connection {
     }
 }
 
-impl Connection {
+impl PostgresConnection {
     pub(super) fn open(
-        target: &Target,
+        target: &PostgresTarget,
         trips: Arc<AtomicU64>,
         limit: Duration,
         deadline: Option<Deadline>,
-    ) -> Result<Connection> {
+    ) -> Result<PostgresConnection> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Error::new(Kind::Internal, "internal", Stage::Open, "no runtime").cause(error))?;
+            .map_err(|error| Error::new(Code::Internal, "no runtime").at(Stage::Open).cause(error))?;
         let connector = match target.tls {
             Tls::Disable => None,
             _ => Some(tls::connector(target)?),
@@ -99,7 +99,7 @@ impl Connection {
         match client {
             Ok(client) => {
                 let is_silent = Cell::new(false);
-                Ok(Connection { runtime: Some(runtime), client, trips, heard, is_silent, deadline })
+                Ok(PostgresConnection { runtime: Some(runtime), client, trips, heard, is_silent, deadline })
             }
             Err(error) => {
                 runtime.shutdown_background();
@@ -167,7 +167,7 @@ where
 /// of the operating system, an error of rustls. What carries none of these is a refusal that the driver decided on by
 /// itself: before a handshake, where one was asked for, it can only be that the server speaks no TLS; otherwise it is
 /// about the login.
-fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&AtomicBool>) -> Error {
+fn refused(target: &PostgresTarget, error: &tokio_postgres::Error, shaken: Option<&AtomicBool>) -> Error {
     if error.code().is_some() {
         return error::postgres_at_open(error);
     }
@@ -185,18 +185,14 @@ fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&Atomi
     let has_reason = std::error::Error::source(error).is_some();
     let before_handshake = shaken.is_some_and(|shaken| !shaken.load(Ordering::Relaxed));
     let refused = if of_tls || (has_reason && !of_system && before_handshake) {
-        Error::new(
-            Kind::Storage,
-            "tls_refused",
-            Stage::Open,
-            format!("no TLS connection could be made to PostgreSQL at {}", target.display),
-        )
+        Error::new(Code::TlsRefused, format!("no TLS connection could be made to PostgreSQL at {}", target.display)).at(Stage::Open)
         .hint(
             "Nothing was changed. Check sslmode and sslrootcert in the store URL, the server's certificate, and that \
              the server has TLS switched on.",
         )
     } else if has_reason && !of_system {
-        Error::new(Kind::Denied, "postgres_login", Stage::Open, "PostgreSQL asked for a login that could not be given")
+        Error::new(Code::PostgresLogin, "PostgreSQL asked for a login that could not be given")
+            .at(Stage::Open)
             .hint("Check user and password in the store URL.")
     } else if forbidden {
         unreachable(target).hint(
@@ -214,8 +210,9 @@ fn is_forbidden(kind: std::io::ErrorKind) -> bool {
     matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NetworkUnreachable)
 }
 
-pub(super) fn unreachable(target: &Target) -> Error {
-    Error::new(Kind::Busy, "unreachable", Stage::Open, format!("PostgreSQL cannot be reached at {}", target.display))
+pub(super) fn unreachable(target: &PostgresTarget) -> Error {
+    Error::new(Code::Unreachable, format!("PostgreSQL cannot be reached at {}", target.display))
+        .at(Stage::Open)
         .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
 }
 
@@ -231,7 +228,7 @@ fn describe(error: &tokio_postgres::Error) -> String {
 }
 
 /// Something that is sent to the server.
-enum Sent {
+enum PipelinedRequest {
     /// Statements without parameters and without an answer.
     Simple(String),
     /// A statement; its changed rows are counted.
@@ -242,28 +239,32 @@ enum Sent {
     QueryWithin(Sql, Vec<Value>, usize),
 }
 
-enum Answer {
+enum PipelinedAnswer {
     Count(u64),
     Rows(Vec<tokio_postgres::Row>),
-    Within(Within<tokio_postgres::Row>),
+    Within(RowsWithin<tokio_postgres::Row>),
 }
 
 pub(super) struct PostgresTx<'c> {
-    connection: &'c mut Connection,
+    connection: &'c mut PostgresConnection,
     /// Sent with the next call, in order, before it.
-    waiting: Vec<Sent>,
+    waiting: Vec<PipelinedRequest>,
     /// How long the server may say nothing while an answer is owed.
     limit: Duration,
 }
 
 impl<'c> PostgresTx<'c> {
     /// Begins with the next call. The server gives up a statement by itself after `answer`.
-    pub(super) fn begin(connection: &'c mut Connection, begin: &str, answer: Duration) -> PostgresTx<'c> {
-        PostgresTx { connection, waiting: vec![Sent::Simple(begin.to_owned())], limit: answer + MARGIN.min(answer / 4) }
+    pub(super) fn begin(connection: &'c mut PostgresConnection, begin: &str, answer: Duration) -> PostgresTx<'c> {
+        PostgresTx {
+            connection,
+            waiting: vec![PipelinedRequest::Simple(begin.to_owned())],
+            limit: answer + MARGIN.min(answer / 4),
+        }
     }
 
     pub(super) fn batch(&mut self, text: &str) -> Result<()> {
-        self.send(Sent::Simple(text.to_owned()), Stage::Write).map(|_| ())
+        self.send(PipelinedRequest::Simple(text.to_owned()), Stage::Write).map(|_| ())
     }
 
     /// Commits. What was deferred is sent and answered first: COMMIT of a failed transaction is a silent rollback.
@@ -276,13 +277,13 @@ impl<'c> PostgresTx<'c> {
             let _ = self.rollback();
             return Err(error);
         }
-        self.send(Sent::Simple("COMMIT".to_owned()), Stage::Commit).map(|_| ())
+        self.send(PipelinedRequest::Simple("COMMIT".to_owned()), Stage::Commit).map(|_| ())
     }
 
     pub(super) fn rollback(mut self) -> Result<()> {
         self.waiting.clear();
         // Not the stage of a commit: a rollback whose answer is lost leaves nothing unknown.
-        self.send(Sent::Simple("ROLLBACK".to_owned()), Stage::Write).map(|_| ())
+        self.send(PipelinedRequest::Simple("ROLLBACK".to_owned()), Stage::Write).map(|_| ())
     }
 
     pub(super) fn explain(&mut self, how: &str, sql: Sql, args: &[Value]) -> Result<String> {
@@ -292,17 +293,20 @@ impl<'c> PostgresTx<'c> {
         Ok(lines.join("\n"))
     }
 
-    fn send(&mut self, last: Sent, stage: Stage) -> Result<Answer> {
+    fn send(&mut self, last: PipelinedRequest, stage: Stage) -> Result<PipelinedAnswer> {
         self.waiting.push(last);
         let mut answers = self.flush(stage)?;
         answers.pop().ok_or_else(|| Error::bug("PostgreSQL gave no answer"))
     }
 
     /// Sends everything that waits and takes all answers: one round trip.
-    fn flush(&mut self, stage: Stage) -> Result<Vec<Answer>> {
+    fn flush(&mut self, stage: Stage) -> Result<Vec<PipelinedAnswer>> {
         let calls = std::mem::take(&mut self.waiting);
         for call in &calls {
-            if let Sent::Execute(sql, args) | Sent::Query(sql, args) | Sent::QueryWithin(sql, args, _) = call {
+            if let PipelinedRequest::Execute(sql, args)
+            | PipelinedRequest::Query(sql, args)
+            | PipelinedRequest::QueryWithin(sql, args, _) = call
+            {
                 check_bindings(highest_parameter(sql.postgres), args.len(), sql.postgres)?;
             }
         }
@@ -326,15 +330,21 @@ impl<'c> PostgresTx<'c> {
     }
 }
 
-type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answer, tokio_postgres::Error>> + 'a>>;
+type PendingAnswer<'a> = Pin<Box<dyn Future<Output = Result<PipelinedAnswer, tokio_postgres::Error>> + 'a>>;
 
-fn answer<'a>(client: &'a Client, call: &'a Sent) -> Pending<'a> {
+fn answer<'a>(client: &'a Client, call: &'a PipelinedRequest) -> PendingAnswer<'a> {
     Box::pin(async move {
         match call {
-            Sent::Simple(text) => client.batch_execute(text).await.map(|()| Answer::Count(0)),
-            Sent::Execute(sql, args) => client.execute_typed(sql.postgres, &typed(args)).await.map(Answer::Count),
-            Sent::Query(sql, args) => client.query_typed(sql.postgres, &typed(args)).await.map(Answer::Rows),
-            Sent::QueryWithin(sql, args, bytes) => within(client, (sql, args), *bytes).await.map(Answer::Within),
+            PipelinedRequest::Simple(text) => client.batch_execute(text).await.map(|()| PipelinedAnswer::Count(0)),
+            PipelinedRequest::Execute(sql, args) => {
+                client.execute_typed(sql.postgres, &typed(args)).await.map(PipelinedAnswer::Count)
+            }
+            PipelinedRequest::Query(sql, args) => {
+                client.query_typed(sql.postgres, &typed(args)).await.map(PipelinedAnswer::Rows)
+            }
+            PipelinedRequest::QueryWithin(sql, args, bytes) => {
+                within(client, (sql, args), *bytes).await.map(PipelinedAnswer::Within)
+            }
         }
     })
 }
@@ -344,8 +354,8 @@ async fn within(
     client: &Client,
     (sql, args): (&Sql, &[Value]),
     bytes: usize,
-) -> Result<Within<tokio_postgres::Row>, tokio_postgres::Error> {
-    let mut found = Within { rows: Vec::new(), cut: false };
+) -> Result<RowsWithin<tokio_postgres::Row>, tokio_postgres::Error> {
+    let mut found = RowsWithin { rows: Vec::new(), cut: false };
     let mut room = Room::of(bytes);
     let mut rows = pin!(client.query_typed_raw(sql.postgres, typed(args)).await?);
     while let Some(row) = std::future::poll_fn(|context| rows.as_mut().poll_next(context)).await {
@@ -362,12 +372,12 @@ async fn within(
 /// Requests that travel together. They are polled in order: a request is queued at its first poll, so the server sees
 /// them in the order given.
 struct Exchange<'a> {
-    pending: Vec<Option<Pending<'a>>>,
-    answers: Vec<Option<Result<Answer, tokio_postgres::Error>>>,
+    pending: Vec<Option<PendingAnswer<'a>>>,
+    answers: Vec<Option<Result<PipelinedAnswer, tokio_postgres::Error>>>,
 }
 
 impl<'a> Exchange<'a> {
-    fn new(calls: impl Iterator<Item = Pending<'a>>) -> Exchange<'a> {
+    fn new(calls: impl Iterator<Item = PendingAnswer<'a>>) -> Exchange<'a> {
         let pending: Vec<_> = calls.map(Some).collect();
         let answers = pending.iter().map(|_| None).collect();
         Exchange { pending, answers }
@@ -441,65 +451,67 @@ fn decode(rows: Vec<tokio_postgres::Row>) -> Result<Vec<Row>> {
 
 impl Tx for PostgresTx<'_> {
     fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
-        match self.send(Sent::Execute(sql, args.to_vec()), Stage::Write)? {
-            Answer::Count(count) => Ok(count),
+        match self.send(PipelinedRequest::Execute(sql, args.to_vec()), Stage::Write)? {
+            PipelinedAnswer::Count(count) => Ok(count),
             _ => Err(Error::bug("rows where a count was asked")),
         }
     }
 
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
-        match self.send(Sent::Query(sql, args.to_vec()), Stage::Read)? {
-            Answer::Rows(rows) => decode(rows),
+        match self.send(PipelinedRequest::Query(sql, args.to_vec()), Stage::Read)? {
+            PipelinedAnswer::Rows(rows) => decode(rows),
             _ => Err(Error::bug("another answer where rows were asked")),
         }
     }
 
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
-        match self.send(Sent::QueryWithin(sql, args.to_vec(), bytes), Stage::Read)? {
-            Answer::Within(found) => Ok(Within { rows: decode(found.rows)?, cut: found.cut }),
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
+        match self.send(PipelinedRequest::QueryWithin(sql, args.to_vec(), bytes), Stage::Read)? {
+            PipelinedAnswer::Within(found) => Ok(RowsWithin { rows: decode(found.rows)?, cut: found.cut }),
             _ => Err(Error::bug("another answer where rows were asked")),
         }
     }
 
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
         let wanted = calls.len();
-        self.waiting.extend(calls.into_iter().map(|(sql, args)| Sent::Query(sql, args)));
+        self.waiting.extend(calls.into_iter().map(|(sql, args)| PipelinedRequest::Query(sql, args)));
         let mut answers = self.flush(Stage::Read)?;
         let answers = answers.split_off(answers.len() - wanted);
         answers
             .into_iter()
             .map(|answer| match answer {
-                Answer::Rows(rows) => decode(rows),
+                PipelinedAnswer::Rows(rows) => decode(rows),
                 _ => Err(Error::bug("another answer where rows were asked")),
             })
             .collect()
     }
 
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
-        self.waiting.push(Sent::Execute(sql, args));
+        self.waiting.push(PipelinedRequest::Execute(sql, args));
         Ok(())
     }
 
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
         let mut args = rows.common;
         args.push((rows.json)()?.into());
         self.defer(sql, args)
     }
 
     fn savepoint(&mut self) -> Result<()> {
-        self.waiting.push(Sent::Simple("SAVEPOINT op".to_owned()));
+        self.waiting.push(PipelinedRequest::Simple("SAVEPOINT op".to_owned()));
         Ok(())
     }
 
     fn undo(&mut self) -> Result<()> {
         // What waits since the savepoint need not be sent to be taken back; what waits from before it must be.
-        let savepoint =
-            self.waiting.iter().rposition(|sent| matches!(sent, Sent::Simple(text) if text == "SAVEPOINT op"));
+        let savepoint = self
+            .waiting
+            .iter()
+            .rposition(|sent| matches!(sent, PipelinedRequest::Simple(text) if text == "SAVEPOINT op"));
         match savepoint {
             Some(at) => self.waiting.truncate(at),
             None => {
                 self.waiting.clear();
-                self.waiting.push(Sent::Simple("ROLLBACK TO SAVEPOINT op".to_owned()));
+                self.waiting.push(PipelinedRequest::Simple("ROLLBACK TO SAVEPOINT op".to_owned()));
             }
         }
         Ok(())

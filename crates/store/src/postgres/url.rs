@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::redact::{decode, redact};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
 
@@ -48,7 +48,7 @@ const KNOWN: [&str; 18] = [
 
 /// What a caller knows from elsewhere, for a URL that does not say.
 #[derive(Clone, Default)]
-pub(crate) struct Defaults {
+pub(crate) struct UrlDefaults {
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
@@ -70,7 +70,7 @@ pub(crate) enum Tls {
 
 /// Where a PostgreSQL store is and how to reach it.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct PostgresTarget {
     /// For the client, complete: hosts, user, password, time limits, whether TLS is spoken.
     pub(crate) config: Config,
     /// The schema of the tables, safe to write into SQL as it is.
@@ -82,23 +82,23 @@ pub(crate) struct Target {
     pub(crate) display: String,
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for PostgresTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Target").field(&self.display).finish()
     }
 }
 
-impl fmt::Debug for Defaults {
+impl fmt::Debug for UrlDefaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Defaults").field("user", &self.user).finish_non_exhaustive()
     }
 }
 
-impl Target {
+impl PostgresTarget {
     /// Parses a store URL; connects to nothing and reads no file.
-    pub(crate) fn parse(url: &str, defaults: &Defaults) -> Result<Target> {
-        let parts = Parts::split(url)?;
-        let mut settings = Settings::default();
+    pub(crate) fn parse(url: &str, defaults: &UrlDefaults) -> Result<PostgresTarget> {
+        let parts = UrlParts::split(url)?;
+        let mut settings = UrlSettings::default();
         let mut client = Vec::new();
         for pair in parts.query.split('&').filter(|pair| !pair.is_empty()) {
             let Some((key, value)) = pair.split_once('=') else {
@@ -145,7 +145,7 @@ impl Target {
             config.application_name("tenure");
         }
         refuse_nul(url, &config)?;
-        Ok(Target {
+        Ok(PostgresTarget {
             config,
             schema: settings.schema.unwrap_or_else(|| SCHEMA.to_owned()),
             tls,
@@ -168,8 +168,8 @@ pub struct Reached {
 
 /// Where a URL leads; connects to nothing.
 pub fn reached(url: &str) -> Result<Reached> {
-    let nobody = Defaults { user: Some("nobody".to_owned()), password: None };
-    let target = Target::parse(url, &nobody)?;
+    let nobody = UrlDefaults { user: Some("nobody".to_owned()), password: None };
+    let target = PostgresTarget::parse(url, &nobody)?;
     let ports = target.config.get_ports();
     let port = |nth: usize| ports.get(nth).or(ports.first()).copied().unwrap_or(5432);
     let hosts = target.config.get_hosts().iter().enumerate().map(|(nth, host)| match host {
@@ -193,13 +193,13 @@ pub fn reached(url: &str) -> Result<Reached> {
 
 /// The parameters that do not go to the client's parser.
 #[derive(Default)]
-struct Settings {
+struct UrlSettings {
     schema: Option<String>,
     tls: Option<Tls>,
     root_certificates: Option<PathBuf>,
 }
 
-impl Settings {
+impl UrlSettings {
     /// Whether the parameter was one of these.
     fn take(&mut self, url: &str, key: &str, value: &str) -> Result<bool> {
         let value = || decode(value).ok_or_else(|| bad(url, format!("the value of {key} is not UTF-8")));
@@ -260,18 +260,18 @@ impl Settings {
 }
 
 /// The URL without its scheme, cut once, where the client's parser would cut it too.
-struct Parts<'a> {
+struct UrlParts<'a> {
     before_query: &'a str,
     query: &'a str,
 }
 
-impl<'a> Parts<'a> {
-    fn split(url: &'a str) -> Result<Parts<'a>> {
+impl<'a> UrlParts<'a> {
+    fn split(url: &'a str) -> Result<UrlParts<'a>> {
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(bad(url, "it has no scheme").hint(FORM));
         };
         if scheme != "postgres" && scheme != "postgresql" {
-            return Err(Error::usage("unknown_store_scheme", format!("{}: unknown scheme of a store", shown(url)))
+            return Err(Error::usage(Code::UnknownStoreScheme, format!("{}: unknown scheme of a store", shown(url)))
                 .hint("A store is a file path or a postgres:// URL."));
         }
         if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -284,7 +284,7 @@ impl<'a> Parts<'a> {
             return Err(bad(url, "an @ stands where it cannot be told what it separates").hint(ENCODE));
         }
         let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
-        Ok(Parts { before_query, query })
+        Ok(UrlParts { before_query, query })
     }
 }
 
@@ -292,7 +292,7 @@ const FORM: &str = "The form is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslm
 const ENCODE: &str = "Write special characters in user, password and parameters percent-encoded: @ is %40, / is %2F, \
                       ? is %3F, & is %26, a space is %20.";
 
-fn fill_user(url: &str, config: &mut Config, defaults: &Defaults) -> Result<()> {
+fn fill_user(url: &str, config: &mut Config, defaults: &UrlDefaults) -> Result<()> {
     if config.get_user().is_none_or(str::is_empty) {
         let Some(user) = defaults.user.as_deref().filter(|user| !user.is_empty()) else {
             return Err(bad(url, "it names no user").hint("Write postgres://USER@HOST/DATABASE, or set PGUSER."));
@@ -350,7 +350,7 @@ fn is_schema(name: &str) -> bool {
 }
 
 fn bad(url: &str, what: impl fmt::Display) -> Error {
-    Error::usage("bad_store_url", format!("{}: {what}", shown(url))).entity(shown(url))
+    Error::usage(Code::BadStoreUrl, format!("{}: {what}", shown(url))).entity(shown(url))
 }
 
 /// The URL as a message shows it: without its password, cut, and with nothing in it that a terminal would obey.

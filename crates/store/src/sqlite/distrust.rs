@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::user_version;
 use crate::error;
@@ -51,11 +51,10 @@ fn is_ours(view: &str) -> bool {
 fn foreign(sort: &str, name: &str) -> Error {
     let (sort, name) = (tenure_core::text::excerpt(sort), tenure_core::text::excerpt(name));
     Error::new(
-        Kind::Storage,
-        "foreign_schema",
-        Stage::Open,
+        Code::ForeignSchema,
         format!("the store has a {sort} `{name}`, which tenure does not make: somebody else has changed its schema"),
     )
+    .at(Stage::Open)
     .hint("Nothing was read or changed. Find out where the file comes from; restore a backup, or name another store.")
     .detail("object", name)
 }

@@ -20,32 +20,34 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rusqlite::Connection;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
-use super::moved::FOLD;
-use super::{Sqlite, place};
+use super::file_identity::FOLD;
+use super::{Sqlite, database_file};
 
 /// Device and inode of the log and of its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Log {
+pub(super) struct WalFiles {
     wal: (u64, u64),
     shm: Option<(u64, u64)>,
 }
 
-impl Log {
+impl WalFiles {
     /// The log beside a database, if it has one.
-    pub(super) fn of(path: &Path) -> Option<Log> {
-        let wal = place::file_id(&place::beside(path, "-wal"))?;
-        Some(Log { wal, shm: place::file_id(&place::beside(path, "-shm")) })
+    pub(super) fn of(path: &Path) -> Option<WalFiles> {
+        let wal = database_file::file_id(&database_file::beside(path, "-wal"))?;
+        Some(WalFiles { wal, shm: database_file::file_id(&database_file::beside(path, "-shm")) })
     }
 
     pub(super) fn is_at(&self, path: &Path) -> bool {
-        place::file_id(&place::beside(path, "-wal")) == Some(self.wal)
+        database_file::file_id(&database_file::beside(path, "-wal")) == Some(self.wal)
     }
 
     /// Whether everything that the index tells of is in this log, and the index is the one that others use.
     fn can_be_saved(&self, path: &Path) -> bool {
-        place::has_empty_wal(path) && self.shm.is_some() && place::file_id(&place::beside(path, "-shm")) == self.shm
+        database_file::has_empty_wal(path)
+            && self.shm.is_some()
+            && database_file::file_id(&database_file::beside(path, "-shm")) == self.shm
     }
 }
 
@@ -61,7 +63,7 @@ impl Sqlite {
     }
 
     /// Saves what the log has that is gone from its name, and closes all connections: the next ones open what is there.
-    pub(super) fn save_log(&self, path: &Path, log: Log, writer: &mut Option<Connection>) -> Result<()> {
+    pub(super) fn save_log(&self, path: &Path, log: WalFiles, writer: &mut Option<Connection>) -> Result<()> {
         // Whoever reads does so in the old log.
         let Ok(_alone) = self.reading.try_write() else { return Err(gone(path, Stage::Open)) };
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -86,7 +88,7 @@ impl Sqlite {
     }
 
     /// Writes everything that the log has into the database. Says whether it is there now.
-    fn save(&self, path: &Path, log: Log, connection: &Connection) -> bool {
+    fn save(&self, path: &Path, log: WalFiles, connection: &Connection) -> bool {
         log.can_be_saved(path) && self.fold(connection)
     }
 
@@ -103,7 +105,7 @@ impl Sqlite {
 pub(super) fn gone(path: &Path, stage: Stage) -> Error {
     let message =
         format!("the log of {} ({0}-wal) is not the one that was opened: it was removed or replaced", path.display());
-    let error = Error::new(Kind::Storage, "store_moved", stage, message).entity(path.display().to_string());
+    let error = Error::new(Code::StoreMoved, message).at(stage).entity(path.display().to_string());
     match stage {
         Stage::Commit => error.hint(
             "What was written may be lost. End this program in order, which saves what it still has, and ask again with \

@@ -3,16 +3,17 @@
 //! Exclusion comes from SQLite (`BEGIN IMMEDIATE`), fairness from the turnstile. Nothing but SQLite opens the database
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
-mod bell;
-mod deciding;
+mod commit_marker;
+mod database_file;
 mod distrust;
+mod file_identity;
+mod group_commit;
 mod log;
-mod many;
-mod moved;
-mod place;
-mod queue;
+mod notify;
+mod own_file;
 mod read;
 mod turnstile;
+mod turnstile_state;
 mod tx;
 
 use std::path::{Path, PathBuf};
@@ -22,18 +23,22 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Result, Stage, id};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage, id};
 
-use self::moved::Opened;
-pub use self::queue::Queue;
-use self::turnstile::{Turn, Turnstile};
+use self::file_identity::OpenedFile;
+use self::turnstile::{Turnstile, WriteTurn};
+pub use self::turnstile_state::TurnstileState;
 pub(crate) use self::tx::{Keep, SqliteTx};
 use crate::copy;
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
-use crate::store::{Body, Durability, Entered, Identity, Options, Present, Size, Verdict};
+use crate::store::{Body, CommitDecision, Durability, Entered, Options, Present, Size, StoreIdentity};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
+
+/// The first schema that records the file.
+const OWN_FILE: i64 = 9;
 
 /// The engine.
 pub(crate) struct Sqlite {
@@ -45,7 +50,7 @@ pub(crate) struct Sqlite {
     readers: Mutex<Vec<Connection>>,
     writer: Mutex<Option<Connection>>,
     /// The file that the connections are to.
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Option<OpenedFile>>,
     /// Held by whoever reads, and alone by whoever opens another file in the place of one that was moved.
     reading: RwLock<()>,
     steps: AtomicU64,
@@ -68,28 +73,27 @@ impl Sqlite {
         }
     }
 
-    pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+    pub(crate) fn write<T>(&self, project: &project::NamedProject, body: &Body<'_, T>) -> Result<T> {
         self.in_turn(|tx| {
-            let mut entered = self.enter(tx, &project.key)?;
-            if entered.project.is_none() {
-                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
-                project::insert(tx, &row)?;
-                entered = self.enter(tx, &project.key)?;
-            }
+            let entered = self.enter_project(tx, project)?;
             body(tx, entered)
         })
     }
 
-    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<CommitDecision<T>>) -> Result<T> {
         self.in_turn(|tx| {
-            let Entered { identity, clock, .. } = self.enter(tx, "")?;
+            let (Entered { identity, clock, .. }, file) = self.enter(tx, "")?;
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock })
+            let verdict = body(tx, Present { identity, projects, clock, is_copied: self.is_copied(file) })?;
+            if matches!(verdict, CommitDecision::Commit(_)) {
+                self.record_file(tx)?;
+            }
+            Ok(verdict)
         })
     }
 
     /// Runs `body` in a write transaction, which keeps the writers of the whole file out.
-    fn in_turn<T>(&self, body: impl FnOnce(&mut SqliteTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
+    fn in_turn<T>(&self, body: impl FnOnce(&mut SqliteTx<'_>) -> Result<CommitDecision<T>>) -> Result<T> {
         // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
         // with an open connection keep the WAL alive (half the syncs of one-shot calls).
         let mut writer = self.writer()?;
@@ -107,14 +111,14 @@ impl Sqlite {
         answer.map_err(|error| self.placed(error))
     }
 
-    pub(crate) fn create(&self) -> Result<Identity> {
+    pub(crate) fn create(&self) -> Result<StoreIdentity> {
         let mut writer = self.writer()?;
         self.at_place(&mut writer)?;
         let connection = self.connected(&mut writer)?;
-        self.transact(connection, "BEGIN", |tx| Ok(Verdict::Undo(self.enter(tx, "")?.identity)))
+        self.transact(connection, "BEGIN", |tx| Ok(CommitDecision::Undo(self.enter(tx, "")?.0.identity)))
     }
 
-    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+    pub(crate) fn identity(&self) -> Result<Option<StoreIdentity>> {
         let identity = self.read("", &|_, entered| Ok(entered.identity))?;
         Ok(if identity.id.is_empty() { None } else { Some(identity) })
     }
@@ -148,25 +152,25 @@ impl Sqlite {
     /// Whether the file is on a file system that a store may be on.
     pub(crate) fn check_file_system(&self) -> Result<()> {
         match &self.path {
-            Some(path) => place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system),
+            Some(path) => database_file::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system),
             None => Ok(()),
         }
     }
 
     /// Whether this process cannot write the file, though it is there.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.path.as_deref().is_some_and(place::is_read_only)
+        self.path.as_deref().is_some_and(database_file::is_read_only)
     }
 
     /// Remarks on who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
         let user = rustix::process::geteuid().as_raw();
-        self.path.as_deref().map(|path| place::permissions(path, user)).unwrap_or_default()
+        self.path.as_deref().map(|path| database_file::permissions(path, user)).unwrap_or_default()
     }
 
     /// Whether a writer would get its turn.
-    pub(crate) fn queue(&self, patience: Duration) -> Result<Queue> {
-        self.path.as_deref().map_or(Ok(Queue::None), |path| Turnstile::beside(path).look(patience))
+    pub(crate) fn queue(&self, patience: Duration) -> Result<TurnstileState> {
+        self.path.as_deref().map_or(Ok(TurnstileState::None), |path| Turnstile::beside(path).look(patience))
     }
 
     /// Bytes of the database, of its log, and of pages in it that hold nothing.
@@ -176,7 +180,7 @@ impl Sqlite {
             let pages = number(tx, Sql::same("PRAGMA freelist_count"))?;
             Ok(pages.saturating_mul(number(tx, Sql::same("PRAGMA page_size"))?))
         })?;
-        let (database, log) = self.path.as_deref().map_or((0, 0), place::sizes);
+        let (database, log) = self.path.as_deref().map_or((0, 0), database_file::sizes);
         Ok(Size { database, log, free: u64::try_from(free).unwrap_or(0) })
     }
 
@@ -191,21 +195,33 @@ impl Sqlite {
         Ok(self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn turn(&self) -> Result<Option<Turn>> {
+    fn turn(&self) -> Result<Option<WriteTurn>> {
         match &self.path {
             Some(path) if self.options.turnstile => Turnstile::beside(path).enter(self.options.turn()).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn draw(&self, sort: id::Sort, length: usize) -> String {
-        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    fn draw<K: id::Drawn>(&self, length: usize) -> id::Id<K> {
+        id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
-    fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
-        let (identity, project, _) = project::enter(tx, key, project::Lock::Write)?;
+    /// Enters a write in a project, which is made if it does not exist.
+    fn enter_project(&self, tx: &mut dyn Tx, project: &project::NamedProject) -> Result<Entered> {
+        let (entered, file) = self.enter(tx, &project.key)?;
+        self.check_own_file(tx, file)?;
+        if entered.project.is_some() {
+            return Ok(entered);
+        }
+        let row = project::Row::new(project, self.draw(8), entered.clock);
+        project::insert(tx, &row)?;
+        self.enter(tx, &project.key).map(|(entered, _)| entered)
+    }
+
+    fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<(Entered, project::FileId)> {
+        let (identity, project, _, file) = project::enter_in(tx, key, project::LockMode::Write)?;
         self.note_store(&identity);
-        Ok(Entered { identity, project, clock: self.options.clock.now() })
+        Ok((Entered { identity, project, clock: self.options.clock.now() }, file))
     }
 
     /// The writing connection: opened, created and migrated as needed.
@@ -224,8 +240,8 @@ impl Sqlite {
     fn connect(&self) -> Result<Connection> {
         self.connect_as_it_is().map_err(|error| match &self.path {
             // All that SQLite says about a file on a read-only place is that it cannot open it.
-            Some(path) if error.code() == "cannot_open" && place::is_read_only(path) => {
-                place::read_only(path).at(Stage::Open)
+            Some(path) if error.code() == Code::CannotOpen && database_file::is_read_only(path) => {
+                database_file::read_only(path).at(Stage::Open)
             }
             _ => self.placed(error),
         })
@@ -234,8 +250,8 @@ impl Sqlite {
     /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
     fn placed(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) if error.code() == "not_writable" && error.get("directory").is_none() => {
-                place::read_only(path).at(error.stage())
+            Some(path) if error.code() == Code::NotWritable && error.read::<Directory>().is_none() => {
+                database_file::read_only(path).at(error.stage())
             }
             _ => error,
         }
@@ -246,13 +262,16 @@ impl Sqlite {
         let connection = match &self.path {
             None => Connection::open_in_memory().map_err(open)?,
             Some(path) => {
-                place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
+                database_file::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
                 if !self.options.may_create
-                    && matches!(place::look(path)?, place::Presence::Absent | place::Presence::Present { size: 0, .. })
+                    && matches!(
+                        database_file::look(path)?,
+                        database_file::FilePresence::Absent | database_file::FilePresence::Present { size: 0, .. }
+                    )
                 {
                     return Err(error::absent());
                 }
-                place::prepare(path)?;
+                database_file::prepare(path)?;
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 self.open_file(path, flags)?
             }
@@ -307,16 +326,16 @@ impl Sqlite {
                 connection.execute_batch(&step.sqlite()).map_err(open)?;
                 if step.version == 1 {
                     connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(open)?;
-                    let identity = Identity {
-                        id: self.draw(id::Sort::Store, id::LONGEST),
-                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
-                    };
+                    let identity = StoreIdentity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
             }
+            if found < OWN_FILE {
+                self.record_first_file(tx)?;
+            }
             project::set_schema(tx, VERSION)?;
             connection.pragma_update(None, "user_version", VERSION).map_err(open)?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })?;
         drop(turn);
         Ok(())
@@ -333,14 +352,14 @@ impl Sqlite {
         &self,
         connection: &Connection,
         begin: &str,
-        body: impl FnOnce(&mut SqliteTx<'_>) -> Result<Verdict<T>>,
+        body: impl FnOnce(&mut SqliteTx<'_>) -> Result<CommitDecision<T>>,
     ) -> Result<T> {
         connection.execute_batch(begin).map_err(|error| error::sqlite(error, Stage::Lock))?;
         let open = Open(connection);
         let verdict = body(&mut self.tx(connection))?;
         match verdict {
-            Verdict::Undo(answer) => Ok(answer),
-            Verdict::Commit(answer) => {
+            CommitDecision::Undo(answer) => Ok(answer),
+            CommitDecision::Commit(answer) => {
                 self.check_place(Stage::Write)?;
                 connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit))?;
                 std::mem::forget(open);

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 
-use super::place::{self, Presence};
+use super::database_file::{self, FilePresence};
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
 use crate::migrate::VERSION;
-use crate::store::{Entered, Options, Verdict};
+use crate::store::{CommitDecision, Entered, Options};
 use crate::table::project;
 use crate::tx::Tx;
 
@@ -20,7 +20,7 @@ const IMMUTABLE_TRIES: usize = 20;
 /// The size of a page of the database, in bytes.
 const ONE_PAGE: u64 = 4_096;
 
-type Look<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
+type ReadBody<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
 
 impl Sqlite {
     pub(crate) fn read<T>(&self, key: &str, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
@@ -41,7 +41,7 @@ impl Sqlite {
         connection.execute_batch("BEGIN").map_err(|error| error::sqlite(error, Stage::Read))?;
         let open = Open(connection);
         let mut tx = self.tx(connection);
-        let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
+        let (identity, project, _) = project::enter(&mut tx, key, project::LockMode::Read)?;
         self.note_store(&identity);
         let entered = Entered { identity, project, clock: self.options.clock.now() };
         let answer = body(&mut tx, entered);
@@ -51,13 +51,14 @@ impl Sqlite {
 
     /// Runs `look` on a connection that cannot write. A store that does not exist is answered for by an empty one in
     /// memory, so that every query has one code path.
-    pub(super) fn read_raw<T>(&self, look: &Look<'_, T>) -> Result<T> {
+    pub(super) fn read_raw<T>(&self, look: &ReadBody<'_, T>) -> Result<T> {
         let Some(path) = &self.path else {
             let mut writer = self.writer()?;
             return look(self.connected(&mut writer)?);
         };
         // An empty file is nobody's store yet, and a query does not make it one.
-        let is_writable = || Ok(matches!(place::look(path)?, Presence::Present { writable_dir: true, size: 1.., .. }));
+        let is_writable =
+            || Ok(matches!(database_file::look(path)?, FilePresence::Present { writable_dir: true, size: 1.., .. }));
         if self.options.one_connection && is_writable()? {
             let mut writer = self.writer()?;
             self.at_place(&mut writer)?;
@@ -71,12 +72,14 @@ impl Sqlite {
         let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match pooled {
             Some(connection) => connection,
-            None => match place::look(path)? {
+            None => match database_file::look(path)? {
                 // One that was there a moment ago is not answered for by an empty one.
-                Presence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
-                Presence::Present { size: 0, .. } => return self.read_nothing(look),
-                Presence::Present { writable_dir: false, shm: false, .. } => return self.read_immutable(path, look),
-                Presence::Present { size, .. } => match self.open_reader(path) {
+                FilePresence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
+                FilePresence::Present { size: 0, .. } => return self.read_nothing(look),
+                FilePresence::Present { writable_dir: false, shm: false, .. } => {
+                    return self.read_immutable(path, look);
+                }
+                FilePresence::Present { size, .. } => match self.open_reader(path) {
                     // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
                     // a file of one page has no table in it.
                     Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
@@ -84,16 +87,23 @@ impl Sqlite {
                     }
                     // A full disk or a limit on the size of files leaves no room for the index that SQLite makes beside
                     // the file, even to read it.
-                    Err(error) if matches!(error.code(), "disk_full" | "io_failure") && place::has_empty_wal(path) => {
+                    Err(error)
+                        if matches!(error.code(), Code::DiskFull | Code::IoFailure)
+                            && database_file::has_empty_wal(path) =>
+                    {
                         return self.read_immutable(path, look);
                     }
                     // The log or its index beside the file cannot be made although nothing forbade it so far: a sandbox
                     // that the permissions say nothing of, or a disk without room for one more name. With both there,
                     // neither is what stands in the way.
-                    Err(error) if matches!(error.code(), "cannot_open" | "not_writable") => match place::look(path)? {
-                        Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
-                        Presence::Present { .. } => return self.read_immutable(path, look),
-                    },
+                    Err(error) if matches!(error.code(), Code::CannotOpen | Code::NotWritable) => {
+                        match database_file::look(path)? {
+                            FilePresence::Present { wal: true, shm: true, .. } | FilePresence::Absent => {
+                                return Err(error);
+                            }
+                            FilePresence::Present { .. } => return self.read_immutable(path, look),
+                        }
+                    }
                     opened => {
                         let connection = opened?;
                         self.note_file(path)?;
@@ -136,14 +146,14 @@ impl Sqlite {
         Ok(connection)
     }
 
-    fn read_nothing<T>(&self, look: &Look<'_, T>) -> Result<T> {
+    fn read_nothing<T>(&self, look: &ReadBody<'_, T>) -> Result<T> {
         let empty = Sqlite::memory(Options { turnstile: false, ..self.options.clone() });
         let mut writer = empty.writer()?;
         let connection = empty.connected(&mut writer)?;
         // An empty store says so by having no identity.
         empty.transact(connection, "BEGIN", |tx| {
             project::forget_store(tx)?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })?;
         look(connection)
     }
@@ -152,13 +162,13 @@ impl Sqlite {
     /// somebody can write it after all (the place is read-only only for us), reads may be torn; then size or
     /// modification time differ, or the read fails, and it is repeated. What a writer has in its log by then is read
     /// with the log or not at all: the file alone lacks it.
-    fn read_immutable<T>(&self, path: &Path, look: &Look<'_, T>) -> Result<T> {
+    fn read_immutable<T>(&self, path: &Path, look: &ReadBody<'_, T>) -> Result<T> {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
-            let before = place::look(path)?;
-            let has_log = !place::has_empty_wal(path);
+            let before = database_file::look(path)?;
+            let has_log = !database_file::has_empty_wal(path);
             let answer = match before {
-                Presence::Present { shm: true, .. } if has_log => self.open_reader(path),
+                FilePresence::Present { shm: true, .. } if has_log => self.open_reader(path),
                 // A writer that opens or closes the store shows this for a moment.
                 _ if has_log => Err(wal_alone(path)),
                 _ => self.open_immutable(path),
@@ -169,7 +179,7 @@ impl Sqlite {
                 older if older < VERSION => Err(error::older_schema()),
                 _ => look(&connection),
             });
-            let steady = has_log || before == place::look(path)?;
+            let steady = has_log || before == database_file::look(path)?;
             match answer {
                 Ok(answer) if steady => return Ok(answer),
                 // A refusal is an answer; only what the engine says about the file may be an artefact.
@@ -180,7 +190,7 @@ impl Sqlite {
         }
         Err(last
             .filter(|error| error.kind() == Kind::Storage)
-            .unwrap_or_else(|| error::busy("changing_store", "the store changed under each of 20 reads")))
+            .unwrap_or_else(|| error::busy(Code::ChangingStore, "the store changed under each of 20 reads")))
     }
 
     fn open_immutable(&self, path: &Path) -> Result<Connection> {
@@ -202,10 +212,9 @@ impl Sqlite {
 /// Read as immutable the file would silently lack what stands in the `-wal`: an acknowledged row would be missing.
 fn wal_alone(path: &Path) -> Error {
     Error::new(
-        Kind::Storage,
-        "wal_without_shm",
-        Stage::Open,
+        Code::WalWithoutShm,
         format!("{} has changes in its -wal file that cannot be read from a read-only place", path.display()),
     )
+    .at(Stage::Open)
     .hint("Open the store once where it can be written (any query does), or allow writing its directory.")
 }

@@ -23,9 +23,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
-use super::place;
+use super::database_file;
 
 /// The stack of a thread that only waits in one system call.
 const WAITER_STACK: usize = 64 * 1024;
@@ -40,15 +40,15 @@ pub(crate) struct Turnstile {
 /// The right to begin a write transaction; the next in line gets it when this is dropped.
 #[derive(Debug)]
 #[must_use = "the turn ends when this is dropped"]
-pub(crate) struct Turn {
-    _b: Held,
+pub(crate) struct WriteTurn {
+    _b: LockedFile,
 }
 
 /// A locked file.
 #[derive(Debug)]
-pub(super) struct Held(File);
+pub(super) struct LockedFile(File);
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // Closing alone would not do: a child between its fork and its exec has a copy of the descriptor and would keep
         // the lock. If unlocking fails nothing is left to do but the close that follows.
@@ -71,7 +71,7 @@ impl Turnstile {
     ///
     /// Callers may not assume that a turn excludes other writers: a process without a turnstile, or with a lock file
     /// that was replaced, is kept out by SQLite alone. A thread that has a turn and asks for another waits for itself.
-    pub(crate) fn enter(&self, deadline: Duration) -> Result<Turn> {
+    pub(crate) fn enter(&self, deadline: Duration) -> Result<WriteTurn> {
         #[expect(
             clippy::disallowed_methods,
             reason = "a deadline is a duration of the process, not a time of the domain"
@@ -80,15 +80,15 @@ impl Turnstile {
         let front = acquire(open(&self.a)?, &self.a, start, deadline)?;
         let turn = acquire(open(&self.b)?, &self.b, start, deadline)?;
         drop(front);
-        Ok(Turn { _b: turn })
+        Ok(WriteTurn { _b: turn })
     }
 }
 
 /// Locks the file at `path`, waiting until `deadline` has passed since `start`.
-pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duration) -> Result<Held> {
+pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duration) -> Result<LockedFile> {
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Held(file)),
+            Ok(()) => return Ok(LockedFile(file)),
             Err(TryLockError::WouldBlock) => break,
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Err(unlockable(path, error)),
@@ -118,10 +118,10 @@ pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duratio
 }
 
 /// Blocks until the file is locked. A signal interrupts the wait, not the wish.
-fn block(file: File) -> io::Result<Held> {
+fn block(file: File) -> io::Result<LockedFile> {
     loop {
         match file.lock() {
-            Ok(()) => return Ok(Held(file)),
+            Ok(()) => return Ok(LockedFile(file)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -138,31 +138,31 @@ fn open(path: &Path) -> Result<File> {
 pub(super) fn opened(path: &Path, options: &mut OpenOptions) -> Result<File> {
     let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
-            place::symlinked(path).at(Stage::Lock)
+            database_file::symlinked(path).at(Stage::Lock)
         } else {
-            place::unwritable(path, error).at(Stage::Lock)
+            database_file::unwritable(path, error).at(Stage::Lock)
         }
     })?;
-    let meta = file.metadata().map_err(|error| place::unwritable(path, error).at(Stage::Lock))?;
+    let meta = file.metadata().map_err(|error| database_file::unwritable(path, error).at(Stage::Lock))?;
     if !meta.is_file() {
-        return Err(place::not_a_file(path).at(Stage::Lock));
+        return Err(database_file::not_a_file(path).at(Stage::Lock));
     }
     Ok(file)
 }
 
 fn busy(path: &Path, deadline: Duration) -> Error {
     Error::new(
-        Kind::Busy,
-        "turnstile",
-        Stage::Lock,
+        Code::Turnstile,
         format!("no turn to write within {} ms: another process holds {}", deadline.as_millis(), path.display()),
     )
+    .at(Stage::Lock)
     .entity(path.display().to_string())
     .hint("Try again. If it stays so, a stopped process may hold the lock; fuser or lsof on that file names it.")
 }
 
 fn unlockable(path: &Path, error: io::Error) -> Error {
-    Error::new(Kind::Storage, "no_file_locks", Stage::Lock, format!("{} cannot be locked: {error}", path.display()))
+    Error::new(Code::NoFileLocks, format!("{} cannot be locked: {error}", path.display()))
+        .at(Stage::Lock)
         .entity(path.display().to_string())
         .hint("The store needs a file system with file locks: put it on a local disk.")
         .cause(error)
@@ -177,6 +177,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    use tenure_core::Kind;
 
     use super::*;
 
@@ -258,7 +259,7 @@ mod tests {
         let turn = turnstile.enter(LONG).unwrap();
         let start = Instant::now();
         let error = turnstile.enter(Duration::from_millis(60)).unwrap_err();
-        assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Busy, "turnstile", true));
+        assert_eq!((error.kind(), error.code().as_str(), error.retryable()), (Kind::Busy, "turnstile", true));
         assert_eq!(error.stage(), Stage::Lock);
         assert!(start.elapsed() >= Duration::from_millis(60));
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -377,7 +378,7 @@ mod tests {
         let elsewhere = dir.path().join("elsewhere");
         symlink(&elsewhere, &turnstile.a).unwrap();
         let error = turnstile.enter(LONG).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "symlinked_store"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "symlinked_store"));
         assert!(!elsewhere.exists());
 
         fs::remove_file(&turnstile.a).unwrap();

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection, Statement, StatementStatus, ToSql};
 use tenure_core::{Result, Stage};
 
 use crate::error::{self, corrupt};
-use crate::tx::{Room, Row, Rows, Sql, Tx, Value, Within, check_bindings};
+use crate::tx::{BulkRows, Room, Row, RowsWithin, Sql, Tx, Value, check_bindings};
 
 /// How long a prepared statement is kept.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) enum Keep {
     Transaction,
 }
 
-enum Prepared<'c> {
+enum PreparedStatement<'c> {
     Lasting(CachedStatement<'c>),
     Passing(Statement<'c>),
 }
@@ -29,7 +29,7 @@ pub(crate) struct SqliteTx<'c> {
     steps: &'c AtomicU64,
     keep: Keep,
     /// What this transaction has run so far. Texts are static, so the same text is the same place.
-    prepared: Vec<(&'static str, Prepared<'c>)>,
+    prepared: Vec<(&'static str, PreparedStatement<'c>)>,
 }
 
 impl<'c> SqliteTx<'c> {
@@ -43,16 +43,16 @@ impl<'c> SqliteTx<'c> {
             Some(at) => at,
             None => {
                 let prepared = match self.keep {
-                    Keep::Connection => Prepared::Lasting(self.connection.prepare_cached(text)?),
-                    Keep::Transaction => Prepared::Passing(self.connection.prepare(text)?),
+                    Keep::Connection => PreparedStatement::Lasting(self.connection.prepare_cached(text)?),
+                    Keep::Transaction => PreparedStatement::Passing(self.connection.prepare(text)?),
                 };
                 self.prepared.push((text, prepared));
                 self.prepared.len() - 1
             }
         };
         Ok(match &mut self.prepared[at].1 {
-            Prepared::Lasting(statement) => statement,
-            Prepared::Passing(statement) => statement,
+            PreparedStatement::Lasting(statement) => statement,
+            PreparedStatement::Passing(statement) => statement,
         })
     }
 
@@ -67,14 +67,14 @@ impl<'c> SqliteTx<'c> {
         Ok(Ok(changed as u64))
     }
 
-    fn rows(&mut self, sql: Sql, args: &[Value], mut room: Room) -> rusqlite::Result<Result<Within<Row>>> {
+    fn rows(&mut self, sql: Sql, args: &[Value], mut room: Room) -> rusqlite::Result<Result<RowsWithin<Row>>> {
         let steps = self.steps;
         let statement = self.prepared(sql.sqlite)?;
         if let Err(error) = bind(statement, sql.sqlite, args)? {
             return Ok(Err(error));
         }
         let columns = statement.column_count();
-        let mut out = Within { rows: Vec::new(), cut: false };
+        let mut out = RowsWithin { rows: Vec::new(), cut: false };
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             let mut values = Vec::with_capacity(columns);
@@ -118,7 +118,7 @@ impl Tx for SqliteTx<'_> {
         self.query_within(sql, args, usize::MAX).map(|found| found.rows)
     }
 
-    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
         self.rows(sql, args, Room::of(bytes)).map_err(|error| error::sqlite(error, Stage::Read))?
     }
 
@@ -130,7 +130,7 @@ impl Tx for SqliteTx<'_> {
         self.execute(sql, &args).map(|_| ())
     }
 
-    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
         let common = rows.common.len();
         let mut args = rows.common;
         for row in rows.each {

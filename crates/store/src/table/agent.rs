@@ -1,38 +1,40 @@
 //! Agents of a project.
 
 use tenure_core::agent::{Process, Sign};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::statement::Statement;
-use crate::tx::{Sql, Tx, first, list as json_list};
+use crate::tx::{Sql, Tx, Value, first, ids, list as json_list};
 
 /// An agent's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its name.
-    pub name: String,
+    pub name: AgentName,
     /// The tool, empty if unknown.
     pub tool: String,
     /// Its first op.
     pub registered_at: Time,
     /// Its last op.
     pub last_seen: Time,
-    /// When its session said good-bye, 0 if not.
-    pub ended_at: Time,
-    /// The task it means when it names none, empty for none.
-    pub focus: String,
+    /// When its session ended, if it has.
+    pub ended_at: Option<Time>,
+    /// The task it means when it names none.
+    pub focus: Option<TaskId>,
     /// The process of its tool, with an empty host where unknown.
     pub process: Process,
     /// Whether it calls through MCP.
     pub mcp: bool,
-    /// The principal that acts as it through a server, empty for none.
-    pub owner: String,
+    /// The principal that acts as it through a server.
+    pub owner: Option<AgentName>,
 }
 
 impl Row {
     /// What liveness is judged by, apart from any hold.
     pub fn sign(&self) -> Sign {
-        Sign::of(self.last_seen, self.ended_at.0 != 0)
+        Sign::of(self.last_seen, self.ended_at.is_some())
     }
 }
 
@@ -65,38 +67,41 @@ const DUE: Sql = Sql::same(
 );
 
 /// Looked up from the holds there are, from one holder to the next: agents that once were remain and far outnumber those
-/// that hold something, and one that holds something may hold thousands of files.
+/// that hold something, and one that holds something may hold thousands of files. PostgreSQL walks through all live holds
+/// for a MIN, and through all agents for a join that wants their order, unless it has statistics.
 const HOLDERS: Sql = Sql::pair(
     concat!(
-        "WITH RECURSIVE h (holder) AS (
-         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+        "WITH RECURSIVE found (holder) AS (
+         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
          UNION ALL
-         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
-         FROM h WHERE h.holder IS NOT NULL)
+         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+         FROM found WHERE found.holder IS NOT NULL)
      SELECT ",
         columns!("a."),
-        " FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        " FROM found CROSS JOIN agent a ON a.project = $1 AND a.name = found.holder AND a.host = $2 LIMIT 1000"
     ),
     concat!(
-        "WITH RECURSIVE h (holder) AS (
-         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+        "WITH RECURSIVE found (holder) AS (
+         SELECT (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0 AND holder > '' ORDER BY holder, id LIMIT 1)
          UNION ALL
-         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
-         FROM h WHERE h.holder IS NOT NULL)
+         SELECT (SELECT n.holder FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder
+                 ORDER BY n.holder, n.id LIMIT 1)
+         FROM found WHERE found.holder IS NOT NULL)
      SELECT ",
         columns!("a."),
-        " FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        " FROM found CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = found.holder AND host = $2
+                                     OFFSET 0) a LIMIT 1000"
     ),
 );
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        name: row.text(0)?,
+        name: row.id(0)?,
         tool: row.text(1)?,
         registered_at: row.time(2)?,
         last_seen: row.time(3)?,
-        ended_at: row.time(4)?,
-        focus: row.text(5)?,
+        ended_at: row.optional_time(4)?,
+        focus: row.optional_id(5)?,
         process: Process {
             host: row.text(6)?,
             boot: row.text(7)?,
@@ -105,7 +110,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             started: row.int(10)?,
         },
         mcp: row.flag(11)?,
-        owner: row.text(12)?,
+        owner: row.optional_id(12)?,
     })
 }
 
@@ -119,27 +124,27 @@ pub fn get(project: &str, name: &str) -> Statement<Option<Row>> {
 }
 
 /// Which of some names are known, in no order.
-pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<String>> {
+pub fn existing(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<AgentName>> {
     let sql = Sql::pair(
         "SELECT a.name FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
         "SELECT a.name FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT name FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
     );
-    tx.query(sql, &[project.into(), json_list(names)])?.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into(), json_list(names)])?)
 }
 
 /// Where an agent was last seen, and whose it is.
 pub struct Whereabouts {
     /// The agent.
-    pub name: String,
+    pub name: AgentName,
     /// The process it was last seen in.
     pub process: Process,
-    /// The principal it belongs to; empty where it belongs to none.
-    pub owner: String,
+    /// The principal it belongs to.
+    pub owner: Option<AgentName>,
 }
 
 /// The processes of some agents, in no order.
-pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<Whereabouts>> {
+pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<Whereabouts>> {
     let sql = Sql::pair(
         "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started, a.owner
          FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
@@ -157,7 +162,7 @@ pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<V
                 pid: row.int(4)?,
                 started: row.int(5)?,
             };
-            Ok(Whereabouts { name: row.text(0)?, process, owner: row.text(6)? })
+            Ok(Whereabouts { name: row.id(0)?, process, owner: row.optional_id(6)? })
         })
         .collect()
 }
@@ -177,25 +182,25 @@ pub fn due(project: &str, until: Time, now: Time) -> Statement<Vec<Row>> {
     Statement::new(DUE, vec![project.into(), until.into(), now.into()], many)
 }
 
-/// Agents of one machine that hold something: whose processes are worth a look.
+/// Agents of one machine that hold something, in no order: whose processes are worth a look.
 pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     many(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
-/// Agents of one machine that wait for something.
+/// Agents of one machine that wait for something, in no order.
 pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
             columns!("a."),
-            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 LIMIT 1000"
         ),
         concat!(
             "SELECT ",
             columns!("a."),
-            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = w.agent AND host = $2 OFFSET 0) a LIMIT 1000"
         ),
     );
     many(tx.query(sql, &[project.into(), host.into()])?)
@@ -207,10 +212,10 @@ pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
-/// The agent belongs to a principal from now on; to none but itself where that is empty.
-pub fn own(tx: &mut dyn Tx, project: &str, name: &str, owner: &str) -> Result<()> {
+/// The agent belongs to a principal from now on, or to none but itself.
+pub fn own(tx: &mut dyn Tx, project: &str, name: &str, owner: Option<&AgentName>) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET owner = $3 WHERE project = $1 AND name = $2");
-    tx.defer(sql, vec![project.into(), name.into(), owner.into()])
+    tx.defer(sql, vec![project.into(), name.into(), Value::optional_text(&owner)])
 }
 
 /// Registers an agent.
@@ -224,14 +229,14 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.name).into(),
         (&row.tool).into(),
         row.registered_at.into(),
-        (&row.focus).into(),
+        Value::optional_text(&row.focus),
         (&row.process.host).into(),
         (&row.process.boot).into(),
         (&row.process.pidns).into(),
         row.process.pid.into(),
         row.process.started.into(),
         row.mcp.into(),
-        (&row.owner).into(),
+        Value::optional_text(&row.owner),
     ];
     tx.defer(sql, args)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tenure_core::Result;
+use tenure_core::id::{NoteId, TaskId};
 
 use crate::tx::{Sql, Tx};
 
@@ -9,11 +10,11 @@ use crate::tx::{Sql, Tx};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The note that names it.
-    pub note: String,
+    pub note: NoteId,
     /// Its place among the files of that note.
     pub position: i64,
     /// The task the note is on.
-    pub task: String,
+    pub task: TaskId,
     /// The number of the note's event.
     pub number: i64,
     /// Where it is.
@@ -28,9 +29,9 @@ pub struct Row {
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        note: row.text(0)?,
+        note: row.id(0)?,
         position: row.int(1)?,
-        task: row.text(2)?,
+        task: row.id(2)?,
         number: row.int(3)?,
         path: row.text(4)?,
         kind: row.text(5)?,

@@ -1,6 +1,8 @@
 //! Checkouts: where a project's working trees have been seen, host by host.
 
-use tenure_core::checkout::Known;
+use tenure_core::checkout::KnownCheckout;
+use tenure_core::id::{CheckoutId, ProjectId};
+use tenure_core::name::ProjectKey;
 use tenure_core::site::Top;
 use tenure_core::{Result, Time};
 
@@ -15,7 +17,7 @@ pub struct Row {
     /// Top of the working tree.
     pub path: String,
     /// Its id.
-    pub id: String,
+    pub id: CheckoutId,
     /// The common git directory, empty without git.
     pub common_path: String,
     /// Its device.
@@ -35,7 +37,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
         host: row.text(0)?,
         path: row.text(1)?,
-        id: row.text(2)?,
+        id: row.id(2)?,
         common_path: row.text(3)?,
         common_device: row.int(4)?,
         common_inode: row.int(5)?,
@@ -112,10 +114,10 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<
 }
 
 /// All checkouts of a project, by machine and top.
-pub fn all(project: &str) -> Statement<Vec<Known>> {
+pub fn all(project: &str) -> Statement<Vec<KnownCheckout>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
     let read = |rows: Vec<crate::Row>| {
-        let known = |mut row: crate::Row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? });
+        let known = |mut row: crate::Row| Ok(KnownCheckout { id: row.id(0)?, host: row.text(1)?, path: row.text(2)? });
         rows.into_iter().map(known).collect()
     };
     Statement::new(sql, vec![project.into()], read)
@@ -123,23 +125,23 @@ pub fn all(project: &str) -> Statement<Vec<Known>> {
 
 /// A checkout of any project, found by where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Near {
+pub struct NearbyCheckout {
     /// The id of its project.
-    pub project: String,
+    pub project: ProjectId,
     /// The key of that.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// How many places in the waiting line of that have not been ended.
     pub waiting: i64,
     /// Its own id.
-    pub id: String,
+    pub id: CheckoutId,
     /// Where it is.
     pub top: Top,
 }
 
 /// The checkouts of all projects whose tops are these, on one machine.
-pub fn at(host: &str, paths: &[String]) -> Statement<Vec<Near>> {
+pub fn at(host: &str, paths: &[String]) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
@@ -155,7 +157,7 @@ pub fn at(host: &str, paths: &[String]) -> Statement<Vec<Near>> {
 }
 
 /// The same of those whose tops are a text or come after it, and before another; without an end all that come after it.
-pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
+pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::same(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM checkout c JOIN project p ON p.id = c.project
@@ -165,14 +167,14 @@ pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
     Statement::new(sql, vec![host.into(), begin.into(), end.into()], near)
 }
 
-fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
+fn near(rows: Vec<crate::Row>) -> Result<Vec<NearbyCheckout>> {
     let decode = |mut row: crate::Row| {
-        Ok(Near {
-            project: row.text(0)?,
-            key: row.text(1)?,
+        Ok(NearbyCheckout {
+            project: row.id(0)?,
+            key: row.id(1)?,
             label: row.text(2)?,
             waiting: row.int(3)?,
-            id: row.text(4)?,
+            id: row.id(4)?,
             top: Top { host: row.text(5)?, path: row.text(6)? },
         })
     };
@@ -181,7 +183,7 @@ fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
 
 /// A directory that a transaction has for itself, or shares with those that have something inside it for themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Turn {
+pub struct DirectoryLock {
     /// What stands for the directory.
     pub key: i64,
     /// Whether it is shared.
@@ -191,7 +193,7 @@ pub struct Turn {
 /// Takes turns with the writers of other projects whose checkouts lie around or inside the same directories, until the end
 /// of the transaction. On SQLite writers of all projects take turns anyway. All are taken in the order of their keys, so
 /// that two who want several never wait for each other in a circle.
-pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<Turn>) -> Result<()> {
+pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<DirectoryLock>) -> Result<()> {
     // The one that is not shared comes first, and is the one that is kept.
     turns.sort();
     turns.dedup_by_key(|turn| turn.key);

@@ -1,26 +1,27 @@
 //! Dependencies between tasks, and the counters on the tasks that depend.
 
-use tenure_core::task::Status;
+use tenure_core::id::TaskId;
+use tenure_core::task::{Conditions, TaskStatus};
 use tenure_core::{Error, Result};
 
-use crate::error::corrupt;
+use super::task::{self, is_ready};
 use crate::statement::Statement;
-use crate::tx::{Rows, Sql, Tx, list};
+use crate::tx::{BulkRows, Sql, Tx, list};
 
 /// A dependency of a task and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The task that waits.
-    pub task: String,
+    pub task: TaskId,
     /// What it waits for.
-    pub after: String,
+    pub after: TaskId,
     /// The status of that.
-    pub status: Status,
+    pub status: TaskStatus,
 }
 
 /// The dependencies of several tasks. `OFFSET 0` keeps PostgreSQL from dissolving a select into the join, where without
 /// statistics it would read all rows of the project first.
-pub fn of(project: &str, tasks: &[String]) -> Statement<Vec<Edge>> {
+pub fn of(project: &str, tasks: &[TaskId]) -> Statement<Vec<Edge>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM json_each($2) j
          CROSS JOIN dep d ON d.project = $1 AND d.task = j.value
@@ -50,9 +51,8 @@ fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
     let mut found = rows
         .into_iter()
         .map(|mut row| {
-            let status = row.text(2)?;
-            let status = Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?;
-            Ok((row.int(3)?, Edge { task: row.text(0)?, after: row.text(1)?, status }))
+            let status = task::status(&row.text(2)?)?;
+            Ok((row.int(3)?, Edge { task: row.id(0)?, after: row.id(1)?, status }))
         })
         .collect::<Result<Vec<_>>>()?;
     found.sort_by(|(a_number, a), (b_number, b)| (&a.task, a_number, &a.after).cmp(&(&b.task, b_number, &b.after)));
@@ -70,7 +70,7 @@ pub fn dependents(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> R
 
 /// All edges that can be reached from some tasks along their dependencies. SQLite joins in the order given: left to
 /// itself it goes through all edges of the project at every step.
-pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<(String, String)>> {
+pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "WITH RECURSIVE up (id) AS (
              SELECT value FROM json_each($2)
@@ -83,18 +83,18 @@ pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<
              SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id)
          SELECT d.task, d.after FROM up JOIN dep d ON d.project = $1 AND d.task = up.id ORDER BY d.task, d.after",
     );
-    tx.query(sql, &[project.into(), list(from)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+    tx.query(sql, &[project.into(), list(from)])?.into_iter().map(|mut row| Ok((row.id(0)?, row.id(1)?))).collect()
 }
 
 /// The edges that lead to some tasks from those that come after them, in order.
-pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<(String, String)>> {
+pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after FROM json_each($2) j CROSS JOIN dep d ON d.project = $1 AND d.after = j.value",
         "SELECT d.task, d.after FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT task, after FROM dep WHERE project = $1 AND after = j.value OFFSET 0) d",
     );
     let rows = tx.query(sql, &[project.into(), list(tasks)])?;
-    let mut edges = rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect::<Result<Vec<_>>>()?;
+    let mut edges = rows.into_iter().map(|mut row| Ok((row.id(0)?, row.id(1)?))).collect::<Result<Vec<_>>>()?;
     edges.sort();
     Ok(edges)
 }
@@ -108,7 +108,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Re
     );
     let json = || serde_json::to_string(edges).map_err(|error| Error::bug(error.to_string()));
     let mut each = edges.iter().map(|(task, after)| vec![(*task).into(), (*after).into()]);
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut each, json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut each, json: &json })
 }
 
 /// Takes all dependencies of a task away.
@@ -120,41 +120,37 @@ pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Shifted {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// For the order of events.
     pub priority: i64,
     /// For the order of events.
     pub number: i64,
-    /// Its status.
-    pub status: Status,
-    /// Unmet dependencies.
-    pub unmet: i64,
-    /// Cancelled dependencies.
-    pub cancelled_deps: i64,
+    /// What its readiness and its class follow from now.
+    pub conditions: Conditions,
     /// Whether it has labels, whose rows repeat its readiness.
     pub labelled: bool,
 }
 
 /// Shifts the counters of everything that depends on `task`; answers in the order of choice.
 pub fn shift(tx: &mut dyn Tx, project: &str, task: &str, unmet: i64, cancelled: i64) -> Result<Vec<Shifted>> {
-    let sql = Sql::same(
+    let sql = Sql::same(concat!(
         "UPDATE task SET unmet = unmet + $3, cancelled_deps = cancelled_deps + $4,
-             ready = CASE WHEN status = 'open' AND unmet + $3 = 0 THEN 1 ELSE 0 END
+             ready = CASE WHEN ",
+        is_ready!("status", "unmet + $3"),
+        " THEN 1 ELSE 0 END
          WHERE project = $1 AND id IN (SELECT task FROM dep WHERE project = $1 AND after = $2)
-         RETURNING id, priority, number, status, unmet, cancelled_deps, CASE WHEN labels = '[]' THEN 0 ELSE 1 END",
-    );
+         RETURNING id, priority, number, status, unmet, cancelled_deps, CASE WHEN labels = '[]' THEN 0 ELSE 1 END"
+    ));
     let rows = tx.query(sql, &[project.into(), task.into(), unmet.into(), cancelled.into()])?;
     let mut shifted = rows
         .into_iter()
         .map(|mut row| {
-            let status = row.text(3)?;
+            let status = task::status(&row.text(3)?)?;
             Ok(Shifted {
-                id: row.text(0)?,
+                id: row.id(0)?,
                 priority: row.int(1)?,
                 number: row.int(2)?,
-                status: Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?,
-                unmet: row.int(4)?,
-                cancelled_deps: row.int(5)?,
+                conditions: Conditions { status, unmet: row.int(4)?, cancelled_deps: row.int(5)? },
                 labelled: row.flag(6)?,
             })
         })

@@ -1,10 +1,12 @@
 //! Events: the log of a project.
 
 use serde_json::json;
+use tenure_core::id::HoldId;
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Result, Time};
 
 use crate::statement::Statement;
-use crate::tx::{Rows, Sql, Tx, first};
+use crate::tx::{BulkRows, Sql, Tx, Value, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +17,12 @@ pub struct Row {
     pub at: Time,
     /// What.
     pub kind: String,
-    /// Who.
-    pub actor: String,
+    /// The agent that did it.
+    pub actor: AgentName,
     /// What it is about.
     pub subject: String,
-    /// The hold it is about, empty for none.
-    pub hold: String,
+    /// The hold it is about.
+    pub hold: Option<HoldId>,
     /// The op that appended it.
     pub op: String,
     /// The request that ran the op.
@@ -36,9 +38,9 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         number: row.int(0)?,
         at: row.time(1)?,
         kind: row.text(2)?,
-        actor: row.text(3)?,
+        actor: row.id(3)?,
         subject: row.text(4)?,
-        hold: row.text(5)?,
+        hold: row.optional_id(5)?,
         op: row.text(6)?,
         request_id: row.text(7)?,
         cause: row.int_or_null(8)?,
@@ -63,7 +65,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.kind).into(),
         (&row.actor).into(),
         (&row.subject).into(),
-        (&row.hold).into(),
+        Value::optional_text(&row.hold),
         (&row.op).into(),
         (&row.request_id).into(),
         row.cause.into(),
@@ -86,41 +88,43 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let common =
         vec![project.into(), head.at.into(), (&head.actor).into(), (&head.op).into(), (&head.request_id).into()];
     let json = || {
-        let item = |row: &'_ Row| json!([row.number, row.kind, row.subject, row.hold, row.cause, row.data]);
+        let item = |row: &'_ Row| {
+            let hold = row.hold.as_deref().unwrap_or_default();
+            json!([row.number, row.kind, row.subject, hold, row.cause, row.data])
+        };
         Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string())
     };
     let mut each = rows.iter().map(|row| {
         let (number, kind, subject) = (row.number.into(), (&row.kind).into(), (&row.subject).into());
-        vec![number, kind, subject, (&row.hold).into(), row.cause.into(), (&row.data).into()]
+        vec![number, kind, subject, Value::optional_text(&row.hold), row.cause.into(), (&row.data).into()]
     });
-    tx.insert_rows(sql, Rows { common, each: &mut each, json: &json })
+    tx.insert_rows(sql, BulkRows { common, each: &mut each, json: &json })
 }
 
 /// By what events are found. The first that is given picks the index, the others are checked on the way.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EventFilter {
     /// About this.
-    pub subject: String,
+    pub subject: Option<String>,
     /// By this agent.
-    pub actor: String,
+    pub actor: Option<AgentName>,
     /// Of this kind.
-    pub kind: String,
+    pub kind: Option<String>,
     /// About this hold.
-    pub hold: String,
+    pub hold: Option<HoldId>,
 }
 
 /// A page of events with numbers in (`above`, `below`), in rising or falling order.
 pub fn page(
     project: &str,
-    filter: &Filter,
+    filter: &EventFilter,
     (above, below): (i64, i64),
     newest_first: bool,
     limit: usize,
 ) -> Statement<Vec<Row>> {
     let mut args = vec![project.into(), above.into(), below.into(), limit.into()];
-    for value in [&filter.subject, &filter.actor, &filter.kind, &filter.hold] {
-        args.push(value.into());
-    }
+    args.extend([Value::optional_text(&filter.subject), Value::optional_text(&filter.actor)]);
+    args.extend([Value::optional_text(&filter.kind), Value::optional_text(&filter.hold)]);
     Statement::new(page_sql(filter, newest_first), args, many)
 }
 
@@ -151,22 +155,22 @@ macro_rules! page {
 }
 
 /// The text of [`page`]: each has its driving column as a plain equality so that both engines use its index.
-fn page_sql(filter: &Filter, newest_first: bool) -> Sql {
+fn page_sql(filter: &EventFilter, newest_first: bool) -> Sql {
     let pages = match filter {
-        Filter { hold, .. } if !hold.is_empty() => page!(
+        EventFilter { hold: Some(_), .. } => page!(
             "INDEXED BY event_hold",
             "hold = $8 AND hold <> ''
                AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)"
         ),
-        Filter { subject, .. } if !subject.is_empty() => page!(
+        EventFilter { subject: Some(_), .. } => page!(
             "INDEXED BY event_subject",
             "subject = $5 AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),
-        Filter { kind, .. } if !kind.is_empty() => page!(
+        EventFilter { kind: Some(_), .. } => page!(
             "INDEXED BY event_kind",
             "kind = $7 AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)"
         ),
-        Filter { actor, .. } if !actor.is_empty() => page!(
+        EventFilter { actor: Some(_), .. } => page!(
             "INDEXED BY event_actor",
             "actor = $6 AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),

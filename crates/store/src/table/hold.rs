@@ -1,26 +1,30 @@
 //! Holds: live, lapsed and ended.
 
-use tenure_core::hold::{Ending, Mode, Renewal};
+use tenure_core::hold::{Ended, Ending, HoldKind, Mode, Renewal};
+use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::{Result, Span, Time};
 
+use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, first, list};
+use crate::tx::{Sql, Tx, Value, first, ids, list};
 
 /// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
-    pub id: String,
-    /// `task`, `path` or `name`, later also `slot`.
-    pub kind: String,
+    pub id: HoldId,
+    /// What kind of thing is held.
+    pub kind: HoldKind,
     /// What is held: the id of a task, a pattern, or the name of a lock.
     pub subject: String,
     /// Whether others may have it too.
     pub mode: Mode,
-    /// Who has it.
-    pub holder: String,
+    /// The agent that has it.
+    pub holder: AgentName,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
     /// When it ends unless it is renewed.
@@ -29,71 +33,66 @@ pub struct Row {
     pub ttl: Span,
     /// What it is for.
     pub reason: String,
-    /// When it ended, 0 while it has not been ended.
-    pub ended_at: Time,
-    /// How it ended.
-    pub ended_how: String,
-    /// The checkout that a pattern is about, empty for all of them.
-    pub checkout: String,
+    /// When and how it ended, if it has been ended.
+    pub ended: Option<Ended>,
+    /// The checkout that a pattern is about; none for all checkouts.
+    pub checkout: Option<CheckoutId>,
     /// Whether case does not count in a pattern.
     pub folded: bool,
-    /// The task that a pattern was taken for, empty for none.
-    pub task: String,
+    /// The task that a pattern was taken for.
+    pub task: Option<TaskId>,
     /// How many messages are about it.
     pub asked: i64,
-    /// The place in the waiting line that it is offered to, until it is taken; empty for every other hold.
-    pub place: String,
+    /// The place in the waiting line that it is offered to, until it is taken; none for every other hold.
+    pub place: Option<PlaceId>,
     /// What makes it live on.
     pub renewal: Renewal,
 }
 
 impl Row {
-    /// A live, exclusive hold on a task.
-    pub fn of_task(id: String, task: &str, holder: &str, fence: i64) -> Row {
+    /// A live, exclusive hold.
+    pub fn new(id: HoldId, (kind, subject): (HoldKind, &str), holder: &AgentName, fence: Fence) -> Row {
         Row {
             id,
-            kind: TASK.to_owned(),
-            subject: task.to_owned(),
+            kind,
+            subject: subject.to_owned(),
             mode: Mode::Exclusive,
-            holder: holder.to_owned(),
+            holder: holder.clone(),
             fence,
             granted_at: Time(0),
             expires_at: Time(0),
             ttl: Span(0),
             reason: String::new(),
-            ended_at: Time(0),
-            ended_how: String::new(),
-            checkout: String::new(),
+            ended: None,
+            checkout: None,
             folded: false,
-            task: String::new(),
+            task: None,
             asked: 0,
-            place: String::new(),
+            place: None,
             renewal: Renewal::Session,
         }
     }
 
+    /// The task that is held, if it is a task.
+    pub fn held_task(&self) -> Option<TaskId> {
+        self.is_task().then(|| self.subject.as_str().into())
+    }
+
     /// Whether a task is held.
     pub fn is_task(&self) -> bool {
-        self.kind == TASK
+        self.kind == HoldKind::Task
     }
 
     /// Whether a path is held.
     pub fn is_path(&self) -> bool {
-        self.kind == PATH
+        self.kind == HoldKind::Path
     }
 
     /// Whether it is a named lock.
     pub fn is_name(&self) -> bool {
-        self.kind == NAME
+        self.kind == HoldKind::Name
     }
 }
-
-/// The kind of a hold on a task.
-pub const TASK: &str = "task";
-/// The kind of a hold on a pattern.
-pub const PATH: &str = "path";
-/// The kind of a named lock.
-pub const NAME: &str = "name";
 
 /// The columns of a hold, in the order of [`decode`].
 macro_rules! columns {
@@ -127,24 +126,31 @@ const OF_HOLDER: Sql = Sql::same(concat!(
 ));
 
 fn decode(mut row: crate::Row) -> Result<Row> {
+    let (kind, how) = (row.text(1)?, row.text(11)?);
+    let ended = match row.optional_time(10)? {
+        Some(at) => {
+            let how = Ending::from_stored(&how).ok_or_else(|| corrupt(format!("unknown end of a hold: {how}")))?;
+            Some(Ended { at, how })
+        }
+        None => None,
+    };
     Ok(Row {
-        id: row.text(0)?,
-        kind: row.text(1)?,
+        id: row.id(0)?,
+        kind: HoldKind::from_stored(&kind).ok_or_else(|| corrupt(format!("unknown kind of hold {kind}")))?,
         subject: row.text(2)?,
         mode: if row.text(3)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },
-        holder: row.text(4)?,
-        fence: row.int(5)?,
+        holder: row.id(4)?,
+        fence: row.fence(5)?,
         granted_at: row.time(6)?,
         expires_at: row.time(7)?,
         ttl: Span(row.int(8)?),
         reason: row.text(9)?,
-        ended_at: row.time(10)?,
-        ended_how: row.text(11)?,
-        checkout: row.text(12)?,
+        ended,
+        checkout: row.optional_id(12)?,
         folded: row.flag(13)?,
-        task: row.text(14)?,
+        task: row.optional_id(14)?,
         asked: row.int(15)?,
-        place: row.text(16)?,
+        place: row.optional_id(16)?,
         renewal: if row.text(17)? == Renewal::Explicit.as_str() { Renewal::Explicit } else { Renewal::Session },
     })
 }
@@ -181,18 +187,16 @@ pub fn due(project: &str, now: Time, limit: usize) -> Statement<Vec<Row>> {
 }
 
 /// Ids of holds, ended or not, that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<HoldId>> {
     let sql = Sql::same("SELECT id FROM hold WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
-    tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?
-        .into_iter()
-        .map(|mut row| row.text(0))
-        .collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// A page of holds that have not been ended, by expiry: of one kind, or of any where the kind is empty.
-pub fn page(project: &str, kind: &str, after: (Time, &str), limit: usize) -> Statement<Vec<Row>> {
-    let args = vec![project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()];
+/// A page of holds that have not been ended, by expiry: of one kind where it is given.
+pub fn page(project: &str, kind: Option<HoldKind>, after: (Time, &str), limit: usize) -> Statement<Vec<Row>> {
+    let args =
+        vec![project.into(), after.0.into(), after.1.into(), limit.into(), kind.map_or("", HoldKind::as_str).into()];
     Statement::new(LIVE, args, many)
 }
 
@@ -206,7 +210,7 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
     const PAGE: usize = 1_000;
     let mut all: Vec<Row> = Vec::new();
     loop {
-        let after = all.last().map_or(String::new(), |row| row.id.clone());
+        let after = all.last().map_or(String::new(), |row| (&row.id).into());
         let page = of_holder(tx, project, holder, &after, PAGE)?;
         let more = page.len() == PAGE;
         all.extend(page);
@@ -218,7 +222,7 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
 
 /// How many holds of others than some agents have time left, and when the first of them ends. What a runner renews does
 /// not depend on the agent that started it.
-pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Result<(i64, Option<Time>)> {
+pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[AgentName]) -> Result<(i64, Option<Time>)> {
     let all = Sql::same(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2",
@@ -243,7 +247,7 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
 }
 
 /// The longest time to live of the live holds of some agents, for each that has one.
-pub fn longest(project: &str, agents: &[String], now: Time) -> Statement<Vec<(String, Span)>> {
+pub fn longest(project: &str, agents: &[AgentName], now: Time) -> Statement<Vec<(AgentName, Span)>> {
     let sql = Sql::pair(
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
            AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
@@ -252,7 +256,7 @@ pub fn longest(project: &str, agents: &[String], now: Time) -> Statement<Vec<(St
             WHERE project = $1 AND holder = p.value AND ended_at = 0 AND +expires_at > $3 OFFSET 0) h
          GROUP BY h.holder ORDER BY h.holder",
     );
-    let read = |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.text(0)?, Span(row.int(1)?)))).collect();
+    let read = |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.id(0)?, Span(row.int(1)?)))).collect();
     Statement::new(sql, vec![project.into(), list(agents), now.into()], read)
 }
 
@@ -266,7 +270,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let args = vec![
         project.into(),
         (&row.id).into(),
-        (&row.kind).into(),
+        row.kind.as_str().into(),
         (&row.subject).into(),
         (&row.holder).into(),
         row.fence.into(),
@@ -275,7 +279,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.ttl.0.into(),
         row.renewal.as_str().into(),
         (&row.reason).into(),
-        (&row.place).into(),
+        Value::optional_text(&row.place),
     ];
     tx.defer(sql, args)
 }

@@ -1,9 +1,10 @@
 //! Labels of tasks: each row repeats the task's place in the order of choice.
 
+use tenure_core::id::TaskId;
 use tenure_core::{Error, Result};
 
 use crate::table::task;
-use crate::tx::{Rows, Sql, Tx, list};
+use crate::tx::{BulkRows, Sql, Tx, list};
 
 /// Writes the rows of a task anew.
 pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {
@@ -35,7 +36,7 @@ pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
 }
 
 /// Repeats the readiness of open tasks that became ready or stopped being so.
-pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) -> Result<()> {
+pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[TaskId], ready: bool) -> Result<()> {
     let sql = Sql::pair(
         "UPDATE task_label SET ready = $3 WHERE project = $1 AND task IN (SELECT value FROM json_each($2))",
         "UPDATE task_label SET ready = $3
@@ -45,10 +46,10 @@ pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) 
 }
 
 /// A label of a new task: (label, status, ready, priority, number, task).
-pub type New<'a> = (&'a str, &'static str, i64, i64, i64, &'a str);
+pub type NewLabel<'a> = (&'a str, &'static str, i64, i64, i64, &'a str);
 
 /// Writes the rows of many new tasks.
-pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[New<'_>]) -> Result<()> {
+pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[NewLabel<'_>]) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -60,5 +61,5 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[New<'_>]) -> Result<(
     let mut each = rows.iter().map(|(label, status, ready, priority, number, task)| {
         vec![(*label).into(), (*status).into(), (*ready).into(), (*priority).into(), (*number).into(), (*task).into()]
     });
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut each, json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut each, json: &json })
 }

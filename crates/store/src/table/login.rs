@@ -1,5 +1,6 @@
 //! One-time links, by the hash of their secret. A row of the store.
 
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time, hold};
 
 use crate::tx::{Sql, Tx, first};
@@ -8,21 +9,21 @@ use crate::tx::{Sql, Tx, first};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Whom it signs in.
-    pub principal: String,
+    pub principal: AgentName,
     /// When it was made.
     pub created_at: Time,
     /// By whom.
-    pub created_by: String,
+    pub created_by: AgentName,
     /// From when on it is nothing.
     pub expires_at: Time,
-    /// When it was used, 0 for one that was not.
-    pub used_at: Time,
+    /// When it was used, if it was.
+    pub used_at: Option<Time>,
 }
 
 impl Row {
     /// Whether it can be taken: it was not, and is not over.
     pub fn is_good(&self, now: Time) -> bool {
-        self.used_at.0 == 0 && !hold::lapsed(now, self.expires_at)
+        self.used_at.is_none() && !hold::lapsed(now, self.expires_at)
     }
 }
 
@@ -31,11 +32,11 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     let sql = Sql::same("SELECT principal, created_at, created_by, expires_at, used_at FROM login WHERE hash = $1");
     let decode = |mut row: crate::Row| {
         Ok(Row {
-            principal: row.text(0)?,
+            principal: row.id(0)?,
             created_at: row.time(1)?,
-            created_by: row.text(2)?,
+            created_by: row.id(2)?,
             expires_at: row.time(3)?,
-            used_at: row.time(4)?,
+            used_at: row.optional_time(4)?,
         })
     };
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()

@@ -1,11 +1,12 @@
 //! What is in the mail of each agent: messages to it, and that messages of its own are over.
 
+use tenure_core::id::MessageId;
 use tenure_core::{Result, Time};
 
 use super::message::{self, columns};
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx};
+use crate::tx::{Sql, Tx, ids};
 
 /// What a row of somebody's mail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ pub struct Row {
     pub number: i64,
     /// What it says.
     pub what: What,
-    /// When its recipient acknowledged it, 0 if it has not.
-    pub acked_at: Time,
+    /// When its recipient acknowledged it.
+    pub acked_at: Option<Time>,
     /// The message as it is now.
     pub message: message::Row,
 }
@@ -69,7 +70,7 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
                 "ending" => What::Ending,
                 _ => return Err(corrupt("mail of an unknown sort")),
             };
-            let (number, acked_at) = (row.int(0)?, row.time(2)?);
+            let (number, acked_at) = (row.int(0)?, row.optional_time(2)?);
             Ok(Row { number, what, acked_at, message: message::decode(&mut row, 3)? })
         })
         .collect()
@@ -101,7 +102,13 @@ pub fn of_message(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str
 }
 
 /// Ids of messages in the mail of an agent that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, recipient: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(
+    tx: &mut dyn Tx,
+    project: &str,
+    recipient: &str,
+    prefix: &str,
+    limit: usize,
+) -> Result<Vec<MessageId>> {
     // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same(
         "SELECT DISTINCT message FROM mail
@@ -109,7 +116,7 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, recipient: &str, prefix: &str, 
     );
     let end = format!("{prefix}{{");
     let args = [project.into(), recipient.into(), prefix.into(), end.into(), limit.into()];
-    tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &args)?)
 }
 
 /// Puts something into the mail of an agent.

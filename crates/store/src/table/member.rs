@@ -1,6 +1,7 @@
 //! Members: the role of a principal in a project. A row of the store: `key` is a project's key, or `*` for every one.
 
 use tenure_core::access::Role;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx};
@@ -8,16 +9,16 @@ use crate::tx::{Sql, Tx};
 /// A membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Who.
-    pub principal: String,
+    /// The principal.
+    pub principal: AgentName,
     /// Where: the key of a project, or `*`.
-    pub key: String,
+    pub key: ProjectKey,
     /// As what.
     pub role: Role,
     /// Since when.
     pub set_at: Time,
-    /// Who said so.
-    pub set_by: String,
+    /// The principal that set it.
+    pub set_by: AgentName,
 }
 
 /// The columns of a membership, in the order of [`decode`].
@@ -60,11 +61,11 @@ pub fn list(tx: &mut dyn Tx, key: Option<&str>, after: (&str, &str), limit: usiz
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        principal: row.text(0)?,
-        key: row.text(1)?,
+        principal: row.id(0)?,
+        key: row.id(1)?,
         role: role(&row.text(2)?)?,
         set_at: row.time(3)?,
-        set_by: row.text(4)?,
+        set_by: row.id(4)?,
     })
 }
 

@@ -1,31 +1,33 @@
 //! Memories, their words, and the sums over a scope.
 
-use tenure_core::memory::{Kind, Scope};
+use tenure_core::id::{MemoryId, TaskId};
+use tenure_core::memory::{MemoryKind, MemoryScope};
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, Value, first, list};
+use crate::tx::{Sql, Tx, Value, first, ids, list};
 
 /// One memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
-    pub id: String,
+    pub id: MemoryId,
     /// For whom it is.
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// Its canonical key: one live row for each scope and key.
     pub key: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// What it says.
     pub text: String,
     /// Whether it is always shown.
     pub pinned: bool,
-    /// Who wrote what it says now.
-    pub author: String,
-    /// The task its author had in focus, empty for none.
-    pub task: String,
+    /// The agent that wrote what it says now.
+    pub author: AgentName,
+    /// The task its author had in focus.
+    pub task: Option<TaskId>,
     /// The event that last changed it.
     pub number: i64,
     /// Rises with each change.
@@ -36,14 +38,14 @@ pub struct Row {
     pub created_at: Time,
     /// When it was last changed.
     pub updated_at: Time,
-    /// When it ends; 0 for never.
-    pub expires_at: Time,
+    /// When it ends; none for never.
+    pub expires_at: Option<Time>,
 }
 
 impl Row {
     /// Whether its time is over.
     pub fn is_over(&self, now: Time) -> bool {
-        self.expires_at != Time(0) && now >= self.expires_at
+        self.expires_at.is_some_and(|end| now >= end)
     }
 }
 
@@ -65,20 +67,20 @@ macro_rules! select {
 fn decode(mut row: crate::Row) -> Result<Row> {
     let (word, subject, kind) = (row.text(1)?, row.text(2)?, row.text(4)?);
     Ok(Row {
-        id: row.text(0)?,
-        scope: Scope::of(&word, &subject).ok_or_else(|| corrupt("a memory has an unknown scope"))?,
+        id: row.id(0)?,
+        scope: MemoryScope::of(&word, &subject).ok_or_else(|| corrupt("a memory has an unknown scope"))?,
         key: row.text(3)?,
-        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        kind: MemoryKind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
         text: row.text(5)?,
         pinned: row.flag(6)?,
-        author: row.text(7)?,
-        task: row.text(8)?,
+        author: row.id(7)?,
+        task: row.optional_id(8)?,
         number: row.int(9)?,
         version: row.int(10)?,
         words: row.int(11)?,
         created_at: row.time(12)?,
         updated_at: row.time(13)?,
-        expires_at: row.time(14)?,
+        expires_at: row.optional_time(14)?,
     })
 }
 
@@ -86,12 +88,12 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-fn place(project: &str, scope: &Scope) -> Vec<Value> {
+fn place(project: &str, scope: &MemoryScope) -> Vec<Value> {
     vec![project.into(), scope.word().into(), scope.subject().into()]
 }
 
 /// The memory that a scope has under a key, over or not.
-pub fn under(tx: &mut dyn Tx, project: &str, scope: &Scope, key: &str) -> Result<Option<Row>> {
+pub fn under(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, key: &str) -> Result<Option<Row>> {
     // As a range in the order of the key: while PostgreSQL knows nothing about the table, it takes any index that begins
     // with the scope for as good as the one of keys, unless that one saves a sort.
     let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key >= $4 AND key <= $4 ORDER BY key LIMIT 1"));
@@ -106,7 +108,7 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
 }
 
 /// Memories by their ids, in no order.
-pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
+pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[MemoryId]) -> Result<Vec<Row>> {
     // One lookup for each id: given the list as a condition, PostgreSQL may read all memories of the project instead.
     let sql = Sql::pair(
         select!("id IN (SELECT value FROM json_each($2)) ORDER BY id"),
@@ -121,19 +123,18 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
 }
 
 /// Ids of memories that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<MemoryId>> {
     // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same("SELECT id FROM memory WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
-    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
 /// The memories of a scope whose time is not over, newest first, from before a place in that order.
 pub fn newest(
     tx: &mut dyn Tx,
     project: &str,
-    scope: &Scope,
+    scope: &MemoryScope,
     now: Time,
     before: (Time, &str),
     limit: usize,
@@ -148,7 +149,7 @@ pub fn newest(
 }
 
 /// The pinned memories of a scope whose time is not over, by id.
-pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND pinned = 1 AND (expires_at = 0 OR expires_at > $5) ORDER BY id LIMIT $4"
     ));
@@ -158,7 +159,7 @@ pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: u
 }
 
 /// The newest directives of a scope whose time is not over, newest first.
-pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+pub fn directives(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND kind = 'directive' AND (expires_at = 0 OR expires_at > $5)
          ORDER BY updated_at DESC, id DESC LIMIT $4"
@@ -172,40 +173,40 @@ pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limi
 #[derive(Clone, Debug)]
 pub struct Weight {
     /// Its id.
-    pub id: String,
+    pub id: MemoryId,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// Whether it is always shown.
     pub pinned: bool,
     /// How many words it has, repeats counted.
     pub words: i64,
     /// When it was last changed.
     pub updated_at: Time,
-    /// When it ends; 0 for never.
-    pub expires_at: Time,
+    /// When it ends; none for never.
+    pub expires_at: Option<Time>,
 }
 
 impl Weight {
     /// Whether its time is over.
     pub fn is_over(&self, now: Time) -> bool {
-        self.expires_at != Time(0) && now >= self.expires_at
+        self.expires_at.is_some_and(|end| now >= end)
     }
 }
 
 fn decode_weight(mut row: crate::Row) -> Result<Weight> {
     let kind = row.text(1)?;
     Ok(Weight {
-        id: row.text(0)?,
-        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        id: row.id(0)?,
+        kind: MemoryKind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
         pinned: row.flag(2)?,
         words: row.int(3)?,
         updated_at: row.time(4)?,
-        expires_at: row.time(5)?,
+        expires_at: row.optional_time(5)?,
     })
 }
 
 /// Weighs memories by their ids, in no order.
-pub fn weights(project: &str, ids: &[String]) -> Statement<Vec<Weight>> {
+pub fn weights(project: &str, ids: &[MemoryId]) -> Statement<Vec<Weight>> {
     let sql = Sql::pair(
         "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
          WHERE project = $1 AND id IN (SELECT value FROM json_each($2))",
@@ -216,7 +217,7 @@ pub fn weights(project: &str, ids: &[String]) -> Statement<Vec<Weight>> {
 }
 
 /// Which memories of a scope have a word, at most some of them, and how often.
-pub fn having(project: &str, scope: &Scope, term: &str, limit: usize) -> Statement<Vec<(String, u32)>> {
+pub fn having(project: &str, scope: &MemoryScope, term: &str, limit: usize) -> Statement<Vec<(MemoryId, u32)>> {
     let sql = Sql::same(
         "SELECT memory, count FROM memory_term
          WHERE project = $1 AND scope = $2 AND subject = $3 AND term = $4 ORDER BY memory LIMIT $5",
@@ -224,14 +225,14 @@ pub fn having(project: &str, scope: &Scope, term: &str, limit: usize) -> Stateme
     let mut args = place(project, scope);
     args.extend([term.into(), limit.into()]);
     let read = |rows: Vec<crate::Row>| {
-        let count = |mut row: crate::Row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX)));
+        let count = |mut row: crate::Row| Ok((row.id(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX)));
         rows.into_iter().map(count).collect()
     };
     Statement::new(sql, args, read)
 }
 
 /// How many memories a scope has and how many words they have together.
-pub fn sums(project: &str, scope: &Scope) -> Statement<(i64, i64)> {
+pub fn sums(project: &str, scope: &MemoryScope) -> Statement<(i64, i64)> {
     let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
     let read = |rows| first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)));
     Statement::new(sql, place(project, scope), read)
@@ -264,13 +265,13 @@ pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)], b
         (&row.text).into(),
         row.pinned.into(),
         (&row.author).into(),
-        (&row.task).into(),
+        Value::optional_text(&row.task),
         row.number.into(),
         row.version.into(),
         row.words.into(),
         row.created_at.into(),
         row.updated_at.into(),
-        row.expires_at.into(),
+        Value::optional_time(row.expires_at),
     ];
     tx.defer(sql, args)?;
     if before.is_some() {
@@ -317,7 +318,7 @@ fn insert_terms(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32
     tx.defer(sql, args)
 }
 
-fn add(tx: &mut dyn Tx, project: &str, scope: &Scope, memories: i64, words: i64) -> Result<()> {
+fn add(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, memories: i64, words: i64) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO memory_scope (project, scope, subject, memories, words) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (project, scope, subject) DO UPDATE

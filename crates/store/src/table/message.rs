@@ -1,27 +1,40 @@
 //! Messages, over or not.
 
+use tenure_core::id::{HoldId, MessageId};
 use tenure_core::message::Urgency;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, list};
+use crate::tx::{Sql, Tx, Value, ids, list};
+
+/// When, how and by whom a message was ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageEnding {
+    /// When.
+    pub at: Time,
+    /// How.
+    pub how: String,
+    /// By which agent.
+    pub by: AgentName,
+}
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
-    pub id: String,
+    pub id: MessageId,
     /// The number of the event of its sending.
     pub number: i64,
-    /// Who wrote it.
-    pub author: String,
-    /// Who gets it, sorted.
-    pub recipients: Vec<String>,
-    /// What it is about, as it was named; empty for nothing.
-    pub about: String,
-    /// The hold it ends with; empty for none.
-    pub hold: String,
+    /// The agent that wrote it.
+    pub author: AgentName,
+    /// The agents that get it, sorted.
+    pub recipients: Vec<AgentName>,
+    /// What it is about, as it was named.
+    pub about: Option<String>,
+    /// The hold it ends with.
+    pub hold: Option<HoldId>,
     /// How soon it should be looked at.
     pub urgency: Urgency,
     /// Whether its author waits for something.
@@ -30,12 +43,8 @@ pub struct Row {
     pub text: String,
     /// When it was sent.
     pub at: Time,
-    /// When it was over, 0 while it is not.
-    pub ended_at: Time,
-    /// How.
-    pub ended_how: String,
-    /// By whom.
-    pub ended_by: String,
+    /// How it ended, if it is over.
+    pub ended: Option<MessageEnding>,
 }
 
 /// The columns of a message under the name `m`, in the order of [`decode`].
@@ -50,21 +59,20 @@ pub(super) use columns;
 /// Reads a message out of a row that has its columns from a place on.
 pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
     let (recipients, urgency) = (row.text(from + 3)?, row.text(from + 6)?);
+    let (how, by) = (row.text(from + 11)?, row.id(from + 12)?);
     Ok(Row {
-        id: row.text(from)?,
+        id: row.id(from)?,
         number: row.int(from + 1)?,
-        author: row.text(from + 2)?,
+        author: row.id(from + 2)?,
         recipients: serde_json::from_str(&recipients)
             .map_err(|error| corrupt("the recipients of a message are not JSON").cause(error))?,
-        about: row.text(from + 4)?,
-        hold: row.text(from + 5)?,
+        about: row.optional_text(from + 4)?,
+        hold: row.optional_id(from + 5)?,
         urgency: Urgency::parse(&urgency).ok_or_else(|| corrupt("a message has an unknown urgency"))?,
         request: row.flag(from + 7)?,
         text: row.text(from + 8)?,
         at: row.time(from + 9)?,
-        ended_at: row.time(from + 10)?,
-        ended_how: row.text(from + 11)?,
-        ended_by: row.text(from + 12)?,
+        ended: row.optional_time(from + 10)?.map(|at| MessageEnding { at, how, by }),
     })
 }
 
@@ -85,7 +93,7 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
 }
 
 /// Ids of messages that begin with a text, of those that an agent wrote or received.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limit: usize) -> Result<Vec<MessageId>> {
     // One range for each of the two: as one condition, every message that begins so would be looked at.
     let sql = Sql::same(
         "SELECT id FROM (SELECT id FROM message WHERE project = $1 AND author = $4 AND id >= $2 AND id < $3
@@ -97,8 +105,7 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limi
          ORDER BY id LIMIT $5",
     );
     let end = format!("{prefix}{{");
-    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), agent.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), agent.into(), limit.into()])?)
 }
 
 /// The messages about a hold that are not over, in the order they were sent.
@@ -122,12 +129,12 @@ pub fn waiting(tx: &mut dyn Tx, project: &str, until: Time, limit: usize) -> Res
     many(tx.query(sql, &[project.into(), until.into(), limit.into()])?)
 }
 
-/// Adds a message.
+/// Adds a message that is not over.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO message (project, id, number, author, recipients, about, hold, urgency, request, text, at, ended_at,
              ended_how, ended_by)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '')",
     );
     let args = vec![
         project.into(),
@@ -135,15 +142,12 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.number.into(),
         (&row.author).into(),
         list(&row.recipients),
-        (&row.about).into(),
-        (&row.hold).into(),
+        Value::optional_text(&row.about),
+        Value::optional_text(&row.hold),
         row.urgency.as_str().into(),
         row.request.into(),
         (&row.text).into(),
         row.at.into(),
-        row.ended_at.into(),
-        (&row.ended_how).into(),
-        (&row.ended_by).into(),
     ];
     tx.defer(sql, args)
 }
@@ -158,7 +162,7 @@ pub fn renew(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.id).into(),
         row.number.into(),
         (&row.author).into(),
-        (&row.about).into(),
+        Value::optional_text(&row.about),
         (&row.text).into(),
         row.at.into(),
     ];

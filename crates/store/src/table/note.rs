@@ -1,32 +1,34 @@
 //! Notes on tasks.
 
 use serde_json::json;
+use tenure_core::id::{NoteId, TaskId};
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::statement::{self, Statement};
-use crate::tx::{Rows, Sql, Tx, Within, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
 
 /// One note.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its id.
-    pub id: String,
+    pub id: NoteId,
     /// The task it is on.
-    pub task: String,
+    pub task: TaskId,
     /// The number of its event.
     pub number: i64,
-    /// Who wrote it.
-    pub agent: String,
+    /// The agent that wrote it.
+    pub agent: AgentName,
     /// When.
     pub at: Time,
     /// The text.
     pub text: String,
-    /// Data given with it, as JSON; empty for none.
-    pub data: String,
+    /// Data given with it, as JSON.
+    pub data: Option<String>,
     /// Whether its author's hold had lapsed.
     pub late: bool,
-    /// The commit that the author's working tree was at, empty if unknown.
-    pub head: String,
+    /// The commit that the author's working tree was at, if known.
+    pub head: Option<String>,
 }
 
 /// Adds a note.
@@ -43,9 +45,9 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.agent).into(),
         row.at.into(),
         (&row.text).into(),
-        (&row.data).into(),
+        Value::optional_text(&row.data),
         row.late.into(),
-        (&row.head).into(),
+        Value::optional_text(&row.head),
     ];
     tx.defer(sql, args)
 }
@@ -65,34 +67,33 @@ macro_rules! columns {
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        id: row.text(0)?,
-        task: row.text(1)?,
+        id: row.id(0)?,
+        task: row.id(1)?,
         number: row.int(2)?,
-        agent: row.text(3)?,
+        agent: row.id(3)?,
         at: row.time(4)?,
         text: row.text(5)?,
-        data: row.text(6)?,
+        data: row.optional_text(6)?,
         late: row.flag(7)?,
-        head: row.text(8)?,
+        head: row.optional_text(8)?,
     })
 }
 
 /// Ids of notes that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<NoteId>> {
     let sql = Sql::same("SELECT id FROM note WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
-    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
 /// The ids of all notes of a project, oldest first.
-pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
+pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<NoteId>> {
     let sql = Sql::same("SELECT id FROM note WHERE project = $1 ORDER BY number, id");
-    tx.query(sql, &[project.into()])?.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into()])?)
 }
 
 /// Several notes by id, oldest first; those that do not exist are not among them.
-pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
+pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[NoteId]) -> Result<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
@@ -115,7 +116,8 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
 /// Adds many notes.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let item = |row: &Row| {
-        json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, row.data, i64::from(row.late), row.head])
+        let (data, head) = (row.data.as_deref().unwrap_or_default(), row.head.as_deref().unwrap_or_default());
+        json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, data, i64::from(row.late), head])
     };
     let sql = Sql::pair(
         "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
@@ -127,10 +129,10 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let json = || Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string());
     let values = |row: &Row| {
         let (id, task, number, agent) = ((&row.id).into(), (&row.task).into(), row.number.into(), (&row.agent).into());
-        let (text, data, head) = ((&row.text).into(), (&row.data).into(), (&row.head).into());
+        let (text, data, head) = ((&row.text).into(), Value::optional_text(&row.data), Value::optional_text(&row.head));
         vec![id, task, number, agent, row.at.into(), text, data, row.late.into(), head]
     };
-    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
 }
 
 /// The newest notes on a task, oldest first.
@@ -144,7 +146,7 @@ pub fn newest_within(
     project: &str,
     task: &str,
     (limit, bytes): (usize, usize),
-) -> Result<Within<Row>> {
+) -> Result<RowsWithin<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(""),

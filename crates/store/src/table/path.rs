@@ -1,16 +1,19 @@
 //! Holds on patterns: the same table, looked up by what the files of a pattern begin with.
 
 use tenure_core::hold::{Mode, ends};
+use tenure_core::id::{CheckoutId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::{Result, Span, Time};
 
 use super::hold::{Row, columns, counts, many};
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, list};
+use crate::tx::{Sql, Tx, Value, list};
 
-/// Holds whose beginning is one of these, in one checkout. Both engines are told to go from the list to the index: asked
+/// Holds whose beginning is one of these, in one checkout; without it those that are about all checkouts. Both engines are told to go from the list to the index: asked
 /// for `= ANY` in order, PostgreSQL walks through the whole index, which has the order, and reads every live hold. The order
 /// inside names the index: while nothing is known about the table, the others look as good.
-pub fn shorter(project: &str, checkout: &str, prefixes: &[String]) -> Statement<Vec<Row>> {
+pub fn shorter(project: &str, checkout: Option<&CheckoutId>, prefixes: &[String]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
@@ -34,11 +37,11 @@ pub fn shorter(project: &str, checkout: &str, prefixes: &[String]) -> Statement<
          ORDER BY h.prefix, h.id"
         ),
     );
-    Statement::new(sql, vec![project.into(), checkout.into(), list(prefixes)], many_with_task)
+    Statement::new(sql, vec![project.into(), Value::optional_text(&checkout), list(prefixes)], many_with_task)
 }
 
 /// Holds whose beginning is longer than the first text and before the second, in one checkout.
-pub fn longer(project: &str, checkout: &str, begin: &str, end: &str) -> Statement<Vec<Row>> {
+pub fn longer(project: &str, checkout: Option<&CheckoutId>, begin: &str, end: &str) -> Statement<Vec<Row>> {
     let sql = Sql::same(
         concat!("SELECT ", columns!("h."), ",
             (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
@@ -49,7 +52,7 @@ pub fn longer(project: &str, checkout: &str, begin: &str, end: &str) -> Statemen
     );
     // A pattern that may be anywhere has no end: every beginning that the index keeps is before this text.
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
-    Statement::new(sql, vec![project.into(), checkout.into(), begin.into(), end.into()], many_with_task)
+    Statement::new(sql, vec![project.into(), Value::optional_text(&checkout), begin.into(), end.into()], many_with_task)
 }
 
 /// Decodes candidates: a hold that goes with a task ends with that, as [`ends`](tenure_core::hold::ends) says.
@@ -63,7 +66,7 @@ fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
 }
 
 /// When the holds on some tasks end that have not been ended.
-pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<(String, Time)>> {
+pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<Vec<(TaskId, Time)>> {
     let sql = Sql::pair(
         "SELECT h.subject, h.expires_at FROM json_each($2) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.subject = p.value AND h.ended_at = 0 AND h.kind = 'task' ORDER BY h.subject",
@@ -72,7 +75,7 @@ pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec
             WHERE project = $1 AND subject = p.value AND ended_at = 0 AND kind = 'task' OFFSET 0) h ORDER BY h.subject",
     );
     let rows = tx.query(sql, &[project.into(), list(tasks)])?;
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?))).collect()
+    rows.into_iter().map(|mut row| Ok((row.id(0)?, row.time(1)?))).collect()
 }
 
 /// The newest holds of an agent that have been ended and whose beginning is one of these, in any checkout.
@@ -138,7 +141,7 @@ pub fn past_below(project: &str, begin: &str, end: &str, limit: usize) -> Statem
 }
 
 /// The holds that were taken for some tasks and have not been ended, in the order of their grants.
-pub fn of_tasks(project: &str, tasks: &[String]) -> Statement<Vec<Row>> {
+pub fn of_tasks(project: &str, tasks: &[TaskId]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
             "SELECT ",
@@ -160,7 +163,12 @@ pub fn of_tasks(project: &str, tasks: &[String]) -> Statement<Vec<Row>> {
 
 /// The holds that went with a task under one hold on it, in the order of their grants: those granted after its fence, and
 /// those of its holder that ended after it was granted.
-pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder): (i64, &str)) -> Result<Vec<Row>> {
+pub fn last_of_task(
+    tx: &mut dyn Tx,
+    project: &str,
+    task: &str,
+    (fence, holder): (Option<Fence>, &AgentName),
+) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(""),
@@ -168,7 +176,7 @@ pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder):
            AND ended_at >= (SELECT e.at FROM event e WHERE e.project = $1 AND e.number = $3)))
          ORDER BY fence, id LIMIT 1000"
     ));
-    many(tx.query(sql, &[project.into(), task.into(), fence.into(), holder.into()])?)
+    many(tx.query(sql, &[project.into(), task.into(), fence.unwrap_or(Fence(0)).into(), holder.into()])?)
 }
 
 /// The newest holds of an agent on paths that have been ended, newest first.
@@ -228,18 +236,18 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result
         row.expires_at.into(),
         row.ttl.0.into(),
         (&row.reason).into(),
-        (&row.checkout).into(),
+        Value::optional_text(&row.checkout),
         prefix.into(),
         row.folded.into(),
-        (&row.task).into(),
-        (&row.place).into(),
+        Value::optional_text(&row.task),
+        Value::optional_text(&row.place),
         row.renewal.as_str().into(),
     ];
     tx.defer(sql, args)
 }
 
 /// What a new request of its holder makes of a hold.
-pub struct Change<'a> {
+pub struct HoldChange<'a> {
     /// Whether others may have it too.
     pub mode: Mode,
     /// When it ends unless it is renewed.
@@ -249,7 +257,7 @@ pub struct Change<'a> {
     /// What it is for.
     pub reason: &'a str,
     /// The task it goes with.
-    pub task: &'a str,
+    pub task: Option<&'a TaskId>,
     /// Whether any op of its holder renews it from now on; else what renewed it so far does.
     pub by_session: bool,
 }
@@ -261,7 +269,7 @@ pub fn set_mode(tx: &mut dyn Tx, project: &str, id: &str, mode: Mode) -> Result<
 }
 
 /// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.
-pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
+pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &HoldChange<'_>) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
              renewal = CASE WHEN CAST($8 AS BIGINT) = 1 THEN 'session' ELSE renewal END,
@@ -275,7 +283,7 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
         change.expires_at.into(),
         change.ttl.0.into(),
         change.reason.into(),
-        change.task.into(),
+        Value::optional_text(&change.task),
         change.by_session.into(),
     ];
     tx.defer(sql, args)

@@ -1,15 +1,17 @@
 //! Places in the waiting line.
 
-use tenure_core::hold::Mode;
+use tenure_core::hold::{HoldKind, Mode};
+use tenure_core::id::{CheckoutId, PlaceId};
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, first, list};
+use crate::tx::{Sql, Tx, Value, first, ids, list};
 
 /// Where a place is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PlaceState {
     /// Its agent waits.
     Waiting,
     /// What it waits for is held for its agent, until that takes it.
@@ -18,18 +20,18 @@ pub enum State {
     Ended,
 }
 
-impl State {
+impl PlaceState {
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
-            State::Waiting => "waiting",
-            State::Offered => "offered",
-            State::Ended => "ended",
+            PlaceState::Waiting => "waiting",
+            PlaceState::Offered => "offered",
+            PlaceState::Ended => "ended",
         }
     }
 
-    fn read(word: &str) -> Result<State> {
-        [State::Waiting, State::Offered, State::Ended]
+    fn read(word: &str) -> Result<PlaceState> {
+        [PlaceState::Waiting, PlaceState::Offered, PlaceState::Ended]
             .into_iter()
             .find(|state| state.as_str() == word)
             .ok_or_else(|| corrupt("a place is in no state that there is"))
@@ -40,17 +42,17 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
-    pub id: String,
+    pub id: PlaceId,
     /// The number of the event that queued it.
     pub ticket: i64,
-    /// Who waits.
-    pub agent: String,
-    /// `path` or `name`.
-    pub kind: String,
+    /// The agent that waits.
+    pub agent: AgentName,
+    /// What kind of thing it waits for: paths or a named lock.
+    pub kind: HoldKind,
     /// Whether others may have it too.
     pub mode: Mode,
-    /// The checkout that patterns are about, empty for all of them.
-    pub checkout: String,
+    /// The checkout that patterns are about; none for all checkouts.
+    pub checkout: Option<CheckoutId>,
     /// Whether case does not count in them.
     pub folded: bool,
     /// What is wanted, each once, sorted.
@@ -66,7 +68,7 @@ pub struct Row {
     /// How long an offer to it lives.
     pub offer_ttl: Span,
     /// Where it is in its life.
-    pub state: State,
+    pub state: PlaceState,
 }
 
 /// The columns of a place, in the order of [`decode`].
@@ -79,14 +81,14 @@ macro_rules! columns {
 }
 
 fn decode(mut row: crate::Row) -> Result<Row> {
-    let wanted = row.text(7)?;
+    let (kind, wanted) = (row.text(3)?, row.text(7)?);
     Ok(Row {
-        id: row.text(0)?,
+        id: row.id(0)?,
         ticket: row.int(1)?,
-        agent: row.text(2)?,
-        kind: row.text(3)?,
+        agent: row.id(2)?,
+        kind: HoldKind::from_stored(&kind).ok_or_else(|| corrupt(format!("unknown kind of place {kind}")))?,
         mode: if row.text(4)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },
-        checkout: row.text(5)?,
+        checkout: row.optional_id(5)?,
         folded: row.flag(6)?,
         wanted: serde_json::from_str(&wanted).map_err(|error| corrupt("a place wants no list").cause(error))?,
         reason: row.text(8)?,
@@ -94,7 +96,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         expires_at: row.time(10)?,
         ttl: Span(row.int(11)?),
         offer_ttl: Span(row.int(12)?),
-        state: State::read(&row.text(13)?)?,
+        state: PlaceState::read(&row.text(13)?)?,
     })
 }
 
@@ -139,11 +141,10 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
 }
 
 /// Ids of places, ended or not, that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<PlaceId>> {
     let sql = Sql::same("SELECT id FROM place WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
-    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
 /// Whether an id is taken.
@@ -164,9 +165,9 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.id).into(),
         row.ticket.into(),
         (&row.agent).into(),
-        (&row.kind).into(),
+        row.kind.as_str().into(),
         row.mode.as_str().into(),
-        (&row.checkout).into(),
+        Value::optional_text(&row.checkout),
         row.folded.into(),
         list(&row.wanted),
         (&row.reason).into(),

@@ -1,22 +1,23 @@
 //! Principals: those who access was given to. A row of the store, not of a project.
 
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, first};
+use crate::tx::{Sql, Tx, Value, first};
 
 /// A principal's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its name, which says what it is.
-    pub name: String,
-    /// Who a sign-on elsewhere says it is, empty for none. Nothing sets it yet: it is where single sign-on joins.
-    pub subject: String,
+    pub name: AgentName,
+    /// The subject that single sign-on knows it by. Nothing sets it yet: it is where single sign-on joins.
+    pub subject: Option<String>,
     /// When access was first given.
     pub created_at: Time,
     /// By whom.
-    pub created_by: String,
-    /// Since when nothing of it counts, 0 for one that is not disabled.
-    pub disabled_at: Time,
+    pub created_by: AgentName,
+    /// When it was disabled, if it is.
+    pub disabled_at: Option<Time>,
 }
 
 /// The columns of a principal, in the order of [`decode`].
@@ -40,11 +41,11 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Row>> {
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        name: row.text(0)?,
-        subject: row.text(1)?,
+        name: row.id(0)?,
+        subject: row.optional_text(1)?,
         created_at: row.time(2)?,
-        created_by: row.text(3)?,
-        disabled_at: row.time(4)?,
+        created_by: row.id(3)?,
+        disabled_at: row.optional_time(4)?,
     })
 }
 
@@ -55,22 +56,22 @@ pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     );
     let args = vec![
         (&row.name).into(),
-        (&row.subject).into(),
+        Value::optional_text(&row.subject),
         row.created_at.into(),
         (&row.created_by).into(),
-        row.disabled_at.into(),
+        Value::optional_time(row.disabled_at),
     ];
     tx.defer(sql, args)
 }
 
-/// Disables a principal, or lets it count again with 0.
-pub fn set_disabled(tx: &mut dyn Tx, name: &str, at: Time) -> Result<()> {
+/// Disables a principal, or enables it again without a time.
+pub fn set_disabled(tx: &mut dyn Tx, name: &str, at: Option<Time>) -> Result<()> {
     let sql = Sql::same("UPDATE principal SET disabled_at = $2 WHERE name = $1");
-    tx.defer(sql, vec![name.into(), at.into()])
+    tx.defer(sql, vec![name.into(), Value::optional_time(at)])
 }
 
 /// Those that are disabled, by name.
-pub fn disabled(tx: &mut dyn Tx) -> Result<Vec<(String, Time)>> {
+pub fn disabled(tx: &mut dyn Tx) -> Result<Vec<(AgentName, Time)>> {
     let sql = Sql::same("SELECT name, disabled_at FROM principal WHERE disabled_at > 0 ORDER BY name");
-    tx.query(sql, &[])?.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?))).collect()
+    tx.query(sql, &[])?.into_iter().map(|mut row| Ok((row.id(0)?, row.time(1)?))).collect()
 }

@@ -1,16 +1,21 @@
 //! The project's row, which its writers lock, and the store's.
 
+use tenure_core::id::{ProjectId, StoreId};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::number::GAP;
-use tenure_core::{Result, Time};
+pub use tenure_core::task::Class;
+use tenure_core::task::Conditions;
+use tenure_core::{Error, Result, Time};
 
-use crate::store::Identity;
+use crate::error::corrupt;
+use crate::store::StoreIdentity;
 use crate::tx::{Sql, Tx, Value, first};
 
 /// What names a project before it is known whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Name {
+pub struct NamedProject {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
 }
@@ -19,8 +24,8 @@ pub struct Name {
 pub const WHOLE_STORE: &str = tenure_core::access::WHOLE_STORE;
 
 /// The reserved project.
-pub fn whole_store() -> Name {
-    Name { key: WHOLE_STORE.to_owned(), label: "the whole store".to_owned() }
+pub fn whole_store() -> NamedProject {
+    NamedProject { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
 /// Whether the store has no project but for one that this transaction has just made.
@@ -31,34 +36,15 @@ pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
 }
 
 /// Counts of tasks by stored class, in the order of [`Class`].
-pub type Counts = [i64; 7];
-
-/// The classes that are counted on the project's row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Open, nothing unmet.
-    Ready,
-    /// Open, something unmet.
-    Waiting,
-    /// Open, something unmet was cancelled.
-    Stuck,
-    /// Started.
-    Started,
-    /// Blocked.
-    Blocked,
-    /// Done.
-    Done,
-    /// Cancelled.
-    Cancelled,
-}
+pub type ClassCounts = [i64; 7];
 
 /// A project's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its id in this store.
-    pub id: String,
+    pub id: ProjectId,
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// The schema of the store when it was last migrated.
@@ -78,18 +64,18 @@ pub struct Row {
     /// How many holds were granted so far.
     pub holds_issued: i64,
     /// How many tasks there are of each class.
-    pub counts: Counts,
+    pub counts: ClassCounts,
     /// When the row was made.
     pub created_at: Time,
-    /// Until when a person has switched the guards off; 0 for never.
-    pub off_until: Time,
-    /// Who did, empty for nobody.
-    pub off_by: String,
+    /// Until when a person has switched the guards off.
+    pub off_until: Option<Time>,
+    /// The person that did.
+    pub off_by: Option<AgentName>,
 }
 
 impl Row {
     /// The row of a project that nothing has happened in.
-    pub fn new(name: &Name, id: String, now: Time) -> Row {
+    pub fn new(name: &NamedProject, id: ProjectId, now: Time) -> Row {
         Row {
             id,
             key: name.key.clone(),
@@ -104,8 +90,8 @@ impl Row {
             holds_issued: 0,
             counts: [0; 7],
             created_at: now,
-            off_until: Time(0),
-            off_by: String::new(),
+            off_until: None,
+            off_by: None,
         }
     }
 
@@ -125,37 +111,89 @@ impl Row {
     }
 }
 
+/// A file by what outlives a reboot and the move of a directory; 0 is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct FileId {
+    pub(crate) inode: i64,
+    /// When it was made, in nanoseconds since 1970.
+    pub(crate) born: i64,
+    /// When the store last continued in a copy, in microseconds; 0 for never.
+    pub(crate) copied_at: i64,
+}
+
+impl FileId {
+    fn read(text: &str) -> Result<FileId> {
+        if text.is_empty() {
+            return Ok(FileId::default());
+        }
+        serde_json::from_str(text).map_err(|error| corrupt("the record of the store's file is damaged").cause(error))
+    }
+
+    fn write(self) -> Result<Value> {
+        if self == FileId::default() {
+            return Ok("".into());
+        }
+        serde_json::to_string(&self).map(Value::from).map_err(|error| Error::bug(error.to_string()))
+    }
+
+    /// Whether nothing is known that could be compared.
+    pub(crate) fn is_unknown(self) -> bool {
+        (self.inode, self.born) == (0, 0)
+    }
+}
+
 /// Whether a transaction enters to write or to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lock {
+pub enum LockMode {
     /// Takes the project's row until the end of the transaction.
     Write,
     /// Takes nothing.
     Read,
 }
 
+/// The columns that count tasks, in the order of [`Class`].
+macro_rules! counters {
+    ($prefix:literal) => {
+        listed!($prefix;
+            tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled)
+    };
+}
+
+/// Reads the counters of a row that has them from a position on.
+fn counts(row: &crate::Row, from: usize) -> Result<ClassCounts> {
+    let mut counts = [0; 7];
+    for (class, count) in counts.iter_mut().enumerate() {
+        *count = row.int(from + class)?;
+    }
+    Ok(counts)
+}
+
 /// The store and a project `p`, with a clock, in the order that [`enter`] reads. The schema version is the newer of the
 /// store's and the project's: a project that is just being made has the one that this program knows, whatever the store
 /// has.
 macro_rules! select {
-    ($clock:literal, $from:literal) => {
+    ($clock:literal, $file:literal, $from:literal) => {
         concat!(
             "SELECT s.id, s.incarnation, p.id, p.key, p.label,
                 CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
-                p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting,
-                p.tasks_stuck, p.tasks_started, p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
-                p.events, ",
+                p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, ",
+            counters!("p."),
+            ", p.created_at, p.events, ",
             $clock,
-            ", p.off_until, p.off_by, p.waiting ",
+            ", p.off_until, p.off_by, p.waiting, ",
+            $file,
+            " ",
             $from
         )
     };
 }
 
 const ENTER: Sql = Sql::pair(
-    select!("NULL", "FROM store s LEFT JOIN project p ON p.key = $1"),
+    select!("NULL", "s.file", "FROM store s LEFT JOIN project p ON p.key = $1"),
     select!(
         "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+        "''",
         "FROM store s LEFT JOIN project p ON p.key = $1"
     ),
 );
@@ -166,32 +204,48 @@ const ENTER_LOCKED: Sql = Sql::pair(
     ENTER.sqlite,
     concat!(
         "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE) ",
-        select!("CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)", "FROM store s LEFT JOIN p ON TRUE")
+        select!(
+            "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+            "''",
+            "FROM store s LEFT JOIN p ON TRUE"
+        )
     ),
 );
 
 /// The first statement of every transaction: the store, the project if it exists, and the database's clock if it has
 /// one. A store without a row of its own has an empty identity.
-pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>)> {
+pub fn enter(tx: &mut dyn Tx, key: &str, lock: LockMode) -> Result<(StoreIdentity, Option<Row>, Option<Time>)> {
+    enter_in(tx, key, lock).map(|(identity, project, clock, _)| (identity, project, clock))
+}
+
+/// The same, with the file that the store was written in.
+pub(crate) fn enter_in(
+    tx: &mut dyn Tx,
+    key: &str,
+    lock: LockMode,
+) -> Result<(StoreIdentity, Option<Row>, Option<Time>, FileId)> {
     let sql = match lock {
-        Lock::Write => ENTER_LOCKED,
-        Lock::Read => ENTER,
+        LockMode::Write => ENTER_LOCKED,
+        LockMode::Read => ENTER,
     };
     let Some(mut row) = first(tx.query(sql, &[key.into()])?) else {
-        return Ok((Identity { id: String::new(), incarnation: String::new() }, None, None));
+        return Ok((
+            StoreIdentity { id: StoreId::new(""), incarnation: StoreId::new("") },
+            None,
+            None,
+            FileId::default(),
+        ));
     };
-    let identity = Identity { id: row.text(0)?, incarnation: row.text(1)? };
+    let identity = StoreIdentity { id: row.id(0)?, incarnation: row.id(1)? };
     let clock = row.int_or_null(20)?.map(Time);
+    let file = FileId::read(&row.text(24)?)?;
     if row.is_null(2) {
-        return Ok((identity, None, clock));
+        return Ok((identity, None, clock, file));
     }
-    let mut counts = [0; 7];
-    for (class, count) in counts.iter_mut().enumerate() {
-        *count = row.int(11 + class)?;
-    }
+    let counts = counts(&row, 11)?;
     let project = Row {
-        id: row.text(2)?,
-        key: row.text(3)?,
+        id: row.id(2)?,
+        key: row.id(3)?,
         label: row.text(4)?,
         schema_version: row.int(5)?,
         first_event: row.int(6)?,
@@ -202,11 +256,11 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         counts,
         created_at: row.time(18)?,
         events: row.int(19)?,
-        off_until: row.time(21)?,
-        off_by: row.text(22)?,
+        off_until: row.optional_time(21)?,
+        off_by: row.optional_id(22)?,
         waiting: row.int(23)?,
     };
-    Ok((identity, Some(project), clock))
+    Ok((identity, Some(project), clock, file))
 }
 
 /// Makes the row unless somebody else just did.
@@ -214,12 +268,13 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
 /// In a store that was restored its numbers begin where those of the other projects have got to: a project with this key may
 /// have been lost with the store, and its fences must not be handed out again.
 pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
-    let sql = Sql::same(
-        "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued,
-             tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled, created_at)
+    let sql = Sql::same(concat!(
+        "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued, ",
+        counters!(""),
+        ", created_at)
          SELECT $1, $2, $3, $4, COALESCE(MAX(last_event), 0) + 1, COALESCE(MAX(last_event), 0), $5, 0, 0, 0, 0, 0, 0, 0, 0,
-             0, $5 FROM project WHERE last_event > $6 ON CONFLICT DO NOTHING",
-    );
+             0, $5 FROM project WHERE last_event > $6 ON CONFLICT DO NOTHING"
+    ));
     let args = [
         (&row.id).into(),
         (&row.key).into(),
@@ -247,22 +302,22 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
-    let (off_until, off_by) = (row.off_until.into(), (&row.off_by).into());
+    let (off_until, off_by) = (Value::optional_time(row.off_until), Value::optional_text(&row.off_by));
     args.extend([row.first_event.into(), row.events.into(), off_until, off_by, row.waiting.into()]);
     tx.defer(sql, args)
 }
 
 /// A project as the list of all of them shows it.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct ProjectSummary {
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// How many events are kept.
     pub events: i64,
     /// How many tasks there are of each class.
-    pub counts: Counts,
+    pub counts: ClassCounts,
     /// The time of the last op.
     pub last_time: Time,
     /// When the row was made.
@@ -272,13 +327,12 @@ pub struct Summary {
 /// The columns of a summary, in the order of [`summaries`].
 macro_rules! columns {
     () => {
-        "key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked,
-         tasks_done, tasks_cancelled"
+        concat!("key, label, events, last_time, created_at, ", counters!(""))
     };
 }
 
 /// Projects that are switched on, by key.
-pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> {
+pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(),
@@ -288,7 +342,7 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> 
 }
 
 /// Projects that have this key or are called this, by key, those that were forgotten among them.
-pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>> {
+pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(),
@@ -298,7 +352,7 @@ pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>>
 }
 
 /// Projects in which a hold or a place in the waiting line has lapsed and was not ended: one look into an index each.
-pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
+pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<NamedProject>> {
     let sql = Sql::same(
         "SELECT p.key, p.label FROM project p
          WHERE EXISTS (SELECT 1 FROM hold h WHERE h.project = p.id AND h.ended_at = 0 AND h.expires_at <= $1)
@@ -306,18 +360,15 @@ pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
                 AND EXISTS (SELECT 1 FROM place w WHERE w.project = p.id AND w.ended_at = 0 AND w.expires_at <= $1))
          ORDER BY p.key LIMIT $2",
     );
-    let name = |mut row: crate::Row| Ok(Name { key: row.text(0)?, label: row.text(1)? });
+    let name = |mut row: crate::Row| Ok(NamedProject { key: row.id(0)?, label: row.text(1)? });
     tx.query(sql, &[now.into(), limit.into()])?.into_iter().map(name).collect()
 }
 
-fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
+fn summaries(rows: Vec<crate::Row>) -> Result<Vec<ProjectSummary>> {
     let decode = |mut row: crate::Row| {
-        let mut counts = [0; 7];
-        for (class, count) in counts.iter_mut().enumerate() {
-            *count = row.int(5 + class)?;
-        }
-        Ok(Summary {
-            key: row.text(0)?,
+        let counts = counts(&row, 5)?;
+        Ok(ProjectSummary {
+            key: row.id(0)?,
             label: row.text(1)?,
             events: row.int(2)?,
             last_time: row.time(3)?,
@@ -360,16 +411,36 @@ pub fn empty(tx: &mut dyn Tx, project: &str) -> Result<()> {
 }
 
 /// Makes the store's own row.
-pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> Result<()> {
+pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &StoreIdentity, now: Time) -> Result<()> {
     let sql =
         Sql::same("INSERT INTO store (one, id, incarnation, schema_version, created_at) VALUES (1, $1, $2, $3, $4)");
     let args = [(&identity.id).into(), (&identity.incarnation).into(), crate::migrate::VERSION.into(), now.into()];
     tx.execute(sql, &args).map(|_| ())
 }
 
-/// Begins a new history of event numbers.
-pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str) -> Result<()> {
-    tx.execute(Sql::same("UPDATE store SET incarnation = $1"), &[incarnation.into()]).map(|_| ())
+/// Begins a new history of event numbers. `copied_at` is the time now if it begins because the file is a copy, else 0. Which
+/// file it is the engine records when this is committed.
+pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str, copied_at: Time) -> Result<()> {
+    let file = FileId { copied_at: copied_at.0, ..FileId::default() }.write()?;
+    let sql = Sql::same("UPDATE store SET incarnation = $1, file = $2");
+    tx.execute(sql, &[incarnation.into(), file]).map(|_| ())
+}
+
+/// Records the file that an embedded store is in.
+pub(crate) fn set_file(tx: &mut dyn Tx, file: FileId) -> Result<()> {
+    tx.execute(Sql::same("UPDATE store SET file = $1"), &[file.write()?]).map(|_| ())
+}
+
+/// The file that an embedded store is in.
+pub(crate) fn file(tx: &mut dyn Tx) -> Result<FileId> {
+    let rows = tx.query(Sql::same("SELECT file FROM store WHERE one = 1"), &[])?;
+    first(rows).map_or(Ok(FileId::default()), |mut row| FileId::read(&row.text(0)?))
+}
+
+/// The time of the last op in any project, if there was one.
+pub(crate) fn last_used(tx: &mut dyn Tx) -> Result<Option<Time>> {
+    let sql = Sql::same("SELECT last_time FROM project WHERE last_event > 0 ORDER BY last_time DESC, key LIMIT 1");
+    first(tx.query(sql, &[])?).map(|row| row.time(0)).transpose()
 }
 
 /// Takes the store's own row away: an empty store that stands for one that does not exist.
@@ -391,23 +462,17 @@ pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
 }
 
 /// What the counters should be, counted anew: for `doctor`.
-pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<Counts> {
+pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<ClassCounts> {
     let sql = Sql::same(
-        "SELECT status, CASE WHEN unmet = 0 THEN 0 WHEN cancelled_deps = 0 THEN 1 ELSE 2 END AS class, COUNT(*)
-         FROM task WHERE project = $1 GROUP BY 1, 2 ORDER BY 1, 2",
+        // The conditions of a task, each only as far as its class depends on it.
+        "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END, COUNT(*)
+         FROM task WHERE project = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     );
     let mut counts = [0; 7];
     for mut row in tx.query(sql, &[project.into()])? {
-        let class = match (row.text(0)?.as_str(), row.int(1)?) {
-            ("open", 0) => Class::Ready,
-            ("open", 1) => Class::Waiting,
-            ("open", _) => Class::Stuck,
-            ("started", _) => Class::Started,
-            ("blocked", _) => Class::Blocked,
-            ("done", _) => Class::Done,
-            _ => Class::Cancelled,
-        };
-        counts[class as usize] += row.int(2)?;
+        let status = super::task::status(&row.text(0)?)?;
+        let conditions = Conditions { status, unmet: row.int(1)?, cancelled_deps: row.int(2)? };
+        counts[conditions.class() as usize] += row.int(3)?;
     }
     Ok(counts)
 }

@@ -1,7 +1,8 @@
 //! Sessions of tools: in which process, under which id, and which agent each is.
 
 use tenure_core::agent::Process;
-use tenure_core::session::Seen;
+use tenure_core::name::AgentName;
+use tenure_core::session::StoredSession;
 use tenure_core::{Result, Time};
 
 use crate::statement::Statement;
@@ -11,11 +12,11 @@ use crate::tx::{Sql, Tx, Value, list};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The session as the decision about it sees it.
-    pub seen: Seen,
+    pub seen: StoredSession,
     /// The tool.
     pub tool: String,
-    /// When it was last told something between two prompts, 0 if never.
-    pub told_at: Time,
+    /// When it was last told something between two prompts.
+    pub told_at: Option<Time>,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
     /// Whether nothing at all is left of it.
@@ -79,15 +80,15 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         Process { host: row.text(0)?, boot: row.text(1)?, pidns: row.text(2)?, pid: row.int(3)?, started: row.int(4)? };
     Ok(Row {
         tool: row.text(5)?,
-        seen: Seen {
+        seen: StoredSession {
             process,
             session: row.text(6)?,
-            agent: row.text(7)?,
+            agent: row.id(7)?,
             began_at: row.time(8)?,
             ended: row.int(9)? != 0,
             last_seen: row.time(13)?,
         },
-        told_at: row.time(10)?,
+        told_at: row.optional_time(10)?,
         is_shortened: row.int(11)? != 0,
         is_cleared: row.int(11)? < 0,
         again: row.int(12)? != 0,
@@ -124,9 +125,9 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 
 /// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
 /// it; in no order.
-pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
+pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(AgentName, Process, bool)>> {
     // From one holder to the next: an agent that holds thousands is one step. Left to itself SQLite goes through all
-    // sessions of the host for each of them.
+    // sessions of the host for each of them, and PostgreSQL through all live holds for a MIN.
     let sql = Sql::pair(
         "WITH RECURSIVE found (holder) AS (
              SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
@@ -139,9 +140,10 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Str
          CROSS JOIN session s INDEXED BY session_agent
              ON s.project = $1 AND s.agent = w.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
         "WITH RECURSIVE found (holder) AS (
-             SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
+             SELECT (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0 AND holder > '' ORDER BY holder, id LIMIT 1)
              UNION ALL
-             SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+             SELECT (SELECT n.holder FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder
+                     ORDER BY n.holder, n.id LIMIT 1)
              FROM found WHERE found.holder IS NOT NULL)
          SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
          FROM (SELECT holder FROM found WHERE holder IS NOT NULL
@@ -159,7 +161,7 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Str
 }
 
 /// The live sessions of some agents: agent and process, in no order.
-pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<(AgentName, Process)>> {
     let sql = Sql::pair(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
          CROSS JOIN session s INDEXED BY session_agent ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
@@ -169,10 +171,10 @@ pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(
     tx.query(sql, &[project.into(), list(names)])?.into_iter().map(agent).collect()
 }
 
-fn agent(mut row: crate::Row) -> Result<(String, Process)> {
+fn agent(mut row: crate::Row) -> Result<(AgentName, Process)> {
     let process =
         Process { host: row.text(1)?, boot: row.text(2)?, pidns: row.text(3)?, pid: row.int(4)?, started: row.int(5)? };
-    Ok((row.text(0)?, process))
+    Ok((row.id(0)?, process))
 }
 
 fn key(project: &str, process: &Process) -> Vec<Value> {
@@ -187,7 +189,7 @@ fn key(project: &str, process: &Process) -> Vec<Value> {
 }
 
 /// Records that a session is an agent, from now on; `again` where an earlier event came out of its process.
-pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen, again: bool) -> Result<()> {
+pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &StoredSession, again: bool) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at,
                               shortened_at, again_at)
@@ -240,9 +242,9 @@ macro_rules! set {
 
 /// One session of a process, as an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct One<'a> {
+pub struct ProcessSession<'a> {
     /// The agent: what another is in that process, if anything, is left alone.
-    pub agent: &'a str,
+    pub agent: &'a AgentName,
     /// The process.
     pub process: &'a Process,
     /// The tool.
@@ -251,7 +253,7 @@ pub struct One<'a> {
     pub session: &'a str,
 }
 
-impl One<'_> {
+impl ProcessSession<'_> {
     fn set(&self, tx: &mut dyn Tx, project: &str, sql: Sql, at: Time) -> Result<()> {
         let mut args = key(project, self.process);
         args.extend([self.tool.into(), self.session.into(), at.into(), self.agent.into()]);

@@ -1,22 +1,22 @@
 //! Tasks.
 
-pub mod whole;
-
 use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
-use tenure_core::task::Status;
+use tenure_core::id::{HoldId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
+use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::{Result, Span, Time};
 
-use super::project::Class;
 use crate::error::corrupt;
 use crate::statement::{self, Statement};
-use crate::tx::{Rows, Sql, Tx, Value, Within, first, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
 /// A task's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// Its creation number.
     pub number: i64,
     /// One line.
@@ -29,16 +29,16 @@ pub struct Row {
     pub priority: i64,
     /// Sorted.
     pub labels: Vec<String>,
-    /// The agent it is for, empty for anyone.
-    pub assignee: String,
+    /// The agent it is for; none for any agent.
+    pub assignee: Option<AgentName>,
     /// What is stored.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Whether it is open with nothing unmet.
     pub ready: bool,
     /// Why it is blocked or was cancelled.
     pub reason: String,
-    /// The task that blocks it, empty for none.
-    pub blocked_on: String,
+    /// The task that blocks it.
+    pub blocked_on: Option<TaskId>,
     /// How many dependencies it has.
     pub deps: i64,
     /// How many of them are not done.
@@ -50,27 +50,63 @@ pub struct Row {
     /// Rises with what a person sees.
     pub version: i64,
     /// The newest fence on it; an override counts.
-    pub last_fence: i64,
-    /// Who had that.
-    pub last_holder: String,
+    pub last_fence: Option<Fence>,
+    /// The agent that had that fence.
+    pub last_holder: Option<AgentName>,
     /// Whether that hold ended by running out of time.
     pub lapsed: bool,
-    /// Who added it.
-    pub created_by: String,
+    /// The agent that added it.
+    pub created_by: AgentName,
     /// When.
     pub created_at: Time,
     /// The last change that a person sees.
     pub updated_at: Time,
-    /// Who finished or cancelled it.
-    pub finished_by: String,
+    /// The agent that finished or cancelled it.
+    pub finished_by: Option<AgentName>,
     /// When.
-    pub finished_at: Time,
+    pub finished_at: Option<Time>,
 }
 
 impl Row {
+    /// An open task as it is added: without words, and with nothing to wait for.
+    pub fn new(id: TaskId, number: i64, created_by: AgentName, now: Time) -> Row {
+        Row {
+            id,
+            number,
+            title: String::new(),
+            description: String::new(),
+            acceptance: String::new(),
+            priority: PRIORITY_DEFAULT,
+            labels: Vec::new(),
+            assignee: None,
+            status: TaskStatus::Open,
+            ready: true,
+            reason: String::new(),
+            blocked_on: None,
+            deps: 0,
+            unmet: 0,
+            cancelled_deps: 0,
+            attempt: 0,
+            version: 1,
+            last_fence: None,
+            last_holder: None,
+            lapsed: false,
+            created_by,
+            created_at: now,
+            updated_at: now,
+            finished_by: None,
+            finished_at: None,
+        }
+    }
+
+    /// What its readiness and its class follow from.
+    pub fn conditions(&self) -> Conditions {
+        Conditions { status: self.status, unmet: self.unmet, cancelled_deps: self.cancelled_deps }
+    }
+
     /// The class it is counted in.
     pub fn class(&self) -> Class {
-        class(self.status, self.unmet, self.cancelled_deps)
+        self.conditions().class()
     }
 
     /// Its place in the order of choice.
@@ -78,35 +114,51 @@ impl Row {
         Rank { priority: self.priority, number: self.number, id: self.id.clone() }
     }
 
+    /// Sets what follows from its dependencies, given by their statuses.
+    pub fn set_deps(&mut self, deps: &[TaskStatus]) {
+        let conditions = Conditions::of(self.status, deps);
+        self.deps = i64::try_from(deps.len()).unwrap_or(i64::MAX);
+        (self.unmet, self.cancelled_deps) = (conditions.unmet, conditions.cancelled_deps);
+        self.ready = conditions.is_ready();
+    }
+
     /// Sets the status and what follows from it.
-    pub fn set_status(&mut self, status: Status) {
+    pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
-        self.ready = status == Status::Open && self.unmet == 0;
+        self.ready = self.conditions().is_ready();
     }
 }
 
-/// The class a task is counted in.
-pub fn class(status: Status, unmet: i64, cancelled_deps: i64) -> Class {
-    match status {
-        Status::Open if unmet == 0 => Class::Ready,
-        Status::Open if cancelled_deps > 0 => Class::Stuck,
-        Status::Open => Class::Waiting,
-        Status::Started => Class::Started,
-        Status::Blocked => Class::Blocked,
-        Status::Done => Class::Done,
-        Status::Cancelled => Class::Cancelled,
-    }
+/// Reads a stored status.
+pub(super) fn status(word: &str) -> Result<TaskStatus> {
+    TaskStatus::from_stored(word).ok_or_else(|| corrupt(format!("unknown status {word}")))
+}
+
+/// Whether a stored task is ready: [`Conditions::is_ready`] as SQL, over its status and its unmet dependencies.
+macro_rules! is_ready {
+    ($status:literal, $unmet:literal) => {
+        concat!($status, " = 'open' AND ", $unmet, " = 0")
+    };
+}
+pub(super) use is_ready;
+
+/// The condition that chooses the ready tasks, or the others, out of an index of `task` or `task_label`: the table's name,
+/// and 1 or 0, or the parameter that has it. Every statement that selects ready tasks uses it.
+macro_rules! among_ready {
+    ($table:literal, $ready:literal) => {
+        concat!($table, ".ready = ", $ready)
+    };
 }
 
 /// The hold on a task, lapsed or not, and the last sign of its holder.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct TaskHold {
     /// The hold's id.
-    pub id: String,
-    /// Who has it.
-    pub holder: String,
+    pub id: HoldId,
+    /// The agent that has it.
+    pub holder: AgentName,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
     /// When it ends.
@@ -127,80 +179,181 @@ pub struct Full {
     /// The task.
     pub task: Row,
     /// The hold that has not been ended, if any.
-    pub held: Option<Held>,
+    pub held: Option<TaskHold>,
+}
+
+/// Every column of a task but its project, in the order of [`decode`], [`values`] and [`fixed`]: the id and those that
+/// can change, then those that cannot. Each with its type, and the parameter that has its value in INSERT and UPDATE.
+///
+/// A new column is added here, to [`Row`], [`decode`] and [`values`]; every statement below follows.
+macro_rules! columns {
+    ($make:ident $($argument:literal)?) => {
+        $make!($($argument;)?
+            [id TEXT 2, title TEXT 3, description TEXT 4, acceptance TEXT 5, priority BIGINT 6, labels TEXT 7, assignee TEXT
+             8, status TEXT 9, ready BIGINT 10, reason TEXT 11, blocked_on TEXT 12, deps BIGINT 13,
+             unmet BIGINT 14, cancelled_deps BIGINT 15, attempt BIGINT 16, version BIGINT 17,
+             last_fence BIGINT 18, last_holder TEXT 19, lapsed BIGINT 20, updated_at BIGINT 21,
+             finished_by TEXT 22, finished_at BIGINT 23]
+            [number BIGINT 24, created_by TEXT 25, created_at BIGINT 26])
+    };
+}
+
+/// The names of columns, each behind the same prefix.
+macro_rules! names {
+    ($prefix:literal; [$($name:ident $type:ident $at:literal),+] [$($fixed:ident $fixed_type:ident $fixed_at:literal),+]) => {
+        listed!($prefix; $($name),+, $($fixed),+)
+    };
+}
+
+/// The parameters of the project and of the columns.
+macro_rules! parameters {
+    ([$($name:ident $type:ident $at:literal),+] [$($fixed:ident $fixed_type:ident $fixed_at:literal),+]) => {
+        concat!("$1" $(, ", $", $at)+ $(, ", $", $fixed_at)+)
+    };
+}
+
+/// Columns with their types.
+macro_rules! definitions {
+    ([$id:ident $id_type:ident $id_at:literal $(, $name:ident $type:ident $at:literal)+]
+     [$($fixed:ident $fixed_type:ident $fixed_at:literal),+]) => {
+        concat!(
+            stringify!($id), " ", stringify!($id_type)
+            $(, ", ", stringify!($name), " ", stringify!($type))+
+            $(, ", ", stringify!($fixed), " ", stringify!($fixed_type))+
+        )
+    };
+}
+
+/// What an UPDATE sets: every column that can change.
+macro_rules! changes {
+    ([$id:ident $id_type:ident $id_at:literal, $first:ident $first_type:ident $first_at:literal
+      $(, $name:ident $type:ident $at:literal)*] [$($fixed:tt)+]) => {
+        concat!(stringify!($first), " = $", $first_at $(, ", ", stringify!($name), " = $", $at)*)
+    };
 }
 
 /// The statement that reads tasks with their holds, and the last sign of the holders: the columns in the order of
 /// [`decode`]. It says what the view `task_full` says, without one: a process that makes one call spends a tenth
 /// of its instructions on expanding it.
 macro_rules! select_full {
-    ($rest:literal) => {
+    ($($rest:expr),+) => {
         concat!(
-            "SELECT t.project, t.id, t.number, t.title, t.description, t.acceptance, t.priority, t.labels, t.assignee,
-                t.status, t.ready, t.reason, t.blocked_on, t.deps, t.unmet, t.cancelled_deps, t.attempt, t.version,
-                t.last_fence, t.last_holder, t.lapsed, t.created_by, t.created_at, t.updated_at, t.finished_by,
-                t.finished_at, h.id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason, a.last_seen, a.ended_at,
-                h.asked
+            "SELECT ",
+            columns!(names "t."),
+            ", h.id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason, a.last_seen, a.ended_at, h.asked
              FROM task t
              LEFT JOIN hold h ON h.project = t.project AND h.subject = t.id AND h.ended_at = 0 AND h.kind = 'task'
              LEFT JOIN agent a ON a.project = h.project AND a.name = h.holder ",
-            $rest
+            $($rest),+
+        )
+    };
+}
+
+/// The same columns of a table `f` that selects from the view.
+macro_rules! columns_of_view {
+    () => {
+        concat!(
+            columns!(names "f."),
+            ", f.hold_id, f.holder, f.fence, f.granted_at, f.expires_at, f.ttl, f.hold_reason, f.last_seen, f.ended_at, f.asked"
         )
     };
 }
 
 fn decode(mut row: crate::Row) -> Result<Full> {
-    let status = row.text(9)?;
-    let labels = row.text(7)?;
+    let labels = row.text(5)?;
     let task = Row {
-        id: row.text(1)?,
-        number: row.int(2)?,
-        title: row.text(3)?,
-        description: row.text(4)?,
-        acceptance: row.text(5)?,
-        priority: row.int(6)?,
+        id: row.id(0)?,
+        title: row.text(1)?,
+        description: row.text(2)?,
+        acceptance: row.text(3)?,
+        priority: row.int(4)?,
         labels: serde_json::from_str(&labels).map_err(|error| corrupt("labels are not JSON").cause(error))?,
-        assignee: row.text(8)?,
-        status: Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?,
-        ready: row.flag(10)?,
-        reason: row.text(11)?,
-        blocked_on: row.text(12)?,
-        deps: row.int(13)?,
-        unmet: row.int(14)?,
-        cancelled_deps: row.int(15)?,
-        attempt: row.int(16)?,
-        version: row.int(17)?,
-        last_fence: row.int(18)?,
-        last_holder: row.text(19)?,
-        lapsed: row.flag(20)?,
-        created_by: row.text(21)?,
-        created_at: row.time(22)?,
-        updated_at: row.time(23)?,
-        finished_by: row.text(24)?,
-        finished_at: row.time(25)?,
+        assignee: row.optional_id(6)?,
+        status: status(&row.text(7)?)?,
+        ready: row.flag(8)?,
+        reason: row.text(9)?,
+        blocked_on: row.optional_id(10)?,
+        deps: row.int(11)?,
+        unmet: row.int(12)?,
+        cancelled_deps: row.int(13)?,
+        attempt: row.int(14)?,
+        version: row.int(15)?,
+        last_fence: Some(row.fence(16)?).filter(|fence| *fence != 0),
+        last_holder: row.optional_id(17)?,
+        lapsed: row.flag(18)?,
+        updated_at: row.time(19)?,
+        finished_by: row.optional_id(20)?,
+        finished_at: row.optional_time(21)?,
+        number: row.int(22)?,
+        created_by: row.id(23)?,
+        created_at: row.time(24)?,
     };
-    if row.is_null(26) {
-        return Ok(Full { task, held: None });
+    Ok(Full { task, held: decode_held(row, 25)? })
+}
+
+/// Reads the hold out of a row that has its columns from a position on; they are null for none.
+fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<TaskHold>> {
+    if row.is_null(from) {
+        return Ok(None);
     }
-    let ttl = Span(row.int(31)?);
+    let ttl = Span(row.int(from + 5)?);
     let sign = Sign {
-        last_seen: Time(row.int_or_null(33)?.unwrap_or(0)),
-        ended: row.int_or_null(34)?.is_some_and(|at| at != 0),
+        last_seen: Time(row.int_or_null(from + 7)?.unwrap_or(0)),
+        ended: row.int_or_null(from + 8)?.is_some_and(|at| at != 0),
         proven_dead: false,
         ttl,
     };
-    let held = Held {
-        id: row.text(26)?,
-        holder: row.text(27)?,
-        fence: row.int(28)?,
-        granted_at: row.time(29)?,
-        expires_at: row.time(30)?,
+    Ok(Some(TaskHold {
+        id: row.id(from)?,
+        holder: row.id(from + 1)?,
+        fence: row.fence(from + 2)?,
+        granted_at: row.time(from + 3)?,
+        expires_at: row.time(from + 4)?,
         ttl,
-        reason: row.text(32)?,
+        reason: row.text(from + 6)?,
         sign,
-        asked: row.int(35)?,
-    };
-    Ok(Full { task, held: Some(held) })
+        asked: row.int(from + 9)?,
+    }))
+}
+
+/// The id and what can change, as the parameters of INSERT and UPDATE, behind that of the project.
+fn values(row: &Row) -> Vec<Value> {
+    vec![
+        (&row.id).into(),
+        (&row.title).into(),
+        (&row.description).into(),
+        (&row.acceptance).into(),
+        row.priority.into(),
+        list(&row.labels),
+        Value::optional_text(&row.assignee),
+        row.status.as_str().into(),
+        row.ready.into(),
+        (&row.reason).into(),
+        Value::optional_text(&row.blocked_on),
+        row.deps.into(),
+        row.unmet.into(),
+        row.cancelled_deps.into(),
+        row.attempt.into(),
+        row.version.into(),
+        row.last_fence.unwrap_or(Fence(0)).into(),
+        Value::optional_text(&row.last_holder),
+        row.lapsed.into(),
+        row.updated_at.into(),
+        Value::optional_text(&row.finished_by),
+        Value::optional_time(row.finished_at),
+    ]
+}
+
+/// What never changes, as the parameters of INSERT behind [`values`].
+fn fixed(row: &Row) -> [Value; 3] {
+    [row.number.into(), (&row.created_by).into(), row.created_at.into()]
+}
+
+/// All columns of a row but the project.
+fn all(row: &Row) -> Vec<Value> {
+    let mut values = values(row);
+    values.extend(fixed(row));
+    values
 }
 
 fn many(rows: Vec<crate::Row>) -> Result<Vec<Full>> {
@@ -220,25 +373,33 @@ pub fn exists(project: &str, id: &str) -> Statement<bool> {
 }
 
 /// Several tasks by id, in the order of choice.
-pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Full>> {
+pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<Full>> {
     get_many_within(tx, project, ids, usize::MAX).map(|found| found.rows)
 }
 
 /// The same, as far as their bytes fit.
-pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[String], bytes: usize) -> Result<Within<Full>> {
+pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: usize) -> Result<RowsWithin<Full>> {
     let sql = Sql::pair(
-        "SELECT f.* FROM json_each($2) j CROSS JOIN task_full f ON f.project = $1 AND f.id = j.value",
-        "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j
-         CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = j.value OFFSET 0) f",
+        concat!(
+            "SELECT ",
+            columns_of_view!(),
+            " FROM json_each($2) j CROSS JOIN task_full f ON f.project = $1 AND f.id = j.value"
+        ),
+        concat!(
+            "SELECT ",
+            columns_of_view!(),
+            " FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = j.value OFFSET 0) f"
+        ),
     );
-    let Within { rows, cut } = tx.query_within(sql, &[project.into(), list(ids)], bytes)?;
+    let RowsWithin { rows, cut } = tx.query_within(sql, &[project.into(), list(ids)], bytes)?;
     let mut rows = many(rows)?;
     rows.sort_by_cached_key(|full| full.task.rank());
-    Ok(Within { rows, cut })
+    Ok(RowsWithin { rows, cut })
 }
 
-/// Nobody whose hold ran out of time may act late any more: a newer fence has come.
-pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: i64) -> Result<()> {
+/// Lets no agent whose hold lapsed act late any more: a newer fence has come.
+pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: Fence) -> Result<()> {
     let sql =
         Sql::same("UPDATE task SET last_fence = $2, last_holder = '', lapsed = 0 WHERE project = $1 AND lapsed <> 0");
     tx.defer(sql, vec![project.into(), fence.into()])
@@ -246,56 +407,70 @@ pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: i64) -> Result<()
 
 /// A stream of tasks in the order of choice, each a range of one index.
 #[derive(Clone, Debug)]
-pub enum Stream {
+pub enum TaskStream {
     /// All with a status; for open ones either the ready or the others.
-    Status(Status, bool),
+    Status(TaskStatus, bool),
     /// The same with a label.
-    Label(String, Status, bool),
+    Label(String, TaskStatus, bool),
     /// Not finished and assigned to an agent.
-    Assigned(String),
+    Assigned(AgentName),
     /// Open with a cancelled dependency.
     Stuck,
-    /// Ready and assigned to an agent, or to nobody if that is empty.
-    ReadyFor(String),
+    /// Ready and assigned to an agent, or to none.
+    ReadyFor(Option<AgentName>),
     /// Last held by an agent, with a status that is not closed.
-    Last(String, Status),
+    Last(AgentName, TaskStatus),
 }
 
-impl Stream {
+impl TaskStream {
     /// The tasks that come after a place in the order.
     pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
         let mut args: Vec<Value> =
             vec![project.into(), after.priority.into(), after.number.into(), (&after.id).into(), limit.into()];
         let sql = match self {
-            Stream::Status(status, ready) => {
+            TaskStream::Status(status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into()]);
                 Sql::same(select_full!(
-                    "WHERE t.project = $1 AND t.status = $6 AND t.ready = $7
+                    "WHERE t.project = $1 AND t.status = $6 AND ",
+                    among_ready!("t", "$7"),
+                    "
                        AND (t.priority, t.number, t.id) > ($2, $3, $4)
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::Label(label, status, ready) => {
+            TaskStream::Label(label, status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into(), label.into()]);
                 // The inner select stays as it is on PostgreSQL: dissolved into the join, all tasks would be read first.
                 Sql::pair(
-                    "SELECT f.* FROM (
+                    concat!(
+                        "SELECT ",
+                        columns_of_view!(),
+                        " FROM (
                          SELECT l.project, l.priority, l.number, l.task FROM task_label l
-                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
+                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND ",
+                        among_ready!("l", "$7"),
+                        "
                            AND (l.priority, l.number, l.task) > ($2, $3, $4)
                          ORDER BY l.priority, l.number, l.task LIMIT $5) l
                      CROSS JOIN task_full f ON f.project = l.project AND f.id = l.task
-                     ORDER BY l.priority, l.number, l.task",
-                    "SELECT f.* FROM (
+                     ORDER BY l.priority, l.number, l.task"
+                    ),
+                    concat!(
+                        "SELECT ",
+                        columns_of_view!(),
+                        " FROM (
                          SELECT l.project, l.priority, l.number, l.task FROM task_label l
-                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
+                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND ",
+                        among_ready!("l", "$7"),
+                        "
                            AND (l.priority, l.number, l.task) > ($2, $3, $4)
                          ORDER BY l.priority, l.number, l.task LIMIT $5) l
                      CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = l.task OFFSET 0) f
-                     ORDER BY l.priority, l.number, l.task",
+                     ORDER BY l.priority, l.number, l.task"
+                    ),
                 )
             }
-            Stream::Assigned(agent) => {
+            TaskStream::Assigned(agent) => {
                 args.push(agent.into());
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND t.assignee = $6 AND t.assignee <> ''
@@ -303,12 +478,12 @@ impl Stream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::Stuck => Sql::same(select_full!(
+            TaskStream::Stuck => Sql::same(select_full!(
                 "WHERE t.project = $1 AND t.cancelled_deps > 0 AND t.status = 'open'
                    AND (t.priority, t.number, t.id) > ($2, $3, $4)
                  ORDER BY t.priority, t.number, t.id LIMIT $5"
             )),
-            Stream::Last(agent, status) => {
+            TaskStream::Last(agent, status) => {
                 args.extend([agent.into(), status.as_str().into()]);
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND t.last_holder = $6 AND t.last_holder <> '' AND t.status = $7
@@ -316,10 +491,12 @@ impl Stream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
-            Stream::ReadyFor(agent) => {
-                args.push(agent.into());
+            TaskStream::ReadyFor(agent) => {
+                args.push(Value::optional_text(agent));
                 Sql::same(select_full!(
-                    "WHERE t.project = $1 AND t.ready = 1 AND t.assignee = $6
+                    "WHERE t.project = $1 AND ",
+                    among_ready!("t", "1"),
+                    " AND t.assignee = $6
                        AND (t.priority, t.number, t.id) > ($2, $3, $4)
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
@@ -330,7 +507,7 @@ impl Stream {
 }
 
 /// Which of some ids exist, with their status, the oldest task first: the order in which dependencies are shown.
-pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(String, Status)>> {
+pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskStatus)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -343,9 +520,8 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(S
         .query(sql, &[project.into(), list(ids)])?
         .into_iter()
         .map(|mut row| {
-            let status = row.text(1)?;
-            let status = Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?;
-            Ok((row.int(2)?, row.text(0)?, status))
+            let status = status(&row.text(1)?)?;
+            Ok((row.int(2)?, row.id(0)?, status))
         })
         .collect::<Result<Vec<_>>>()?;
     found.sort_by(|(a_number, a, _), (b_number, b, _)| (a_number, a).cmp(&(b_number, b)));
@@ -353,7 +529,7 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(S
 }
 
 /// Which of some tasks are blocked on another one: (task, blocker), in no order.
-pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(String, String)>> {
+pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "SELECT t.id, t.blocked_on FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value
          WHERE t.blocked_on <> ''",
@@ -361,130 +537,66 @@ pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(S
          CROSS JOIN LATERAL (SELECT id, blocked_on FROM task WHERE project = $1 AND id = j.value OFFSET 0) t
          WHERE t.blocked_on <> ''",
     );
-    tx.query(sql, &[project.into(), list(ids)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+    tx.query(sql, &[project.into(), list(ids)])?.into_iter().map(|mut row| Ok((row.id(0)?, row.id(1)?))).collect()
 }
 
 /// Ids of tasks that begin with a text.
-pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<TaskId>> {
     // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same("SELECT id FROM task WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
-    tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?
-        .into_iter()
-        .map(|mut row| row.text(0))
-        .collect()
+    ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
 /// Adds a task.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
-    let sql = Sql::same(
-        "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
-             reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
-             created_by, created_at, updated_at, finished_by, finished_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, '', '', $11, $12, $13, 0, 1, 0, '', 0, $14, $15, $15, '', 0)",
-    );
-    let args = vec![
-        project.into(),
-        (&row.id).into(),
-        row.number.into(),
-        (&row.title).into(),
-        (&row.description).into(),
-        (&row.acceptance).into(),
-        row.priority.into(),
-        list(&row.labels),
-        (&row.assignee).into(),
-        row.ready.into(),
-        row.deps.into(),
-        row.unmet.into(),
-        row.cancelled_deps.into(),
-        (&row.created_by).into(),
-        row.created_at.into(),
-    ];
+    let sql =
+        Sql::same(concat!("INSERT INTO task (project, ", columns!(names ""), ") VALUES (", columns!(parameters), ")"));
+    let mut args = vec![project.into()];
+    args.extend(all(row));
     tx.defer(sql, args)
 }
 
-/// Adds many open tasks.
+/// Adds many tasks.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
-    let Some(head) = rows.first() else { return Ok(()) };
+    // A record set is read once. Taking a field out of a JSON text would read the whole text for each of the fields.
     let sql = Sql::pair(
-        "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
-             reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
-             created_by, created_at, updated_at, finished_by, finished_at)
-         VALUES ($1, $4, $5, $6, $7, $8, $9, $10, $11, 'open', $12, '', '', $13, $14, $15, 0, 1, 0, '', 0, $2, $3, $3, '', 0)",
-        "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
-             reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
-             created_by, created_at, updated_at, finished_by, finished_at)
-         SELECT $1, value->0->>0, CAST(value->0->>1 AS BIGINT), value->0->>2,
-                value->0->>3, value->0->>4, CAST(value->0->>5 AS BIGINT),
-                value->1->>0, value->1->>1, 'open', CAST(value->1->>2 AS BIGINT),
-                '', '', CAST(value->2->>0 AS BIGINT), CAST(value->2->>1 AS BIGINT), CAST(value->2->>2 AS BIGINT),
-                0, 1, 0, '', 0, $2, $3, $3, '', 0
-         FROM json_array_elements(CAST($4 AS JSON))",
+        concat!("INSERT INTO task (project, ", columns!(names ""), ") VALUES (", columns!(parameters), ")"),
+        concat!(
+            "INSERT INTO task (project, ",
+            columns!(names ""),
+            ") SELECT $1, ",
+            columns!(names ""),
+            " FROM json_to_recordset(CAST($2 AS JSON)) AS item(",
+            columns!(definitions),
+            ")"
+        ),
     );
-    let labels = |row: &Row| serde_json::Value::from(row.labels.as_slice()).to_string();
-    let json = || {
-        let item = |row: &Row| {
-            serde_json::json!([
-                [row.id, row.number, row.title, row.description, row.acceptance, row.priority],
-                [labels(row), row.assignee, i64::from(row.ready)],
-                [row.deps, row.unmet, row.cancelled_deps],
-            ])
-        };
-        Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string())
+    let names: Vec<&str> = columns!(names "").split(", ").collect();
+    let json = || Ok(serde_json::Value::Array(rows.iter().map(|row| record(&names, all(row))).collect()).to_string());
+    tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(all), json: &json })
+}
+
+/// A row as a JSON object with a field for each column.
+fn record(names: &[&str], values: Vec<Value>) -> serde_json::Value {
+    let json = |value| match value {
+        Value::Text(text) => text.into(),
+        Value::Int(number) => number.into(),
+        Value::NullInt => serde_json::Value::Null,
     };
-    let mut each = rows.iter().map(|row| {
-        vec![
-            (&row.id).into(),
-            row.number.into(),
-            (&row.title).into(),
-            (&row.description).into(),
-            (&row.acceptance).into(),
-            row.priority.into(),
-            labels(row).into(),
-            (&row.assignee).into(),
-            row.ready.into(),
-            row.deps.into(),
-            row.unmet.into(),
-            row.cancelled_deps.into(),
-        ]
-    });
-    let common = vec![project.into(), (&head.created_by).into(), head.created_at.into()];
-    tx.insert_rows(sql, Rows { common, each: &mut each, json: &json })
+    names.iter().map(|name| (*name).to_owned()).zip(values.into_iter().map(json)).collect()
 }
 
 /// Stores everything of a task that can change.
 pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
-    let sql = Sql::same(
-        "UPDATE task SET title = $3, description = $4, acceptance = $5, priority = $6, labels = $7, assignee = $8,
-             status = $9, ready = $10, reason = $11, blocked_on = $12, deps = $13, unmet = $14, cancelled_deps = $15,
-             attempt = $16, version = $17, last_fence = $18, last_holder = $19, lapsed = $20, updated_at = $21,
-             finished_by = $22, finished_at = $23
-         WHERE project = $1 AND id = $2",
-    );
-    let args = vec![
-        project.into(),
-        (&row.id).into(),
-        (&row.title).into(),
-        (&row.description).into(),
-        (&row.acceptance).into(),
-        row.priority.into(),
-        list(&row.labels),
-        (&row.assignee).into(),
-        row.status.as_str().into(),
-        row.ready.into(),
-        (&row.reason).into(),
-        (&row.blocked_on).into(),
-        row.deps.into(),
-        row.unmet.into(),
-        row.cancelled_deps.into(),
-        row.attempt.into(),
-        row.version.into(),
-        row.last_fence.into(),
-        (&row.last_holder).into(),
-        row.lapsed.into(),
-        row.updated_at.into(),
-        (&row.finished_by).into(),
-        row.finished_at.into(),
-    ];
+    let sql = Sql::same(concat!("UPDATE task SET ", columns!(changes), " WHERE project = $1 AND id = $2"));
+    let mut args = vec![project.into()];
+    args.extend(values(row));
     tx.defer(sql, args)
+}
+
+/// The ids of all tasks of a project in the order of their creation.
+pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<TaskId>> {
+    let sql = Sql::same("SELECT id FROM task WHERE project = $1 ORDER BY number, id");
+    ids(tx.query(sql, &[project.into()])?)
 }

@@ -1,33 +1,42 @@
 //! Tokens, by the hash of their secret. A row of the store. No row, and so no backup, has a secret.
 
-use tenure_core::access::Scope;
+use tenure_core::access::TokenScope;
+use tenure_core::id::TokenId;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use super::member::role;
 use crate::statement::{self, Statement};
-use crate::tx::{Sql, Tx, Value, first, list as json_list};
+use crate::tx::{Sql, Tx, Value, first, ids, list as json_list};
+
+/// When and by whom a token was revoked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revoked {
+    /// When.
+    pub at: Time,
+    /// By which principal.
+    pub by: AgentName,
+}
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id: what people and logs call it.
-    pub id: String,
+    pub id: TokenId,
     /// Whose it is.
-    pub principal: String,
+    pub principal: AgentName,
     /// What it is for.
     pub label: String,
     /// What it narrows its principal to.
-    pub scope: Scope,
+    pub scope: TokenScope,
     /// When it was made.
     pub created_at: Time,
     /// By whom.
-    pub created_by: String,
+    pub created_by: AgentName,
     /// From when on it is nothing.
     pub expires_at: Time,
-    /// Since when it is nothing, 0 for one that was not revoked.
-    pub revoked_at: Time,
-    /// Who revoked it, empty for nobody.
-    pub revoked_by: String,
+    /// When and by whom it was revoked, if it was.
+    pub revoked: Option<Revoked>,
 }
 
 /// The columns of a token, in the order of [`decode`].
@@ -72,10 +81,9 @@ pub fn list(tx: &mut dyn Tx, principal: Option<&str>, after: &str, limit: usize)
 }
 
 /// Ids that begin with a text, in order.
-pub fn beginning(tx: &mut dyn Tx, prefix: &str, limit: usize) -> Result<Vec<String>> {
+pub fn beginning(tx: &mut dyn Tx, prefix: &str, limit: usize) -> Result<Vec<TokenId>> {
     let sql = Sql::same("SELECT id FROM token WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3");
-    let rows = tx.query(sql, &[prefix.into(), format!("{prefix}\u{7f}").into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    ids(tx.query(sql, &[prefix.into(), format!("{prefix}\u{7f}").into(), limit.into()])?)
 }
 
 /// Whether an id is taken.
@@ -87,21 +95,21 @@ pub fn exists(id: &str) -> Statement<bool> {
 fn decode(mut row: crate::Row) -> Result<Row> {
     let (most, projects) = (row.text(3)?, row.text(4)?);
     let unreadable = |_| crate::error::corrupt("the projects of a token cannot be read");
-    let scope = Scope {
+    let scope = TokenScope {
         role: if most.is_empty() { None } else { Some(role(&most)?) },
         // An unreadable list is an error, never all projects.
         projects: if projects.is_empty() { None } else { Some(serde_json::from_str(&projects).map_err(unreadable)?) },
     };
+    let by = row.id(9)?;
     Ok(Row {
-        id: row.text(0)?,
-        principal: row.text(1)?,
+        id: row.id(0)?,
+        principal: row.id(1)?,
         label: row.text(2)?,
         scope,
         created_at: row.time(5)?,
-        created_by: row.text(6)?,
+        created_by: row.id(6)?,
         expires_at: row.time(7)?,
-        revoked_at: row.time(8)?,
-        revoked_by: row.text(9)?,
+        revoked: row.optional_time(8)?.map(|at| Revoked { at, by }),
     })
 }
 
@@ -131,10 +139,11 @@ pub fn revoke(tx: &mut dyn Tx, id: &str, at: Time, by: &str) -> Result<()> {
     tx.defer(sql, vec![id.into(), at.into(), by.into()])
 }
 
-/// Those that were revoked: id, when and by whom.
-pub fn revoked(tx: &mut dyn Tx) -> Result<Vec<(String, Time, String)>> {
+/// The tokens that were revoked.
+pub fn revoked(tx: &mut dyn Tx) -> Result<Vec<(TokenId, Revoked)>> {
     let sql = Sql::same("SELECT id, revoked_at, revoked_by FROM token WHERE revoked_at > 0 ORDER BY id");
-    tx.query(sql, &[])?.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?, row.text(2)?))).collect()
+    let decode = |mut row: crate::Row| Ok((row.id(0)?, Revoked { at: row.time(1)?, by: row.id(2)? }));
+    tx.query(sql, &[])?.into_iter().map(decode).collect()
 }
 
 /// Lets tokens that were made after an instant, under a clock that was ahead, last from that instant on.

@@ -1,5 +1,6 @@
 //! Sessions of browsers, by the hash of what their cookie says. A row of the store.
 
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx, first};
@@ -8,15 +9,15 @@ use crate::tx::{Sql, Tx, first};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Whose it is.
-    pub principal: String,
+    pub principal: AgentName,
     /// The hash of what its forms say.
     pub csrf: String,
     /// When it began.
     pub created_at: Time,
     /// From when on it is nothing.
     pub expires_at: Time,
-    /// Since when it is nothing, 0 for one that was not closed.
-    pub revoked_at: Time,
+    /// When it was closed, if it was.
+    pub revoked_at: Option<Time>,
 }
 
 /// The session whose cookie has this hash.
@@ -24,11 +25,11 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     let sql = Sql::same("SELECT principal, csrf, created_at, expires_at, revoked_at FROM web_session WHERE hash = $1");
     let decode = |mut row: crate::Row| {
         Ok(Row {
-            principal: row.text(0)?,
+            principal: row.id(0)?,
             csrf: row.text(1)?,
             created_at: row.time(2)?,
             expires_at: row.time(3)?,
-            revoked_at: row.time(4)?,
+            revoked_at: row.optional_time(4)?,
         })
     };
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tenure_core::access::{self, Grants, Role, Scope, unknown_project};
+use tenure_client::phrasing::Commands;
+use tenure_core::access::{self, Grants, Role, TokenScope, unknown_project};
+use tenure_core::name::ProjectKey;
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{Secret, hash};
 use tenure_kernel::op::{
     access_denied, add, claim, login_close, login_offer, member_set, principal_set, token_add, token_revoke,
 };
-use tenure_kernel::query::access::Of;
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::restore::{Ledger, Replace};
 use tenure_kernel::{Actor, Call, Op};
@@ -44,7 +46,9 @@ pub(super) const ANN: &str = "person:ann";
 /// Gives a token and returns its id.
 pub(super) fn token(world: &World, principal: &str, secret: &str) -> String {
     let (principal, hash) = (principal.to_owned(), hash(secret));
-    id(&world.in_store(ANN, Op::new(token_add::TokenAdd { principal, hash, ..Default::default() })).unwrap())
+    id(&world
+        .in_store(ANN, Op::new(token_add::TokenAdd { principal: principal.into(), hash, ..Default::default() }))
+        .unwrap())
 }
 
 pub(super) fn member(world: &World, principal: &str, project: &str, role: Option<Role>) -> Value {
@@ -54,10 +58,10 @@ pub(super) fn member(world: &World, principal: &str, project: &str, role: Option
 
 fn reserved(world: &World) {
     let principal = access::OURS.to_owned();
-    let role = |role| Op::new(member_set::MemberSet { principal: principal.clone(), project: "*".into(), role });
+    let role = |role| Op::new(member_set::MemberSet { principal: principal.clone().into(), project: "*".into(), role });
     let (secret, link) = (hash("a"), hash("b"));
-    let token = token_add::TokenAdd { principal: principal.clone(), hash: secret, ..Default::default() };
-    let login = login_offer::LoginOffer { principal: principal.clone(), hash: link, expires_in_s: None };
+    let token = token_add::TokenAdd { principal: principal.clone().into(), hash: secret, ..Default::default() };
+    let login = login_offer::LoginOffer { principal: principal.clone().into(), hash: link, expires_in_s: None };
     for op in [Op::new(token), role(Some(Role::Viewer)), Op::new(login)] {
         assert_eq!(code_of(world.in_store(ANN, op.clone())), "reserved_name", "{}", op.name());
     }
@@ -75,7 +79,7 @@ pub(super) fn worker(principal: &str) -> Grants {
     Grants {
         principal: principal.into(),
         members: BTreeMap::from([("name:p".into(), Role::Worker)]),
-        scope: Scope::default(),
+        scope: TokenScope::default(),
     }
 }
 
@@ -107,7 +111,7 @@ fn expires(world: &World) {
         ..Default::default()
     };
     world.in_store(ANN, Op::new(request)).unwrap();
-    let scope = Scope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
+    let scope = TokenScope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
     let grants = Grants { principal: "service:ci".into(), members: BTreeMap::new(), scope };
     assert_eq!(who(world, "s"), Some(grants.clone()));
     assert_eq!(who(world, "t"), None, "nobody's");
@@ -115,7 +119,10 @@ fn expires(world: &World) {
     assert_eq!(who(world, "s"), Some(grants));
     world.advance(Span(1));
     assert_eq!(who(world, "s"), None);
-    let listed = world.kernel.tokens(&world.call(ANN), None, 10, None).unwrap();
+    let listed = world
+        .kernel
+        .ask(&world.call(ANN), &query::tokens::Tokens { principal: None, limit: 10, cursor: None })
+        .unwrap();
     assert_eq!(listed.items[0].state.as_str(), "expired");
     // What is not a hash is refused before anything is looked up.
     assert_eq!(code_of(world.kernel.who_is("s")), "bad_hash");
@@ -131,7 +138,7 @@ fn revoked(world: &World) {
     token(world, ANN, "t");
     let elsewhere = world.another();
     assert!(elsewhere.who_is(&hash("s")).unwrap().is_some());
-    let revoke = Op::new(token_revoke::TokenRevoke { token: first.clone() });
+    let revoke = Op::new(token_revoke::TokenRevoke { token: first.clone().into() });
     let answer = world.in_store(ANN, revoke.clone()).unwrap();
     assert_eq!((answer["state"].as_str(), answer["revoked_by"].as_str()), (Some("revoked"), Some(ANN)));
     assert_eq!(elsewhere.who_is(&hash("s")).unwrap(), None, "on every server at once");
@@ -145,7 +152,10 @@ fn revoked(world: &World) {
     // The secret of a revoked one does not come back either.
     let again = token_add::TokenAdd { principal: ANN.into(), hash: hash("s"), ..Default::default() };
     assert_eq!(code_of(world.in_store(ANN, Op::new(again))), "token_known");
-    assert_eq!(world.kernel.token_id(&world.call(ANN), &first[2..6]).unwrap(), first);
+    assert_eq!(
+        world.kernel.ask(&world.call(ANN), &query::token_id::TokenId { typed: first[2..6].into() }).unwrap(),
+        first
+    );
 }
 
 fn disabled(world: &World) {
@@ -170,18 +180,31 @@ fn no_role(world: &World) {
     let bob = who(world, "s").unwrap();
     let before = dump(&world.kernel);
     let there = call(world, "person:bob", &bob);
-    let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
-    for op in [adding(), Op::new(claim::Claim { task: Some(task.clone()), ..Default::default() })] {
-        assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
-        assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
+    let nowhere =
+        Call { project: project::NamedProject { key: "name:none".into(), label: "none".into() }, ..there.clone() };
+    for op in [adding(), Op::new(claim::Claim { task: Some(task.clone().into()), ..Default::default() })] {
+        assert_eq!(
+            refusal(run(world, &there, op.clone())).to_json(&Commands),
+            unknown_project("name:p").to_json(&Commands)
+        );
+        assert_eq!(
+            refusal(run(world, &nowhere, op)).to_json(&Commands),
+            unknown_project("name:none").to_json(&Commands)
+        );
     }
-    assert_eq!(refusal(world.kernel.show(&there, &task)).to_json(), unknown_project("name:p").to_json());
-    assert_eq!(refusal(world.kernel.show(&nowhere, &task)).to_json(), unknown_project("name:none").to_json());
-    assert_eq!(code_of(world.kernel.log(&there, &log::Filter { limit: 5, ..Default::default() })), "unknown_project");
+    assert_eq!(
+        refusal(world.kernel.ask(&there, &query::show::Show { id: task.clone() })).to_json(&Commands),
+        unknown_project("name:p").to_json(&Commands)
+    );
+    assert_eq!(
+        refusal(world.kernel.ask(&nowhere, &query::show::Show { id: task.clone() })).to_json(&Commands),
+        unknown_project("name:none").to_json(&Commands)
+    );
+    assert_eq!(code_of(world.kernel.ask(&there, &log::Log { limit: 5, ..Default::default() })), "unknown_project");
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "nothing is made, nobody is registered");
     member(world, "person:bob", "name:p", Some(Role::Viewer));
     let bob = who(world, "s").unwrap();
-    world.kernel.show(&call(world, "person:bob", &bob), &task).unwrap();
+    world.kernel.ask(&call(world, "person:bob", &bob), &query::show::Show { id: task.clone() }).unwrap();
     assert_eq!(code_of(run(world, &call(world, "person:bob", &bob), adding())), "role_too_low");
 }
 
@@ -209,9 +232,15 @@ fn who_gives(world: &World) {
         assert_eq!(code_of(world.run(ANN, op.clone())), "whole_store_only", "{}", op.name());
     }
     for query in [
-        world.kernel.tokens(&world.call("a"), None, 10, None).map(drop),
-        world.kernel.members(&world.call("a"), Of::All, 10, None).map(drop),
-        world.kernel.principals(&world.call("a"), 10, None).map(drop),
+        world
+            .kernel
+            .ask(&world.call("a"), &query::tokens::Tokens { principal: None, limit: 10, cursor: None })
+            .map(drop),
+        world
+            .kernel
+            .ask(&world.call("a"), &query::members::Members { principal: None, project: None, limit: 10, cursor: None })
+            .map(drop),
+        world.kernel.ask(&world.call("a"), &query::principals::Principals { limit: 10, cursor: None }).map(drop),
     ] {
         assert_eq!(code_of(query), "people_only");
     }
@@ -225,7 +254,13 @@ fn who_gives(world: &World) {
             let call = Call { project: project::whole_store(), ..call(world, "person:bob", &bob) };
             assert_eq!(code_of(run(world, &call, op)), code);
         }
-        assert_eq!(code_of(world.kernel.tokens(&call(world, "person:bob", &bob), None, 10, None)), code);
+        assert_eq!(
+            code_of(world.kernel.ask(
+                &call(world, "person:bob", &bob).about_store(),
+                &query::tokens::Tokens { principal: None, limit: 10, cursor: None }
+            )),
+            code
+        );
     }
     member(world, "person:bob", "*", Some(Role::Admin));
     let bob = who(world, "t").unwrap();
@@ -233,17 +268,23 @@ fn who_gives(world: &World) {
         let call = Call { project: project::whole_store(), ..call(world, "person:bob", &bob) };
         run(world, &call, op).unwrap();
     }
-    let narrowed = Grants { scope: Scope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
-    assert_eq!(code_of(world.kernel.tokens(&call(world, "person:bob", &narrowed), None, 10, None)), "unknown_project");
+    let narrowed = Grants { scope: TokenScope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
+    assert_eq!(
+        code_of(world.kernel.ask(
+            &call(world, "person:bob", &narrowed).about_store(),
+            &query::tokens::Tokens { principal: None, limit: 10, cursor: None }
+        )),
+        "unknown_project"
+    );
 }
 
 fn audit(world: &World) {
     let long = "x\u{202e}\n".repeat(10_000);
     let request = access_denied::AccessDenied {
         principal: "person:bob".into(),
-        agent: long.clone(),
+        agent: long.clone().into(),
         what: long.clone(),
-        project: long.clone(),
+        project: long.clone().into(),
         code: "role_too_low".into(),
         from: long,
         left_out: 7,
@@ -252,8 +293,8 @@ fn audit(world: &World) {
     let unknown =
         access_denied::AccessDenied { what: "GET /".into(), code: "not_signed_in".into(), ..Default::default() };
     world.in_store("service:tenure", Op::new(unknown)).unwrap();
-    let filter = log::Filter { kind: Some("access.denied".into()), limit: 10, ..Default::default() };
-    let page = world.kernel.log(&Call { project: project::whole_store(), ..world.call(ANN) }, &filter).unwrap();
+    let filter = log::Log { kind: Some("access.denied".into()), limit: 10, ..Default::default() };
+    let page = world.kernel.ask(&Call { project: project::whole_store(), ..world.call(ANN) }, &filter).unwrap();
     let [first, second] = &page.items[..] else { panic!("{page:?}") };
     assert!(first.data.to_string().len() < 2_000 && !first.sentence().contains(['\n', '\u{202e}']), "{first:?}");
     assert_eq!((first.subject.as_str(), first.actor.as_str()), ("person:bob", "service:tenure"));
@@ -266,7 +307,7 @@ fn audit(world: &World) {
 
 fn others_projects(world: &World) {
     let at = |key: &str| Call {
-        project: project::Name { key: format!("name:{key}"), label: key.into() },
+        project: project::NamedProject { key: format!("name:{key}").into(), label: key.into() },
         ..world.call(ANN)
     };
     for key in ["a", "b", "c", "d", "e"] {
@@ -274,13 +315,16 @@ fn others_projects(world: &World) {
     }
     let grants = |members: &[(&str, Role)], projects: Option<&[&str]>| Grants {
         principal: ANN.into(),
-        members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
-        scope: Scope { role: None, projects: projects.map(words) },
+        members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
+        scope: TokenScope { role: None, projects: projects.map(words) },
     };
     let seen = |grants: &Grants, rows| {
         let (mut keys, mut cursor) = (Vec::new(), None);
         loop {
-            let page = world.kernel.projects(&call(world, ANN, grants), rows, cursor.as_deref()).unwrap();
+            let page = world
+                .kernel
+                .ask(&call(world, ANN, grants), &query::projects::Projects { limit: rows, cursor: cursor.clone() })
+                .unwrap();
             assert!(page.items.len() <= rows && (page.total.is_none() || page.total == Some(page.items.len() as i64)));
             keys.extend(page.items.into_iter().map(|project| project.label));
             match page.next {
@@ -296,9 +340,24 @@ fn others_projects(world: &World) {
         assert_eq!(seen(&grants(&[("*", Role::Admin)], Some(&["name:d"])), rows), ["d"]);
     }
     let own = call(world, ANN, &grants(&[("name:b", Role::Viewer)], None));
-    assert_eq!(world.kernel.project_called(&own, "b", false).unwrap().key, "name:b");
+    assert_eq!(
+        world
+            .kernel
+            .ask(&own, &query::project_called::ProjectCalled { name: "b".into(), also_forgotten: false })
+            .unwrap()
+            .key,
+        "name:b"
+    );
     for name in ["c", "name:c", "no such"] {
-        assert_eq!(refusal(world.kernel.project_called(&own, name, true)).to_json(), unknown_project(name).to_json());
+        assert_eq!(
+            refusal(
+                world
+                    .kernel
+                    .ask(&own, &query::project_called::ProjectCalled { name: name.into(), also_forgotten: true })
+            )
+            .to_json(&Commands),
+            unknown_project(name).to_json(&Commands)
+        );
     }
 }
 
@@ -312,8 +371,14 @@ fn secrets(world: &World) {
     let all = format!("{stored:?}");
     let call = world.call(ANN);
     let shown = [
-        serde_json::to_string(&world.kernel.tokens(&call, None, 10, None).unwrap()).unwrap(),
-        serde_json::to_string(&world.kernel.principals(&call, 10, None).unwrap()).unwrap(),
+        serde_json::to_string(
+            &world.kernel.ask(&call, &query::tokens::Tokens { principal: None, limit: 10, cursor: None }).unwrap(),
+        )
+        .unwrap(),
+        serde_json::to_string(
+            &world.kernel.ask(&call, &query::principals::Principals { limit: 10, cursor: None }).unwrap(),
+        )
+        .unwrap(),
         format!("{:?}{:?}", stored["event"], stored["request"]),
     ];
     for secret in [&token_secret, &link, &cookie] {
@@ -325,7 +390,7 @@ fn secrets(world: &World) {
     let request =
         token_add::TokenAdd { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
     let error = refusal(world.in_store(ANN, Op::new(request)));
-    assert!(!format!("{}{error:?}", error.to_json()).contains(token_secret.expose()));
+    assert!(!format!("{}{error:?}", error.to_json(&Commands)).contains(token_secret.expose()));
 }
 
 fn restored(world: &World) {
@@ -337,7 +402,7 @@ fn restored(world: &World) {
     offer(world, ANN, "unused");
     let path = world.dir.path().join("b.db");
     world.kernel.backup(&world.call(ANN), &path, Existing::Keep, &|_| {}).unwrap();
-    world.in_store(ANN, Op::new(token_revoke::TokenRevoke { token: first })).unwrap();
+    world.in_store(ANN, Op::new(token_revoke::TokenRevoke { token: first.into() })).unwrap();
     disable(world, "person:eve", true);
     token(world, "person:bob", "later");
     let backup = Backup::open(&path).unwrap();
@@ -361,31 +426,39 @@ fn members(world: &World) {
     member(world, "person:bob", "name:p", Some(Role::Admin));
     member(world, "person:bob", "*", Some(Role::Viewer));
     member(world, "service:ci", "name:p", Some(Role::Viewer));
-    let list = |of, rows, cursor: Option<&str>| {
-        let page = world.kernel.members(&world.call(ANN), of, rows, cursor).unwrap();
+    let list = |(principal, project): (Option<&str>, Option<&str>), limit, cursor: Option<&str>| {
+        let [principal, project, cursor] = [principal, project, cursor].map(|text| text.map(str::to_owned));
+        let members = query::members::Members { principal, project, limit, cursor };
+        let page = world.kernel.ask(&world.call(ANN), &members).unwrap();
         let items = page.items.iter().map(|one| format!("{} {} {}", one.principal, one.project, one.role.as_str()));
         (items.collect::<Vec<_>>(), page.next)
     };
     let all = ["person:bob * viewer", "person:bob name:p admin", "service:ci name:p viewer"];
-    assert_eq!(list(Of::All, 10, None).0, all);
-    let (page, next) = list(Of::All, 2, None);
+    assert_eq!(list((None, None), 10, None).0, all);
+    let (page, next) = list((None, None), 2, None);
     assert_eq!(
-        (&page[..], &list(Of::All, 2, next.as_deref()).0[..]),
+        (&page[..], &list((None, None), 2, next.as_deref()).0[..]),
         (&all.map(str::to_owned)[..2], &all.map(str::to_owned)[2..])
     );
-    assert_eq!(list(Of::Project("name:p"), 10, None).0, all[1..]);
-    assert_eq!(list(Of::Principal("person:bob"), 10, None).0, all[..2]);
-    let (page, next) = list(Of::Principal("person:bob"), 1, None);
+    assert_eq!(list((None, Some("name:p")), 10, None).0, all[1..]);
+    assert_eq!(list((Some("person:bob"), None), 10, None).0, all[..2]);
+    let (page, next) = list((Some("person:bob"), None), 1, None);
     assert_eq!(
-        (page, list(Of::Principal("person:bob"), 1, next.as_deref()).0),
+        (page, list((Some("person:bob"), None), 1, next.as_deref()).0),
         (vec![all[0].to_owned()], vec![all[1].to_owned()])
     );
     for bad in ["", "x", "person:bob _", "Ann name:p"] {
-        assert_eq!(code_of(world.kernel.members(&world.call(ANN), Of::All, 2, Some(bad))), "bad_cursor");
+        assert_eq!(
+            code_of(world.kernel.ask(
+                &world.call(ANN),
+                &query::members::Members { principal: None, project: None, limit: 2, cursor: Some(bad.into()) }
+            )),
+            "bad_cursor"
+        );
     }
     let taken = member(world, "person:bob", "name:p", None);
     assert_eq!((&taken["role"], &taken["before"]), (&Value::Null, &"admin".into()));
-    assert_eq!(list(Of::Principal("person:bob"), 10, None).0, all[..1]);
+    assert_eq!(list((Some("person:bob"), None), 10, None).0, all[..1]);
     for (principal, project, code) in
         [("person:eve", "name:p", "unknown_principal"), ("Bob", "*", "bad_name"), ("bob", "_", "bad_project_key")]
     {

@@ -1,6 +1,7 @@
 //! One-time links and the sessions of browsers that they become.
 
 use serde_json::Value;
+use tenure_client::phrasing::Commands;
 use tenure_core::access::Role;
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{hash, is_secret_of};
@@ -48,7 +49,7 @@ fn twenty_takes(world: &World) {
         let call = Call { project: project::whole_store(), ..world.call("service:tenure") };
         kernel.run(&call, &taking("link", &format!("cookie {n}"))).map(drop)
     });
-    let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code()).collect();
+    let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code().as_str()).collect();
     assert_eq!(codes, ["login_refused"; 19]);
     assert_eq!((0..20).filter(|n| signed_in(world, &format!("cookie {n}"))).count(), 1);
     // Twenty that are one request are one session, and all get the answer.
@@ -68,7 +69,7 @@ fn links(world: &World) {
     take(world, "second", "b").unwrap();
     let used = refusal(take(world, "second", "c"));
     for error in [&over, &used] {
-        assert_eq!(error.to_json(), never.to_json(), "nobody learns which");
+        assert_eq!(error.to_json(&Commands), never.to_json(&Commands), "nobody learns which");
     }
     assert_eq!(never.code(), "login_refused");
     assert!(!signed_in(world, "a") && signed_in(world, "b") && !signed_in(world, "c"));
@@ -81,7 +82,7 @@ fn links(world: &World) {
     world.advance(Span::days(8));
     offer(world, ANN, "fourth");
     assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM login", &[]), 1);
-    assert_eq!(refusal(take(world, "second", "d")).to_json(), never.to_json());
+    assert_eq!(refusal(take(world, "second", "d")).to_json(&Commands), never.to_json(&Commands));
 }
 
 fn sessions(world: &World) {
@@ -96,7 +97,7 @@ fn sessions(world: &World) {
     assert!(!is_secret_of("another form", &found.csrf));
     let close = |actor: &str, session: Option<&str>, principal: Option<&str>| {
         let (session, principal) = (session.map(hash), principal.map(str::to_owned));
-        world.in_store(actor, Op::new(login_close::LoginClose { session, principal }))
+        world.in_store(actor, Op::new(login_close::LoginClose { session, principal: principal.map(Into::into) }))
     };
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 1);
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 0);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tenure_core::access::{Grants, Role};
 use tenure_kernel::op::{done, lock, memory_forget, memory_pin, note, remember, reserve, send, session_end};
-use tenure_kernel::query::memory;
+use tenure_kernel::query;
+use tenure_kernel::query::memories;
 use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::table::project;
 
@@ -30,31 +31,34 @@ fn ownership(world: &World) {
     let mail = send::Send { to: words(&["claude-1"]), text: "for you".into(), ..Default::default() };
     run(world, &call(world, ANN, &ann), Op::new(mail)).unwrap();
     let before = dump(&world.kernel);
-    let filter = memory::Filter { limit: 5, ..Default::default() };
+    let filter = memories::Memories { limit: 5, ..Default::default() };
     let denied = |error: tenure_core::Error| {
-        assert_eq!((error.kind().as_str(), error.code()), ("denied", "not_yours"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "not_yours"));
     };
     denied(refusal(run(world, &call(world, "claude-1", &bob), adding())));
-    denied(refusal(world.kernel.mail(&call(world, "claude-1", &bob), None)));
-    denied(refusal(world.kernel.mail(&call(world, ANN, &bob), None)));
-    denied(refusal(world.kernel.memories(&call(world, "claude-1", &bob), &filter)));
+    denied(refusal(world.kernel.ask(&call(world, "claude-1", &bob), &query::mail::Mail { limit: None })));
+    denied(refusal(world.kernel.ask(&call(world, ANN, &bob), &query::mail::Mail { limit: None })));
+    denied(refusal(world.kernel.ask(&call(world, "claude-1", &bob), &filter)));
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    assert_eq!(world.kernel.mail(&call(world, "claude-1", &ann), None).unwrap().items.len(), 1);
+    assert_eq!(
+        world.kernel.ask(&call(world, "claude-1", &ann), &query::mail::Mail { limit: None }).unwrap().items.len(),
+        1
+    );
     // In another project the name is another agent.
     let everywhere = Grants { members: BTreeMap::from([("*".into(), Role::Worker)]), ..bob.clone() };
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     run(world, &Call { project: elsewhere, ..call(world, "claude-1", &everywhere) }, adding()).unwrap();
     // Local programs are as before, whoever acted as the agent through a server.
     world.note("claude-1", &world.add("local"), "here").unwrap();
     // One that only local programs acted as becomes the first's who does it through a server, and that is told.
     world.note("codex-1", &world.add("second"), "here").unwrap();
-    denied(refusal(world.kernel.mail(&call(world, "codex-1", &bob), None)));
+    denied(refusal(world.kernel.ask(&call(world, "codex-1", &bob), &query::mail::Mail { limit: None })));
     run(world, &call(world, "codex-1", &bob), adding()).unwrap();
     denied(refusal(run(world, &call(world, "codex-1", &ann), adding())));
     let owned: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.owned").collect();
     assert_eq!(owned.len(), 1);
     assert_eq!(owned[0].sentence(), "codex-1 is an agent of person:bob from now on");
-    world.kernel.mail(&call(world, "codex-1", &bob), None).unwrap();
+    world.kernel.ask(&call(world, "codex-1", &bob), &query::mail::Mail { limit: None }).unwrap();
 }
 
 fn believed_about_its_own(world: &World) {
@@ -70,8 +74,11 @@ fn believed_about_its_own(world: &World) {
         assert_eq!(code_of(run(world, &knowing("codex-1", &bob), claiming(task))), "task_held");
     }
     let named = |grants: &Grants| -> Vec<String> {
-        let found = world.kernel.suspects(&call(world, &grants.principal, grants), "").unwrap();
-        found.into_iter().map(|suspect| suspect.name).collect()
+        let found = world
+            .kernel
+            .ask(&call(world, &grants.principal, grants), &query::suspects::Suspects { host: "".into() })
+            .unwrap();
+        found.into_iter().map(|suspect| suspect.name).map(String::from).collect()
     };
     assert_eq!((named(&ann), named(&bob)), (words(&["claude-1"]), words(&[])), "of others it is not told either");
     // What is another's stays so; its own is free at once.
@@ -102,7 +109,11 @@ fn principals_are_themselves(world: &World) {
         (&builder, ANN),
     ] {
         assert_eq!(code_of(run(world, &call(world, other, grants), adding())), "not_yours", "{other}");
-        assert_eq!(code_of(world.kernel.status(&call(world, other, grants))), "not_yours", "{other}");
+        assert_eq!(
+            code_of(world.kernel.ask(&call(world, other, grants), &query::status::Status {})),
+            "not_yours",
+            "{other}"
+        );
     }
     // A name that was somebody's agent is that until the principal comes that is called so.
     run(world, &call(world, "late", &ann), adding()).unwrap();
@@ -136,7 +147,7 @@ fn behind_force(world: &World) {
     let task = world.add("held");
     world.claim("a", &task).unwrap();
     let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
-    let forced = |force| Op::new(done::Done { task: Some(task.clone()), fence: None, force });
+    let forced = |force| Op::new(done::Done { task: Some(task.clone().into()), fence: None, force });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
     run(world, &call(world, ANN, &ann), forced(true)).unwrap();
     let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
@@ -144,16 +155,19 @@ fn behind_force(world: &World) {
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
     // Behind an agent stands its principal.
     let noted = world.add("noted");
-    let note = note::Note { task: Some(noted), text: "x".into(), ..Default::default() };
+    let note = note::Note { task: Some(noted.into()), text: "x".into(), ..Default::default() };
     run(world, &call(world, "claude-1", &ann), Op::new(note)).unwrap();
     assert_eq!(last("task.noted").data["principal"], ANN);
     // What everybody is always shown is for operators.
-    let item =
-        remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+    let item = remember::NewMemory {
+        text: "mind the gap".into(),
+        scope: Some(remember::MemoryReach::Project),
+        ..Default::default()
+    };
     let said = world.run(ANN, Op::new(remember::Remember { items: vec![item] })).unwrap();
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true });
-    let forget = || Op::new(memory_forget::MemoryForget { memory: memory.clone() });
+    let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true });
+    let forget = || Op::new(memory_forget::MemoryForget { memory: memory.clone().into() });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), pin())), "role_too_low");
     run(world, &call(world, ANN, &ann), pin()).unwrap();
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");
@@ -169,7 +183,7 @@ fn stealing(world: &World) {
     assert_eq!(code_of(run(world, &call(world, "claude-1", &worker), lock(true))), "not_gone");
     assert_eq!(code_of(run(world, &call(world, "claude-1", &operator), lock(true))), "not_gone");
     let error = refusal(run(world, &call(world, ANN, &worker), lock(true)));
-    assert_eq!((error.code(), error.get("needed").unwrap()), ("role_too_low", &Value::from("operator")));
+    assert_eq!((error.code().as_str(), error.get("needed").unwrap()), ("role_too_low", &Value::from("operator")));
     run(world, &call(world, ANN, &operator), lock(true)).unwrap();
     let event = world.events().into_iter().rfind(|event| event.kind == "lock.taken").unwrap();
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("b")));
@@ -179,7 +193,9 @@ fn stealing(world: &World) {
     world.run("c", path(false)).unwrap();
     let end =
         session_end::SessionEnd { tool: "x".into(), session: "S".into(), reason: "other".into(), event: String::new() };
-    let held = |holder: &str| world.kernel.holds(&world.call(ANN), Some(holder), 10, None).unwrap().items.len();
+    let held = |holder: &str| {
+        world.kernel.ask(&world.call(ANN), &query::holds::Holds::of(Some(holder), 10)).unwrap().items.len()
+    };
     assert_eq!(held("c"), 1);
     world.run("c", Op::new(end)).unwrap();
     run(world, &call(world, "claude-1", &worker), path(true)).unwrap();

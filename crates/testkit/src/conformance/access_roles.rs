@@ -1,12 +1,12 @@
-//! The role that each op and each query needs: one table, in the code, in the documentation and here.
+//! The role that each op and each query needs, as the code, the documentation and the table here say it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tenure_core::access::{Grants, Role, Scope, WHOLE_STORE};
+use tenure_core::access::{Grants, Role, TokenScope, WHOLE_STORE};
+use tenure_kernel::op::Domain;
 use tenure_kernel::op::OPS;
-use tenure_kernel::query::question;
-use tenure_kernel::query::role::{QUERIES, STORE_QUERIES, query_needs};
+use tenure_kernel::query::{AnyQuery, QUERIES, find};
 use tenure_kernel::{Actor, Call};
 use tenure_store::table::project;
 
@@ -17,6 +17,7 @@ use crate::fuzz;
 pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Memory], "inv_s1_the_role_by_op_table", ops),
     Case::only(&[Engine::Memory], "inv_s1_every_query_has_a_role", queries),
+    Case::everywhere("inv_s1_the_kernel_checks_the_role_of_a_query", asked),
 ];
 
 /// An op by name, what is special about it, its request, and who may ask for it in a project.
@@ -112,13 +113,13 @@ fn ops(_: &World) {
                 // Each on a store of its own: what is let through changes something.
                 let world = World::new(Engine::Memory);
                 world.add("first");
-                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.to_owned(), role));
+                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
                 let members = members.into_iter().collect::<BTreeMap<_, _>>();
-                let grants = Grants { principal: "person:ann".into(), members, scope: Scope::default() };
+                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
-                let place = project::Name { key: key.into(), label: "p".into() };
+                let place = project::NamedProject { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
-                let code = world.kernel.run(&call, &op).err().map(|error| error.code());
+                let code = world.kernel.run(&call, &op).err().map(|error| error.code().as_str());
                 let expected = match (role, needed) {
                     (None, _) => Some("unknown_project"),
                     (Some(_), None) => Some("not_offered"),
@@ -145,26 +146,85 @@ fn ops(_: &World) {
     assert_eq!(documented("## Ops in the whole store"), rows);
 }
 
-/// Every query that can be sent has a role; those that say who somebody is are for doors alone.
+/// Every query that can be sent has a role; those that say who a caller is are for doors alone.
 fn queries(_: &World) {
-    let found: BTreeSet<String> = question::ALL.iter().map(|about| about.name.to_owned()).collect();
-    let with_role: BTreeSet<String> =
-        QUERIES.iter().map(|(name, _)| *name).chain(STORE_QUERIES).map(str::to_owned).collect();
-    assert_eq!(found, with_role);
     for name in ["who_is", "who_is_session", "no_such"] {
-        assert_eq!((query_needs(name, "name:p"), query_needs(name, WHOLE_STORE)), (None, None));
+        assert_eq!(find(name).err().map(|error| error.code().as_str()), Some("unknown_query"));
     }
-    assert_eq!((query_needs("list", "name:p"), query_needs("list", WHOLE_STORE)), (Some(Role::Viewer), None));
-    assert_eq!((query_needs("tokens", "name:p"), query_needs("tokens", WHOLE_STORE)), (None, Some(Role::Admin)));
-    let mut rows: BTreeMap<Role, Vec<String>> = BTreeMap::new();
-    for (name, role) in QUERIES {
-        rows.entry(role).or_default().push(format!("`{name}`"));
+    let needed = |name: &str, key: &str| find(name).unwrap().access.needed(key);
+    assert_eq!((needed("list", "name:p"), needed("list", WHOLE_STORE)), (Some(Role::Viewer), None));
+    assert_eq!((needed("tokens", "name:p"), needed("tokens", WHOLE_STORE)), (None, Some(Role::Admin)));
+    let mut rows: BTreeMap<Role, BTreeSet<&str>> = BTreeMap::new();
+    let mut store = BTreeSet::new();
+    for entry in QUERIES {
+        if let Some(role) = entry.access.project {
+            rows.entry(role).or_default().insert(entry.name);
+        }
+        if let Some(role) = entry.access.store {
+            assert_eq!(role, Role::Admin, "{}", entry.name);
+            store.insert(entry.name);
+        }
     }
+    let words = |names: BTreeSet<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ");
     let mut rows: BTreeSet<String> =
-        rows.into_iter().map(|(role, names)| format!("| {} | {} |", names.join(" "), role.as_str())).collect();
-    let store: Vec<String> = STORE_QUERIES.iter().map(|name| format!("`{name}`")).collect();
-    rows.insert(format!("| {}, of the whole store | admin |", store.join(" ")));
+        rows.into_iter().map(|(role, names)| format!("| {} | {} |", words(names), role.as_str())).collect();
+    rows.insert(format!("| {}, of the whole store | admin |", words(store)));
     assert_eq!(documented("## Queries"), rows);
+}
+
+/// The least request of a query that is read.
+fn least(name: &str) -> AnyQuery {
+    let requests = [
+        "{}",
+        r#"{"id":"t-00000"}"#,
+        r#"{"typed":"t-0"}"#,
+        r#"{"name":"x"}"#,
+        r#"{"host":"h"}"#,
+        r#"{"place":"w-00000"}"#,
+        r#"{"limit":3}"#,
+        r#"{"files":["a"]}"#,
+        r#"{"commits":[]}"#,
+        r#"{"question":"x","filter":{}}"#,
+        r#"{"request":{},"ready":1}"#,
+        r#"{"says":{"tool":"claude","session":"s"},"depth":"who"}"#,
+        r#"{"look":{"says":{"tool":"claude","session":"s"},"depth":"who"},"files":["a"]}"#,
+        r#"{"tools":[],"here":{"host":"h","boot":"b","pidns":"n","pid":1,"started":1},"above":[]}"#,
+        r#"{"tasks":[],"notes":[]}"#,
+    ];
+    requests.iter().find_map(|json| AnyQuery::read(name, json).ok()).unwrap_or_else(|| panic!("no request of {name}"))
+}
+
+/// The kernel checks the role, whatever door the query came through.
+fn asked(world: &World) {
+    world.add("first");
+    for entry in QUERIES {
+        let query = least(entry.name);
+        for key in ["name:p", WHOLE_STORE] {
+            let needed = entry.access.needed(key);
+            for role in [None].into_iter().chain(Role::ALL.map(Some)) {
+                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
+                let members = members.into_iter().collect::<BTreeMap<_, _>>();
+                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
+                let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
+                let place = project::NamedProject { key: key.into(), label: "p".into() };
+                let call = Call { project: place, actor, ..world.call("person:ann") };
+                let expected = match (role, needed) {
+                    // It shows by itself what its principal may see.
+                    _ if entry.domain == Domain::Anywhere => continue,
+                    (None, _) => Some("unknown_project"),
+                    (Some(_), None) => Some("not_offered"),
+                    (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
+                    _ => None,
+                };
+                let asked = query.ask(&world.kernel, &call).err().map(|error| error.code().as_str());
+                let sent =
+                    entry.run(&world.kernel, &call, &query.to_json().unwrap()).err().map(|error| error.code().as_str());
+                assert_eq!(asked, sent, "{} in {key} as {role:?}", entry.name);
+                let turned_away = asked.filter(|code| TURNED_AWAY.contains(code));
+                assert_eq!(turned_away, expected, "{} in {key} as {role:?}: {asked:?}", entry.name);
+            }
+        }
+    }
 }
 
 /// The rows of the table under a heading of docs/access.md.

@@ -4,9 +4,10 @@ use serde_json::Value;
 use tenure_core::Result;
 use tenure_core::access::{Grants, Role};
 use tenure_core::agent::Process;
-use tenure_core::session::{Context, Start, Whose};
+use tenure_core::session::{CommandOwner, Context, Start};
 use tenure_kernel::op::{session_start, tool_used};
-use tenure_kernel::query::session::{Depth, Look, Mine, Standing};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, HookContext, Mine, Standing};
 use tenure_kernel::{Actor, Call, Door, Op, RequestId};
 use tenure_store::table::project;
 
@@ -33,9 +34,9 @@ fn hook(world: &World, agent: &str, grants: &Grants) -> Call {
     Call { actor: Actor { tool: "claude".into(), door: Door::Hook, ..far.actor }, ..far }
 }
 
-fn look(world: &World, grants: &Grants, session: &str, depth: Depth) -> Standing {
-    let look = Look { says: &presence(session), given: None, depth };
-    world.kernel.standing(&hook(world, &grants.principal, grants), &look).unwrap().expect("switched on")
+fn look(world: &World, grants: &Grants, session: &str, depth: Depth) -> HookContext {
+    let look = Standing { says: presence(session), given: None, depth };
+    world.kernel.ask(&hook(world, &grants.principal, grants), &look).unwrap().expect("switched on")
 }
 
 fn mine(world: &World, grants: &Grants, session: &str) -> Option<Mine> {
@@ -52,12 +53,22 @@ fn start(world: &World, grants: &Grants, session: &str) -> String {
     let agent = look(world, grants, session, Depth::Who).agent.expect("through a server it is told");
     let started = run(world, &hook(world, &agent, grants), starting(session, false)).unwrap();
     assert_eq!(started["agent"], agent.as_str());
-    agent
+    agent.into()
 }
 
-fn whose(world: &World, grants: &Grants, session: &str) -> Whose {
+fn whose(world: &World, grants: &Grants, session: &str) -> CommandOwner {
     let (call, here) = (hook(world, &grants.principal, grants), Process::default());
-    world.kernel.session_of(&call, &[("claude", Some(session))], &here, &[]).unwrap()
+    world
+        .kernel
+        .ask(
+            &call,
+            &query::session_of::SessionOf {
+                tools: vec![("claude".into(), Some(session.into()))],
+                here: here.clone(),
+                above: vec![],
+            },
+        )
+        .unwrap()
 }
 
 /// Ann's session `s`, which goes by its own name and holds a task, and `t`, which goes by a name that was given.
@@ -78,26 +89,39 @@ fn others(world: &World) {
         for depth in [Depth::Who, Depth::News, Depth::Loss] {
             let found = look(world, &bob, session, depth);
             assert!(found.known.is_empty() && found.mine.is_none(), "{session}");
-            assert_eq!(found.agent, Some(format!("claude-{session}")));
+            assert_eq!(found.agent, Some(format!("claude-{session}")).map(Into::into));
         }
-        assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}")));
+        assert_eq!(whose(world, &bob, session), CommandOwner::Agent(format!("claude-{session}").into()));
         let wrong = refusal(run(world, &hook(world, "bob-bot", &bob), starting(session, false)));
-        assert_eq!((wrong.code(), wrong.about()), ("other_session", Some(format!("claude-{session}").as_str())));
+        assert_eq!(
+            (wrong.code().as_str(), wrong.about()),
+            ("other_session", Some(format!("claude-{session}").as_str()))
+        );
     }
     // The name of the other stands in the list of agents, so he is another by number.
     let found = look(world, &bob, "s", Depth::Who);
     assert!(found.known.is_empty() && found.mine.is_none());
     assert_eq!(found.agent.as_deref(), Some("claude-s.2"));
-    assert_eq!(whose(world, &bob, "s"), Whose::Agent("claude-s.2".into()));
+    assert_eq!(whose(world, &bob, "s"), CommandOwner::Agent("claude-s.2".into()));
     // What the processes of others are called opens nothing either.
     let claimed = Process { host: "h".into(), boot: "b".into(), pidns: ANN.into(), pid: 0, started: 0 };
     let call = hook(world, BOB, &bob);
     for here in [claimed, Process { pidns: ANN.into(), ..Process::default() }] {
-        let found = world.kernel.session_of(&call, &[("claude", Some("t"))], &here, &[(0, 0)]).unwrap();
-        assert_eq!(found, Whose::Agent("claude-t".into()));
+        let found = world
+            .kernel
+            .ask(
+                &call,
+                &query::session_of::SessionOf {
+                    tools: vec![("claude".into(), Some("t".into()))],
+                    here: here.clone(),
+                    above: vec![(0, 0)],
+                },
+            )
+            .unwrap();
+        assert_eq!(found, CommandOwner::Agent("claude-t".into()));
     }
     // She finds her own.
-    assert_eq!(whose(world, &ann, "t"), Whose::Agent("ann-bot".into()));
+    assert_eq!(whose(world, &ann, "t"), CommandOwner::Agent("ann-bot".into()));
     assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
 }
 
@@ -155,8 +179,8 @@ fn forged(world: &World) {
         Call { actor: Actor { process: Some(process.clone()), ..far.actor }, ..far }
     };
     let seen = |grants: &Grants| {
-        let look = Look { says: &presence("s"), given: None, depth: Depth::News };
-        world.kernel.standing(&there(&grants.principal, grants), &look).unwrap().expect("switched on")
+        let look = Standing { says: presence("s"), given: None, depth: Depth::News };
+        world.kernel.ask(&there(&grants.principal, grants), &look).unwrap().expect("switched on")
     };
     world.add("something");
     run(world, &there("claude-s", &ann), starting("s", false)).unwrap();
@@ -208,20 +232,20 @@ fn names(world: &World) {
     member(world, "roamer", "*", Some(Role::Viewer));
     // One that was here as itself, and has no role any more.
     run(world, &call(world, "mason", &worker("mason")), adding()).unwrap();
-    let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().to_owned());
+    let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().as_str().to_owned());
     for (name, may) in
         [("elsewhere", true), ("unheard-of", true), ("runner", false), ("roamer", false), ("mason", false)]
     {
         let expected = if may { Ok(()) } else { Err("not_yours".to_owned()) };
-        let asked = world.kernel.status(&call(world, name, &ann)).map(|_| Value::Null);
+        let asked = world.kernel.ask(&call(world, name, &ann), &query::status::Status {}).map(|_| Value::Null);
         assert_eq!(outcome(asked), expected, "a query as {name}");
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "an op as {name}");
         // The same a second time: what was made by the first tells nothing.
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "again as {name}");
     }
     // Where the principal is at home it is itself; here the name is her agent's until it comes.
-    let there = project::Name { key: "name:q".into(), label: "q".into() };
-    let home = Grants { members: [("name:q".to_owned(), Role::Admin)].into(), ..worker("elsewhere") };
+    let there = project::NamedProject { key: "name:q".into(), label: "q".into() };
+    let home = Grants { members: [("name:q".into(), Role::Admin)].into(), ..worker("elsewhere") };
     run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();
     member(world, "elsewhere", "name:p", Some(Role::Worker));
     let reused = Call { request_id: RequestId::given("hers").unwrap(), ..call(world, "elsewhere", &ann) };

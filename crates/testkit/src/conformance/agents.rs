@@ -2,8 +2,9 @@
 
 use tenure_core::Span;
 use tenure_core::agent::{Liveness, Process};
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::op::{add, claim, note, resume};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Op};
 
@@ -122,7 +123,7 @@ fn proof_in_a_choice(world: &World) {
     world.claim("a", &first).unwrap();
     let call = world.call_knowing_dead("b", &["a"]);
     assert_eq!(world.next("b", &[]).task.unwrap().id, second);
-    let next = world.kernel.next(&call, &[]).unwrap();
+    let next = world.kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap();
     assert_eq!(next.task.unwrap().id, first);
     let claimed = world.run_call(&call, &Op::new(claim::Claim::default())).unwrap();
     assert_eq!((taken(&claimed), claimed["rule"].as_str()), (first, Some("lapsed")));
@@ -132,46 +133,47 @@ fn proof_in_a_choice(world: &World) {
 
 fn proof_in_views(world: &World) {
     let [dead, alive] = ["of the dead", "of the living"].map(|title| world.add(title));
-    world.add_with(add::Add { after: vec![dead.clone()], ..add::Add::titled("comes after") });
+    world.add_with(add::Add { after: vec![dead.clone().into()], ..add::Add::titled("comes after") });
     world.claim("a", &dead).unwrap();
     world.claim("c", &alive).unwrap();
     let before = world.events().len();
     let (blind, knowing) = (world.call("b"), world.call_knowing_dead("b", &["a"]));
     let kernel = &world.kernel;
-    let states = |call: &Call, states: &[State]| -> Vec<String> {
-        let filter = list::Filter { states: states.to_vec(), ..list::Filter::default() };
-        kernel.list(call, &filter).unwrap().items.into_iter().map(|task| task.id).collect()
+    let states = |call: &Call, states: &[TaskState]| -> Vec<String> {
+        let filter = list::List { states: states.to_vec(), ..list::List::default() };
+        kernel.ask(call, &filter).unwrap().items.into_iter().map(|task| task.id).map(String::from).collect()
     };
-    assert_eq!(states(&blind, &[State::Held]), [dead.clone(), alive.clone()]);
-    assert_eq!(states(&knowing, &[State::Held]), std::slice::from_ref(&alive));
-    assert_eq!(states(&knowing, &[State::Ready]), std::slice::from_ref(&dead));
-    let of = |holder: &str| list::Filter { holder: Some(holder.into()), ..list::Filter::default() };
-    assert_eq!(kernel.list(&knowing, &of("a")).unwrap().items.len(), 0);
-    assert_eq!(kernel.list(&knowing, &of("c")).unwrap().items.len(), 1);
-    let seen = kernel.show(&knowing, &dead).unwrap().task;
-    assert_eq!((seen.state, seen.holder.is_none(), seen.lapsed_from.as_deref()), (State::Ready, true, Some("a")));
-    let hold = kernel.show(&blind, &dead).unwrap().task.holder.unwrap().hold;
-    let seen = kernel.show_hold(&knowing, &hold).unwrap();
+    assert_eq!(states(&blind, &[TaskState::Held]), [dead.clone(), alive.clone()]);
+    assert_eq!(states(&knowing, &[TaskState::Held]), std::slice::from_ref(&alive));
+    assert_eq!(states(&knowing, &[TaskState::Ready]), std::slice::from_ref(&dead));
+    let of = |holder: &str| list::List { holder: Some(holder.into()), ..list::List::default() };
+    assert_eq!(kernel.ask(&knowing, &of("a")).unwrap().items.len(), 0);
+    assert_eq!(kernel.ask(&knowing, &of("c")).unwrap().items.len(), 1);
+    let seen = kernel.ask(&knowing, &query::show::Show { id: dead.clone() }).unwrap().task;
+    assert_eq!((seen.state, seen.holder.is_none(), seen.lapsed_from.as_deref()), (TaskState::Ready, true, Some("a")));
+    let hold = kernel.ask(&blind, &query::show::Show { id: dead.clone() }).unwrap().task.holder.unwrap().hold;
+    let seen = kernel.ask(&knowing, &query::show_hold::ShowHold { id: hold.as_str().into() }).unwrap();
     assert_eq!((seen.state.as_str(), seen.liveness, seen.expires_in_s), ("lapsed", Liveness::Gone, 0));
     // Counts agree with lists.
-    let overview = kernel.status(&knowing).unwrap();
+    let overview = kernel.ask(&knowing, &query::status::Status {}).unwrap();
     assert_eq!((overview.ready, overview.started, overview.held, overview.waiting), (1, 1, 1, 1));
     assert_eq!(overview.holds.iter().map(|hold| hold.holder.as_str()).collect::<Vec<_>>(), ["c"]);
-    let liveness = |agents: &[tenure_kernel::shape::Agent], name: &str| {
+    let liveness = |agents: &[tenure_kernel::answer::Agent], name: &str| {
         agents.iter().find(|agent| agent.name == name).map(|agent| agent.liveness)
     };
-    let agents = kernel.agents(&knowing, None, 10, None).unwrap().items;
+    let agents =
+        kernel.ask(&knowing, &query::agents::Agents { within_us: None, limit: 10, cursor: None }).unwrap().items;
     for agents in [&agents, &overview.agents] {
         assert_eq!((liveness(agents, "a"), liveness(agents, "c")), (Some(Liveness::Gone), Some(Liveness::Alive)));
     }
-    let pages = |rows| kernel.holds(&knowing, None, rows, None).unwrap();
+    let pages = |rows| kernel.ask(&knowing, &query::holds::Holds::of(None, rows)).unwrap();
     assert_eq!((pages(10).total, pages(1).items[0].holder.as_str(), pages(1).more), (Some(1), "c", false));
-    assert_eq!(kernel.holds(&knowing, Some("a"), 10, None).unwrap().total, Some(0));
+    assert_eq!(kernel.ask(&knowing, &query::holds::Holds::of(Some("a"), 10)).unwrap().total, Some(0));
     // What is shown is what a choice takes.
-    let next = kernel.next(&knowing, &[]).unwrap();
-    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.clone(), State::Ready)));
-    let peeked = kernel.peek(&knowing, &resume::Resume::default()).unwrap().task.unwrap();
-    assert_eq!((&peeked.id, peeked.lapsed_from.as_deref()), (&dead, Some("a")));
+    let next = kernel.ask(&knowing, &query::next::Next { labels: Vec::new() }).unwrap();
+    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.as_str().into(), TaskState::Ready)));
+    let peeked = kernel.ask(&knowing, &query::peek::Peek(resume::Resume::default())).unwrap().task.unwrap();
+    assert_eq!((peeked.id.as_str(), peeked.lapsed_from.as_deref()), (dead.as_str(), Some("a")));
     assert_eq!(world.events().len(), before, "a look ends nothing");
     assert_eq!(taken(&world.run_call(&knowing, &Op::new(claim::Claim::default())).unwrap()), dead);
     world.sound();
@@ -199,7 +201,8 @@ fn processes(world: &World) {
         actor: Actor { tool: "claude".into(), process: pid.map(process), ..Actor::named("a") },
         ..world.call("a")
     };
-    let suspects = |host: &str| world.kernel.suspects(&world.call("b"), host).unwrap();
+    let suspects =
+        |host: &str| world.kernel.ask(&world.call("b"), &query::suspects::Suspects { host: host.into() }).unwrap();
     world.run_call(&from(Some(7)), &claiming(&task)).unwrap();
     let found = suspects("h");
     assert_eq!((found.len(), found[0].name.as_str(), &found[0].process), (1, "a", &process(7)));
@@ -244,7 +247,10 @@ fn refused_op(world: &World) {
     assert_eq!(world.kinds_after(before.0), ["hold.expired"]);
     assert_eq!(world.show(&wanted), before.1);
     assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
-    assert_eq!(world.kernel.holds(&world.call("b"), Some("b"), 5, None).unwrap().items[0].expires_in_s, 3_600);
+    assert_eq!(
+        world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("b"), 5)).unwrap().items[0].expires_in_s,
+        3_600
+    );
     assert_eq!(world.focus("b"), Some(mine));
     world.sound();
 }
@@ -278,11 +284,11 @@ fn refused_first_op(world: &World) {
 fn refused_in_empty_project(world: &World) {
     assert_eq!(kind_of(world.claim("a", "t-none0")), "not_found");
     let call = world.call("a");
-    assert!(!world.kernel.switched_on(&call).unwrap());
+    assert!(!world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
     assert_eq!(world.last_event(), 0);
     assert!(world.events().is_empty());
     assert!(world.agent("a").is_none());
     world.claim_any("a").unwrap();
     assert_eq!(world.kinds_after(0), ["project.created", "agent.registered"]);
-    assert!(world.kernel.switched_on(&call).unwrap());
+    assert!(world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
 }

@@ -8,8 +8,9 @@ use serde_json::Value;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim, done, edit, note};
+use tenure_kernel::query;
 use tenure_store::table::project;
-use tenure_store::{Options, Sql, Store, Verdict};
+use tenure_store::{CommitDecision, Options, Sql, Store};
 
 use super::Case;
 use super::shorthand::{claiming, id};
@@ -58,13 +59,13 @@ fn refusals_are_no_door(world: &World) {
     for op in [
         claiming("t-00000"),
         Op::new(edit::Edit {
-            task: task.clone(),
+            task: task.clone().into(),
             expect_version: Some(9),
             title: Some("x".into()),
             ..edit::Edit::default()
         }),
         Op::new(add::Add { after: vec!["t-00000".into()], ..add::Add::titled("x") }),
-        Op::new(done::Done { task: Some(task), fence: Some(1), ..done::Done::default() }),
+        Op::new(done::Done { task: Some(task.into()), fence: Some(1.into()), ..done::Done::default() }),
     ] {
         world.run("a", op).unwrap_err();
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -90,7 +91,7 @@ fn race(world: &World) {
             let taken = send(Op::new(claim::Claim::default()));
             let task = Some(taken["task"]["id"].as_str().unwrap().to_owned());
             send(Op::new(note::Note { text: format!("{n} {round}"), ..note::Note::default() }));
-            send(Op::new(done::Done { task, ..done::Done::default() }));
+            send(Op::new(done::Done { task: task.map(Into::into), ..done::Done::default() }));
         }
         own
     });
@@ -131,7 +132,7 @@ fn no_lost_update(world: &World) {
     const TIMES: usize = 20;
     world.add("so that the project exists");
     let before = number(&world.kernel, "SELECT holds_issued FROM project", &[]);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world.race(THREADS, |_, kernel| {
         for _ in 0..TIMES {
             kernel
@@ -140,7 +141,7 @@ fn no_lost_update(world: &World) {
                     let read = entered.project.unwrap().holds_issued;
                     std::thread::yield_now();
                     tx.execute(Sql::same("UPDATE project SET holds_issued = $1"), &[(read + 1).into()])?;
-                    Ok(Verdict::Commit(()))
+                    Ok(CommitDecision::Commit(()))
                 })
                 .unwrap();
         }
@@ -153,7 +154,7 @@ fn no_lost_update(world: &World) {
 /// out as well: this is the engine's own lock.
 fn locked_before_reading(world: &World) {
     let world = World::with(world.engine, |options| options.turnstile = false);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world.add("first");
     let options = Options { patience: Duration::from_millis(20), ..world.options.clone() };
     let hasty = Store::new(world.location.clone(), options).unwrap();
@@ -161,13 +162,13 @@ fn locked_before_reading(world: &World) {
     let first = world.kernel.store().write(&name, |_, _| {
         let second = hasty.write(&name, |_, _| {
             begun.set(begun.get() + 1);
-            Ok(Verdict::Undo(()))
+            Ok(CommitDecision::Undo(()))
         });
-        Ok(Verdict::Undo(second))
+        Ok(CommitDecision::Undo(second))
     });
     assert_eq!(kind_of(first.unwrap()), "busy");
     assert_eq!(begun.get(), 0, "the second writer read while the first had the lock");
-    hasty.write(&name, |_, _| Ok(Verdict::Undo(()))).unwrap();
+    hasty.write(&name, |_, _| Ok(CommitDecision::Undo(()))).unwrap();
 }
 
 fn refused_settles(world: &World) {
@@ -184,7 +185,7 @@ fn refused_settles(world: &World) {
     assert_eq!(differing(&before, &after), ["project", "agent", "task", "hold", "event"]);
     assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
     let call = world.call("person:ann");
-    let held = world.kernel.holds(&call, Some("b"), 10, None).unwrap().items;
+    let held = world.kernel.ask(&call, &query::holds::Holds::of(Some("b"), 10)).unwrap().items;
     assert_eq!(held[0].expires_in_s, 3_600);
     assert_eq!(world.show(&task)["lapsed_from"], "a");
     world.sound();
@@ -196,7 +197,7 @@ fn refused_first_op(world: &World) {
     for table in ["agent", "checkout", "task", "hold", "event", "request"] {
         assert_eq!(after[table], [""; 0], "{table}");
     }
-    assert!(!world.kernel.switched_on(&world.call("a")).unwrap());
+    assert!(!world.kernel.ask(&world.call("a"), &query::switched_on::SwitchedOn {}).unwrap());
     // The refusal did not use up anything: the first op that succeeds is event 1.
     world.add("first");
     assert_eq!(world.kinds_after(0), ["project.created", "agent.registered", "task.added"]);

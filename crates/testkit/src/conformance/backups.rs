@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 use tenure_core::{Kind, Result};
 use tenure_kernel::op::{add, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::Location;
 use tenure_store::copy::Existing;
@@ -59,7 +60,7 @@ fn has_every_row(world: &World) {
     bytes[68..72].copy_from_slice(b"TENU");
     let store = world.dir.path().join("store.db");
     std::fs::write(&store, bytes).unwrap();
-    let copy = Kernel::new(Location::File(store), world.options.clone()).unwrap();
+    let copy = Kernel::new(Location::File(store), world.options.clone(), tenure_client::phrasing::of).unwrap();
     assert_eq!(differing(&before, &dump(&copy)), [""; 0]);
     // A file that is there stays.
     let call = world.call("b");
@@ -201,7 +202,7 @@ fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknow
             continue;
         }
         let (task, fence) = (id(&claimed["task"]), fence(&claimed));
-        let done = done::Done { task: Some(task.clone()), fence: Some(fence), ..done::Done::default() };
+        let done = done::Done { task: Some(task.clone().into()), fence: Some(fence.into()), ..done::Done::default() };
         match run(Op::new(done)) {
             Ok(_) => acknowledged.lock().unwrap().push((task, fence)),
             Err(error) => {
@@ -265,5 +266,5 @@ fn under_load(world: &World) {
     for event in after {
         assert!(event.hold.is_some() && event.data["late"] != true, "an old holder passed: {event:?}");
     }
-    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
+    assert!(world.kernel.ask(&world.call("a"), &query::health::Health {}).unwrap().wrong_counters.is_empty());
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
-use tenure_core::task::State;
+use tenure_client::phrasing::Commands;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
-use tenure_kernel::op::add_many::{self, AddMany, Item};
+use tenure_kernel::op::add_many::{self, AddMany, NewTask};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_store::Location;
 
@@ -27,8 +29,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("ids_grow_with_what_was_issued_and_old_ones_stay", ids_grow),
 ];
 
-fn item(title: &str) -> Item {
-    Item {
+fn item(title: &str) -> NewTask {
+    NewTask {
         title: title.into(),
         description: String::new(),
         priority: 2,
@@ -41,8 +43,8 @@ fn item(title: &str) -> Item {
 }
 
 /// A batch whose items know their lines.
-fn batch(items: Vec<Item>) -> Op {
-    let items = items.into_iter().enumerate().map(|(n, item)| Item { line: n + 1, ..item }).collect();
+fn batch(items: Vec<NewTask>) -> Op {
+    let items = items.into_iter().enumerate().map(|(n, item)| NewTask { line: n + 1, ..item }).collect();
     Op::new(AddMany { items })
 }
 
@@ -50,7 +52,7 @@ fn one_unit(world: &World) {
     world.add("before");
     let before = world.last_event();
     let items = (0..1_200)
-        .map(|n| Item {
+        .map(|n| NewTask {
             priority: n % 5,
             labels: if n % 3 == 0 { words(&["third"]) } else { Vec::new() },
             ..item(&format!("item {n}"))
@@ -60,22 +62,22 @@ fn one_unit(world: &World) {
     assert_eq!((&added["count"], &added["more"]), (&json!(1_200), &json!(true)));
     assert_eq!(added["ids"].as_array().unwrap().len(), 1_000);
     assert_eq!(world.last_event(), before + 1_200, "one event a task");
-    let all = world.list(&list::Filter { limit: 1_000, ..list::Filter::default() });
+    let all = world.list(&list::List { limit: 1_000, ..list::List::default() });
     assert_eq!(all.len(), 1_201);
     let numbers: BTreeSet<i64> = all.iter().map(|task| task.number).collect();
     assert_eq!(numbers, (1..=1_201).collect(), "numbered in the order of the input");
     let first = all.iter().find(|task| task.number == 2).unwrap();
     assert_eq!((first.title.as_str(), &json!(first.id)), ("item 0", &added["ids"][0]));
-    let labelled = list::Filter { labels: words(&["third"]), limit: 1_000, ..list::Filter::default() };
+    let labelled = list::List { labels: words(&["third"]), limit: 1_000, ..list::List::default() };
     assert_eq!(world.list(&labelled).len(), 400);
     assert_eq!(taken(&world.claim_labelled("a", &["third"]).unwrap()), first.id);
-    assert_eq!(world.kernel.status(&world.call("a")).unwrap().ready, 1_200);
+    assert_eq!(world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().ready, 1_200);
     world.sound();
 }
 
 fn one_bad_item(world: &World) {
     let exists = world.add("exists");
-    let bad: [(&str, fn(&mut Item)); 10] = [
+    let bad: [(&str, fn(&mut NewTask)); 10] = [
         ("title_empty", |item| item.title = String::new()),
         ("control_character", |item| item.title = "a\u{7}".into()),
         ("bad_priority", |item| item.priority = 9),
@@ -89,8 +91,9 @@ fn one_bad_item(world: &World) {
     ];
     for at in [0, 25, 49] {
         for (code, spoil) in bad {
-            let mut items: Vec<Item> =
-                (0..50).map(|n| Item { key: (n == 10).then(|| "k0".into()), ..item(&format!("item {n}")) }).collect();
+            let mut items: Vec<NewTask> = (0..50)
+                .map(|n| NewTask { key: (n == 10).then(|| "k0".into()), ..item(&format!("item {n}")) })
+                .collect();
             spoil(&mut items[at]);
             let error = refusal(world.unchanged(&exists, || world.run("person:ann", batch(items))));
             assert_eq!(error.code(), code, "item {at}");
@@ -98,10 +101,10 @@ fn one_bad_item(world: &World) {
             let line = if code == "duplicate_key" { at.max(10) + 1 } else { at + 1 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.message().starts_with(&format!("line {line}: ")), "{}", error.message());
-            assert!(error.advice().unwrap().contains("Nothing was added"));
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was added"));
         }
     }
-    assert_eq!(world.in_state(State::Ready), [exists.as_str()]);
+    assert_eq!(world.in_state(TaskState::Ready), [exists.as_str()]);
     assert_eq!(code_of(world.run("person:ann", batch(Vec::new()))), "nothing_to_add");
     // Numbers drawn for what was refused are given back.
     let next = world.run("person:ann", batch(vec![item("second")])).unwrap()["ids"][0].clone();
@@ -124,11 +127,11 @@ fn too_many(world: &World) {
     let items = || (0..=add_many::AT_MOST).map(|_| item("one of many")).collect();
     let trips = world.kernel.store().round_trips();
     let error = refusal(world.run("p", batch(items())));
-    assert_eq!((error.kind().as_str(), error.code()), ("usage", "too_many_items"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "too_many_items"));
     let (given, limit) = (add_many::AT_MOST + 1, add_many::AT_MOST);
     assert_eq!(error.message(), format!("{given} tasks given, at most {limit} fit into one call"));
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
-    assert!(error.advice().unwrap().contains("Split the input"), "{error:?}");
+    assert!(error.advice().unwrap().say(&Commands).contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);
     assert_eq!(AddMany::parse(lines.as_bytes()).unwrap_err().message(), error.message());
     assert_eq!(world.kernel.store().round_trips(), trips);
@@ -142,7 +145,7 @@ fn too_many(world: &World) {
 fn work_of_a_batch(world: &World) {
     let work = |count: usize| {
         let items = (0..count)
-            .map(|n| Item {
+            .map(|n| NewTask {
                 key: Some(format!("k{n}")),
                 labels: words(&["x"]),
                 after: n.checked_sub(1).map(|before| format!("k{before}")).into_iter().collect(),
@@ -169,12 +172,12 @@ fn dependencies(world: &World) {
     world.cancel("p", &cancelled).unwrap();
     let items = vec![
         // A key may be used before the line it stands on.
-        Item { after: words(&["base", "base"]), ..item("after base") },
-        Item { key: Some("base".into()), after: vec![done.clone()], labels: words(&["x"]), ..item("base") },
-        Item { after: vec![cancelled, "base".into()], ..item("stuck") },
-        Item { after: vec![open.clone(), done], ..item("waits") },
+        NewTask { after: words(&["base", "base"]), ..item("after base") },
+        NewTask { key: Some("base".into()), after: vec![done.clone()], labels: words(&["x"]), ..item("base") },
+        NewTask { after: vec![cancelled, "base".into()], ..item("stuck") },
+        NewTask { after: vec![open.clone(), done], ..item("waits") },
         // A key that looks like an id names the line of the batch.
-        Item { key: Some(open.clone()), ..item("named like a task") },
+        NewTask { key: Some(open.clone()), ..item("named like a task") },
     ];
     let added = world.run("p", batch(items)).unwrap();
     let ids: Vec<String> = added["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
@@ -190,7 +193,7 @@ fn dependencies(world: &World) {
 
 fn cycles(world: &World) {
     let exists = world.add("exists");
-    let keyed = |key: &str, after: &[&str]| Item { key: Some(key.into()), after: words(after), ..item(key) };
+    let keyed = |key: &str, after: &[&str]| NewTask { key: Some(key.into()), after: words(after), ..item(key) };
     for (items, cycle) in [
         (vec![keyed("a", &["a"])], json!(["a", "a"])),
         (vec![keyed("a", &["b"]), keyed("b", &["a"])], json!(["a", "b", "a"])),
@@ -200,10 +203,10 @@ fn cycles(world: &World) {
         ),
     ] {
         let error = refusal(world.unchanged(&exists, || world.run("p", batch(items))));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&cycle));
     }
-    let ring: Vec<Item> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();
+    let ring: Vec<NewTask> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();
     assert_eq!(kind_of(world.unchanged(&exists, || world.run("p", batch(ring)))), "conflict");
 }
 
@@ -215,7 +218,7 @@ fn replayed(world: &World) {
     let again = world.kernel.run(&call, &op).unwrap();
     assert!(again.replayed && again.body == first.body);
     assert_eq!(world.last_event(), before);
-    assert_eq!(world.in_state(State::Ready).len(), 2);
+    assert_eq!(world.in_state(TaskState::Ready).len(), 2);
     assert_eq!(kind_of(world.kernel.run(&call, &batch(vec![item("one"), item("three")]))), "mismatch");
 }
 
@@ -261,16 +264,16 @@ fn ids_grow(world: &World) {
     let items = (0..32_766).map(|n| item(&format!("{n}"))).collect();
     let added = world.run("p", batch(items)).unwrap();
     assert_eq!(added["count"], 32_766);
-    assert_eq!(world.kernel.status(&world.call("p")).unwrap().ready, 32_768);
+    assert_eq!(world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap().ready, 32_768);
     entropy.dictate(vec![vec![3]]);
     let long = world.add("long");
     assert_eq!(long, "t-333333");
     let call = world.call("p");
     for (typed, id) in [("t-33333", &short), ("33333", &short), ("t-333333", &long), ("333333", &long)] {
-        assert_eq!(world.kernel.task_id(&call, typed).unwrap(), *id);
+        assert_eq!(world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() }).unwrap(), *id);
     }
-    let error = refusal(world.kernel.task_id(&call, "t-3333"));
+    let error = refusal(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333".into() }));
     assert_eq!(error.code(), "ambiguous_id");
     assert_eq!(error.get("candidates"), Some(&json!([short, long])));
-    assert_eq!(kind_of(world.kernel.task_id(&call, "t-3333333")), "not_found");
+    assert_eq!(kind_of(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333333".into() })), "not_found");
 }

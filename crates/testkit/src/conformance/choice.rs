@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
 use tenure_kernel::query::list;
@@ -83,7 +83,7 @@ fn order(world: &World) {
     let third = world.add_ranked("third", 1, &[]);
     let first = world.add_ranked("first", 0, &[]);
     let expected = [first, second, third.clone(), late.clone()];
-    assert_eq!(world.in_state(State::Ready), expected);
+    assert_eq!(world.in_state(TaskState::Ready), expected);
     let moved = world.add_ranked("moved", 3, &[]);
     world.edit("a", &moved, |request| request.priority = Some(0)).unwrap();
     let expected = [expected[0].clone(), moved, expected[1].clone(), third, late];
@@ -123,7 +123,7 @@ fn lapsed_among_ready(world: &World) {
     world.claim_for("a", &tasks[1], 60).unwrap();
     world.claim_for("a", &tasks[3], 60).unwrap();
     world.advance(Span::minutes(2));
-    assert_eq!(world.in_state(State::Ready), tasks);
+    assert_eq!(world.in_state(TaskState::Ready), tasks);
     let rules: Vec<_> = tasks
         .iter()
         .map(|task| {
@@ -149,7 +149,7 @@ fn beyond_the_settled(world: &World) {
     let second = world.add_ranked("second", 1, &["y"]);
     world.claim_for("a", &second, 119).unwrap();
     world.advance(Span::minutes(5));
-    assert_eq!(world.in_state(State::Ready).len(), 72);
+    assert_eq!(world.in_state(TaskState::Ready).len(), 72);
     for labels in [&[][..], &["x"], &["y"]] {
         let wanted = if labels == ["y"] { &second } else { &first };
         assert_eq!(world.next("b", labels).task.unwrap().id, *wanted);
@@ -173,12 +173,12 @@ fn labels(world: &World) {
     let first = world.add_ranked("first", 0, &["db"]);
     let waits = world.add_with(add::Add {
         labels: words(&["db", "rust"]),
-        after: vec![first.clone()],
+        after: vec![first.clone().into()],
         ..add::Add::titled("waits")
     });
     let listed = |labels: &[&str]| -> Vec<String> {
-        let filter = list::Filter { labels: words(labels), ..list::Filter::default() };
-        world.list(&filter).into_iter().map(|task| task.id).collect()
+        let filter = list::List { labels: words(labels), ..list::List::default() };
+        world.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     };
     assert_eq!(listed(&["ui"]), [ui.as_str(), &both]);
     assert_eq!(listed(&["rust", "ui"]), [both.as_str()]);
@@ -205,7 +205,7 @@ fn labels(world: &World) {
     assert_eq!(world.next("c", &["ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("c", &["ui"]).unwrap()), both);
     // By name the labels do not matter.
-    let named = claim::Claim { task: Some(ui.clone()), labels: words(&["db"]), ..claim::Claim::default() };
+    let named = claim::Claim { task: Some(ui.clone().into()), labels: words(&["db"]), ..claim::Claim::default() };
     assert_eq!(taken(&world.run("c", Op::new(named)).unwrap()), ui);
     world.sound();
 }
@@ -234,7 +234,7 @@ fn assigned(world: &World) {
     assert_eq!(taken(&world.claim_any("b").unwrap()), anyones);
     let empty = world.claim_any("b").unwrap();
     assert_eq!(empty["reason"], "1 ready, but all are assigned to others");
-    let filter = list::Filter { assignee: Some("a".into()), ..list::Filter::default() };
+    let filter = list::List { assignee: Some("a".into()), ..list::List::default() };
     assert_eq!(world.list(&filter).len(), 1);
     assert_eq!(world.next("a", &[]).task.unwrap().id, for_a);
     assert_eq!(taken(&world.claim_any("a").unwrap()), for_a);
@@ -243,7 +243,7 @@ fn assigned(world: &World) {
     let named = world.claim("b", &for_a).unwrap();
     assert_eq!(named["task"]["assignee"], "a");
     world.release("b", &for_a).unwrap();
-    world.edit("person:ann", &for_a, |request| request.assignee = Some(String::new())).unwrap();
+    world.edit("person:ann", &for_a, |request| request.assignee = Some("".into())).unwrap();
     assert_eq!(taken(&world.claim_any("b").unwrap()), for_a);
 }
 
@@ -290,7 +290,7 @@ fn assigned_to_the_gone(world: &World) {
     world.edit("person:ann", &edited, |request| request.assignee = Some("a".into())).unwrap();
     world.reopen("person:ann", &finished).unwrap();
     for task in [late, finished, edited] {
-        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(task.clone()));
+        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(Into::into(task.clone())));
         assert_eq!(taken(&world.claim_any("b").unwrap()), task);
         assert!(world.show(&task)["assignee"].is_null());
     }

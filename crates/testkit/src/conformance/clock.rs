@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use tenure_core::{Span, Time};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_store::Clock;
 
@@ -94,14 +95,17 @@ fn stands_still(world: &World) {
 /// Looks at everything: no time may make a query fail.
 fn look(world: &World, task: &str) {
     let call = world.call("person:ann");
-    world.kernel.status(&call).unwrap();
-    world.kernel.holds(&call, None, 100, None).unwrap();
-    world.kernel.agents(&call, Some(Span::hours(1)), 100, None).unwrap();
-    world.kernel.list(&call, &list::Filter { all: true, ..list::Filter::default() }).unwrap();
-    world.kernel.why(&call, task).unwrap();
-    world.kernel.next(&call, &[]).unwrap();
+    world.kernel.ask(&call, &query::status::Status {}).unwrap();
+    world.kernel.ask(&call, &query::holds::Holds::of(None, 100)).unwrap();
+    world
+        .kernel
+        .ask(&call, &query::agents::Agents { within_us: Some(Span::hours(1)), limit: 100, cursor: None })
+        .unwrap();
+    world.kernel.ask(&call, &list::List { all: true, ..list::List::default() }).unwrap();
+    world.kernel.ask(&call, &query::why::Why { id: task.into() }).unwrap();
+    world.kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap();
     let since = Some(log::Since::Time(TestClock::START));
-    world.kernel.log(&call, &log::Filter { since, limit: 50, ..log::Filter::default() }).unwrap();
+    world.kernel.ask(&call, &log::Log { since, limit: 50, ..log::Log::default() }).unwrap();
     world.show(task);
 }
 
@@ -119,8 +123,8 @@ fn pages_since_a_time(world: &World) {
     let mut page = Some(log::Since::Time(since));
     let mut seen = Vec::new();
     while let Some(since) = page.take() {
-        let filter = log::Filter { since: Some(since), limit: 2, ..log::Filter::default() };
-        let found = world.kernel.log(&call, &filter).unwrap();
+        let filter = log::Log { since: Some(since), limit: 2, ..log::Log::default() };
+        let found = world.kernel.ask(&call, &filter).unwrap();
         seen.extend(found.items.iter().map(|event| event.number));
         page = found.next.map(log::Since::Cursor);
     }
@@ -139,7 +143,7 @@ fn set_back(world: &World) {
         // Refused, and yet the step is told: it is settling.
         assert_eq!(world.kinds_after(last), ["clock.stepped"]);
         look(world, &task);
-        let hold = &world.kernel.holds(&world.call("b"), Some("a"), 10, None).unwrap().items[0];
+        let hold = &world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 10)).unwrap().items[0];
         assert!(hold.expires_in_s <= 3_600, "{} s", hold.expires_in_s);
         assert!(hold.granted_at <= Time(world.clock.now().0).to_string());
         world.advance(Span::hours(1));
@@ -209,7 +213,7 @@ fn database_time(world: &World) {
     let host = |wrong: Span| {
         let clock = Arc::new(TestClock::at(begun + wrong));
         let options = tenure_store::Options { clock, own_clock: false, ..world.options.clone() };
-        tenure_kernel::Kernel::new(world.location.clone(), options).unwrap()
+        tenure_kernel::Kernel::new(world.location.clone(), options, tenure_client::phrasing::of).unwrap()
     };
     let (ahead, behind) = (host(Span::hours(5)), host(back(Span::hours(5))));
     let add = tenure_kernel::Op::new(tenure_kernel::op::add::Add::titled("first"));
@@ -221,14 +225,14 @@ fn database_time(world: &World) {
     assert_eq!(code_of(behind.run(&world.call("b"), &claim)), "task_held");
     assert_eq!(code_of(ahead.run(&world.call("b"), &claim)), "task_held");
     for kernel in [&ahead, &behind] {
-        let hold = &kernel.holds(&world.call("b"), None, 10, None).unwrap().items[0];
+        let hold = &kernel.ask(&world.call("b"), &query::holds::Holds::of(None, 10)).unwrap().items[0];
         assert!((3_500..=3_600).contains(&hold.expires_in_s), "{} s", hold.expires_in_s);
     }
     // The hour is over by the database's clock, and only by that.
     raw::both(&ahead, "UPDATE hold SET granted_at = granted_at - 3600000000, expires_at = expires_at - 3600000000");
     behind.run(&world.call("b"), &claim).unwrap();
-    let filter = log::Filter { since: Some(log::Since::Number(0)), limit: 100, ..log::Filter::default() };
-    let events = behind.log(&world.call("b"), &filter).unwrap().items;
+    let filter = log::Log { since: Some(log::Since::Number(0)), limit: 100, ..log::Log::default() };
+    let events = behind.ask(&world.call("b"), &filter).unwrap().items;
     let ended = now();
     assert!(events.iter().all(|event| event.kind != "clock.stepped"));
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));

@@ -3,6 +3,7 @@
 use tenure_core::{Span, Time};
 use tenure_kernel::access::hash;
 use tenure_kernel::op::token_add;
+use tenure_kernel::query;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
@@ -60,9 +61,9 @@ fn no_hold_is_frozen(world: &World) {
     assert_eq!(world.kinds_after(last), ["clock.stepped"]);
     let stepped = world.events().pop().unwrap();
     assert!(stepped.data["seconds"].as_i64().unwrap() > 9 * 365 * 86_400, "{}", stepped.data);
-    let used = world.kernel.last_time(&world.call("b")).unwrap();
+    let used = world.kernel.ask(&world.call("b"), &query::last_time::LastTime {}).unwrap();
     assert!(used <= clock(&world), "{used} is the clock's");
-    let hold = &world.kernel.holds(&world.call("b"), Some("a"), 10, None).unwrap().items[0];
+    let hold = &world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 10)).unwrap().items[0];
     assert!(hold.expires_in_s <= 3_600, "{} s", hold.expires_in_s);
     // Its hour is over.
     raw::both(
@@ -87,8 +88,11 @@ fn no_token_is_refused(world: &World) {
     take(&world, "second", "another cookie").unwrap();
     assert!(signed_in(&world, "another cookie"), "a link");
     let whole = Call { project: project::whole_store(), ..world.call(ANN) };
-    assert!(world.kernel.last_time(&whole).unwrap() <= clock(&world));
-    let page = world.kernel.tokens(&world.call(ANN), None, 10, None).unwrap();
+    assert!(world.kernel.ask(&whole, &query::last_time::LastTime {}).unwrap() <= clock(&world));
+    let page = world
+        .kernel
+        .ask(&world.call(ANN), &query::tokens::Tokens { principal: None, limit: 10, cursor: None })
+        .unwrap();
     assert_eq!(page.items.len(), 1);
 }
 
@@ -141,7 +145,7 @@ fn no_events_no_time(world: &World) {
     assert_eq!(code_of(world.claim("a", "t-00000")), "not_found");
     raw::both(&world.kernel, &format!("UPDATE project SET last_time = last_time + {TEN_YEARS}"));
     world.add("first");
-    assert!(world.kernel.last_time(&world.call("a")).unwrap() <= clock(&world));
+    assert!(world.kernel.ask(&world.call("a"), &query::last_time::LastTime {}).unwrap() <= clock(&world));
     assert_eq!(world.count("clock.stepped"), 0);
 }
 
@@ -158,6 +162,6 @@ fn settling_steps_too(world: &World) {
     assert_eq!(world.kernel.settle_due().unwrap(), 1);
     assert_eq!(world.kinds_after(last), ["clock.stepped", "hold.expired"]);
     assert_eq!(world.kernel.settle_due().unwrap(), 0, "nothing is due any more");
-    let holds = world.kernel.holds(&world.call("c"), None, 10, None).unwrap().items;
+    let holds = world.kernel.ask(&world.call("c"), &query::holds::Holds::of(None, 10)).unwrap().items;
     assert!(holds.len() == 1 && holds[0].expires_in_s <= 3_600);
 }

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::{Span, Time};
 use tenure_kernel::Op;
+use tenure_kernel::answer::{Committing, Pushing};
 use tenure_kernel::op::{committed, inbox, release, tool_used, transfer};
-use tenure_kernel::query::commit::{Made, Question};
-use tenure_kernel::shape::{Committing, Pushing};
+use tenure_kernel::query;
+use tenure_kernel::query::may_commit::MayCommit;
+use tenure_kernel::query::may_push::Made;
 use tenure_store::Clock;
 
 use super::Case;
@@ -35,8 +37,8 @@ impl World {
     }
 
     fn may_commit_in(&self, checkout: &str, agent: &str, paths: &[&str]) -> Committing {
-        let question = Question { paths: words(paths), fold_case: false };
-        self.kernel.may_commit(&self.from(checkout, agent), &question).unwrap().expect("switched on")
+        let question = MayCommit { paths: words(paths), fold_case: false };
+        self.kernel.ask(&self.from(checkout, agent), &question).unwrap().expect("switched on")
     }
 
     fn committed(&self, agent: &str, commit: &str, paths: &[&str], clean: &[&str]) -> Value {
@@ -57,7 +59,10 @@ impl World {
         let made =
             |(id, at, paths): &(&str, Time, &[&str])| Made { id: (*id).to_owned(), at: *at, paths: words(paths) };
         let commits: Vec<Made> = commits.iter().map(made).collect();
-        self.kernel.may_push(&self.from("main", agent), &commits, false).unwrap().expect("switched on")
+        self.kernel
+            .ask(&self.from("main", agent), &query::may_push::MayPush { commits: commits.clone(), fold_case: false })
+            .unwrap()
+            .expect("switched on")
     }
 
     fn inbox(&self, agent: &str) -> Vec<Value> {
@@ -80,8 +85,8 @@ fn names(found: &Committing) -> (Vec<&str>, Vec<&str>) {
 const NOTHING: (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
 
 fn taken(world: &World) {
-    let question = Question { paths: words(&["a"]), fold_case: false };
-    assert!(world.kernel.may_commit(&world.from("main", "b"), &question).unwrap().is_none(), "nothing happened yet");
+    let question = MayCommit { paths: words(&["a"]), fold_case: false };
+    assert!(world.kernel.ask(&world.from("main", "b"), &question).unwrap().is_none(), "nothing happened yet");
     world.reserve("a", &["src/", "$(id).rs", "glob:docs/*.md"]).unwrap();
     world.reserve_with("a", &["wide.rs"], |request| request.all_checkouts = true).unwrap();
     let staged = ["$(id).rs", "docs/x.md", "docs/x.txt", "free", "src/deep/x.rs", "wide.rs"];
@@ -141,7 +146,7 @@ fn served(world: &World) {
 fn forced(world: &World) {
     let held = world.reserve("a", &["x"]).unwrap();
     let hold = held["holds"][0]["id"].as_str().map(str::to_owned);
-    let request = release::Release { hold, force: true, ..release::Release::default() };
+    let request = release::Release { hold: hold.map(Into::into), force: true, ..release::Release::default() };
     world.run_call(&world.from("main", "person:ann"), &Op::new(request)).unwrap();
     assert_eq!(names(&world.may_commit("a", &["x"])), NOTHING);
     world.reserve("b", &["glob:?"]).unwrap();
@@ -155,7 +160,7 @@ fn forced(world: &World) {
     world.run("c", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).0, ["y"]);
     world.claim("b", &task).unwrap();
-    world.run("b", Op::new(release::Release { task: Some(task), ..release::Release::default() })).unwrap();
+    world.run("b", Op::new(release::Release { task: Some(task.into()), ..release::Release::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).1, ["y"]);
 }
 

@@ -1,9 +1,10 @@
 //! Cursors: what cannot be read any more, or not yet, is said and never silently empty.
 
 use tenure_core::{Kind, Result, Span, Time};
+use tenure_kernel::answer::{LoggedEvent, Page};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
-use tenure_kernel::query::log::{Filter, Since};
-use tenure_kernel::shape::{Event, Page};
+use tenure_kernel::query::log::{Log, Since};
 
 use super::Case;
 use crate::fixture::{Engine, TestClock, World, code_of, refusal};
@@ -18,8 +19,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t13_pages_of_tasks_and_holds_meet_each_once_while_others_come", pages_are_stable),
 ];
 
-fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<Event>> {
-    world.kernel.log(&world.call("b"), &Filter { since, limit, ..Filter::default() })
+fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<LoggedEvent>> {
+    world.kernel.ask(&world.call("b"), &Log { since, limit, ..Log::default() })
 }
 
 fn cursor(text: &str) -> Since {
@@ -29,7 +30,11 @@ fn cursor(text: &str) -> Since {
 /// The refusal names the oldest cursor that can be read from, and that one works.
 fn stale(world: &World, since: &Since) {
     let error = refusal(read(world, Some(since.clone()), 10));
-    assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Stale, "stale_cursor", false), "{since:?}");
+    assert_eq!(
+        (error.kind(), error.code().as_str(), error.retryable()),
+        (Kind::Stale, "stale_cursor", false),
+        "{since:?}"
+    );
     assert!(error.advice().is_some());
     let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap();
     let page = read(world, Some(cursor(oldest)), 1_000).unwrap();
@@ -39,7 +44,7 @@ fn stale(world: &World, since: &Since) {
 }
 
 fn incarnation(world: &World) -> String {
-    world.kernel.store().identity().unwrap().unwrap().incarnation
+    world.kernel.store().identity().unwrap().unwrap().incarnation.into()
 }
 
 fn six_events(world: &World) {
@@ -157,8 +162,8 @@ fn pages_are_stable(world: &World) {
     let (mut seen, mut held) = (Vec::new(), Vec::new());
     let mut cursor = None;
     loop {
-        let filter = list::Filter { limit: 2, cursor, ..list::Filter::default() };
-        let page = world.kernel.list(&world.call("a"), &filter).unwrap();
+        let filter = list::List { limit: 2, cursor, ..list::List::default() };
+        let page = world.kernel.ask(&world.call("a"), &filter).unwrap();
         seen.extend(page.items.into_iter().map(|task| task.id));
         cursor = page.next;
         if cursor.is_none() {
@@ -169,7 +174,10 @@ fn pages_are_stable(world: &World) {
     }
     let mut cursor = None;
     loop {
-        let page = world.kernel.holds(&world.call("a"), None, 2, cursor.as_deref()).unwrap();
+        let page = world
+            .kernel
+            .ask(&world.call("a"), &query::holds::Holds { cursor: cursor.clone(), ..query::holds::Holds::of(None, 2) })
+            .unwrap();
         held.extend(page.items.into_iter().map(|hold| hold.subject));
         cursor = page.next;
         if cursor.is_none() {
@@ -179,6 +187,7 @@ fn pages_are_stable(world: &World) {
         world.claim_for("b", &early, 60).unwrap();
     }
     held.retain(|id| tasks.contains(id));
+    let mut seen: Vec<String> = seen.into_iter().map(String::from).collect();
     seen.retain(|id| tasks.contains(id));
     seen.sort();
     held.sort();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::Result;
 use tenure_kernel::op::{add, edit};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Kernel, Op};
 use tenure_store::{Location, Options};
@@ -40,7 +41,7 @@ fn damage(kernel: &Kernel, sql: &str) {
 
 fn is_corrupt<T: std::fmt::Debug>(answer: Result<T>) {
     let error = refusal(answer);
-    assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "corrupt_store", false));
+    assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("storage", "corrupt_store", false));
     assert!(!error.is_refusal() && error.advice().is_some());
 }
 
@@ -60,7 +61,7 @@ fn damaged_rows(world: &World) {
             "status = 'odd'",
             "status = 'open'",
             &first,
-            Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("x") }),
+            Op::new(add::Add { after: vec![first.clone().into()], ..add::Add::titled("x") }),
         ),
         ("status = 'odd'", "status = 'open'", &second, super::shorthand::acting(Some(&first), None, false)[0].clone()),
     ];
@@ -87,22 +88,22 @@ fn damaged_answers(world: &World) {
     world.note("a", &first, "noted").unwrap();
     let call = world.call("a");
     damage(&world.kernel, "UPDATE task SET labels = 'no json'");
-    is_corrupt(world.kernel.show(&call, &first));
-    is_corrupt(world.kernel.list(&call, &list::Filter::default()));
-    is_corrupt(world.kernel.next(&call, &[]));
+    is_corrupt(world.kernel.ask(&call, &query::show::Show { id: first.clone() }));
+    is_corrupt(world.kernel.ask(&call, &list::List::default()));
+    is_corrupt(world.kernel.ask(&call, &query::next::Next { labels: Vec::new() }));
     damage(&world.kernel, "UPDATE task SET labels = '[]'");
-    world.kernel.show(&call, &first).unwrap();
+    world.kernel.ask(&call, &query::show::Show { id: first.clone() }).unwrap();
     both(&world.kernel, "UPDATE event SET data = 'no json' WHERE number = 3");
-    is_corrupt(world.kernel.log(&call, &log::Filter { limit: 10, ..log::Filter::default() }));
-    is_corrupt(world.kernel.why(&call, &first));
-    is_corrupt(world.kernel.show(&call, &first));
+    is_corrupt(world.kernel.ask(&call, &log::Log { limit: 10, ..log::Log::default() }));
+    is_corrupt(world.kernel.ask(&call, &query::why::Why { id: first.clone() }));
+    is_corrupt(world.kernel.ask(&call, &query::show::Show { id: first.clone() }));
     both(&world.kernel, "UPDATE event SET data = '{}' WHERE number = 3");
     both(&world.kernel, "UPDATE note SET data = 'no json'");
-    is_corrupt(world.kernel.show(&call, &first));
+    is_corrupt(world.kernel.ask(&call, &query::show::Show { id: first.clone() }));
 }
 
 fn open(path: &Path) -> Kernel {
-    Kernel::new(Location::File(path.to_owned()), Options::default()).unwrap()
+    Kernel::new(Location::File(path.to_owned()), Options::default(), tenure_client::phrasing::of).unwrap()
 }
 
 /// Neither a query nor an op takes what is at this place for a store, and its bytes stay.
@@ -112,16 +113,16 @@ pub(super) fn left_alone(world: &World, path: &Path, codes: &[&str]) {
         let kernel = open(path);
         let call = world.call("a");
         let answers = [
-            kernel.status(&call).map(drop),
+            kernel.ask(&call, &query::status::Status {}).map(drop),
             kernel.run(&call, &Op::new(add::Add::titled("x"))).map(drop),
-            kernel.list(&call, &list::Filter::default()).map(drop),
+            kernel.ask(&call, &list::List::default()).map(drop),
             kernel.store().identity().map(drop),
             kernel.store().create().map(drop),
         ];
         for answer in answers {
             let error = refusal(answer);
             assert_eq!(error.kind().as_str(), "storage", "{error:?}");
-            assert!(codes.contains(&error.code()) && error.advice().is_some(), "{error:?}");
+            assert!(codes.contains(&error.code().as_str()) && error.advice().is_some(), "{error:?}");
         }
         drop(kernel);
         assert_eq!(bytes(path), before);
@@ -136,7 +137,7 @@ fn no_store(world: &World) {
     }
     let dir = world.dir.path().join("dir");
     std::fs::create_dir(&dir).unwrap();
-    let error = refusal(open(&dir).status(&world.call("a")));
+    let error = refusal(open(&dir).ask(&world.call("a"), &query::status::Status {}));
     assert_eq!(error.code(), "not_a_file");
     let below = path.join("tenure.db");
     assert_eq!(refusal(open(&below).run(&world.call("a"), &claiming("t-1"))).kind().as_str(), "storage");
@@ -210,7 +211,7 @@ fn torn(world: &World) {
     left_alone(world, &path, &["corrupt_store"]);
     std::fs::write(&path, &whole).unwrap();
     assert_eq!(open(&path).store().integrity().unwrap(), [""; 0]);
-    assert!(open(&path).status(&world.call("a")).unwrap().last_event > 0);
+    assert!(open(&path).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > 0);
 }
 
 fn linked(world: &World) {
@@ -229,7 +230,7 @@ fn linked(world: &World) {
     // A directory above may be a link: it is the same file with the same locks.
     let above = dir.path().join("above");
     symlink(dir.path(), &above).unwrap();
-    assert!(open(&above.join("tenure.db")).status(&world.call("a")).unwrap().last_event > 0);
+    assert!(open(&above.join("tenure.db")).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > 0);
 }
 
 fn modes(world: &World) {

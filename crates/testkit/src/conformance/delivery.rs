@@ -84,17 +84,17 @@ fn no_news(world: &World) {
     world.add("other work");
     resume(world, "a");
     world.run("b", Op::new(resume::Resume::default())).unwrap();
-    let item = |scope, text: &str| remember::Item { scope: Some(scope), text: text.into(), ..Default::default() };
+    let item = |scope, text: &str| remember::NewMemory { scope: Some(scope), text: text.into(), ..Default::default() };
     let items = vec![
-        item(remember::Reach::Agent, "between me and myself"),
-        item(remember::Reach::Task, "for whoever does this"),
-        item(remember::Reach::Project, "for all to know"),
+        item(remember::MemoryReach::Agent, "between me and myself"),
+        item(remember::MemoryReach::Task, "for whoever does this"),
+        item(remember::MemoryReach::Project, "for all to know"),
     ];
     let kept = world.run("b", Op::new(remember::Remember { items })).unwrap();
     for n in [0, 1] {
         let memory = kept["items"][n]["id"].as_str().unwrap().to_owned();
-        world.run("b", Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true })).unwrap();
-        world.run("b", Op::new(memory_forget::MemoryForget { memory })).unwrap();
+        world.run("b", Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true })).unwrap();
+        world.run("b", Op::new(memory_forget::MemoryForget { memory: memory.into() })).unwrap();
     }
     let answer = resume(world, "a");
     assert_eq!(answer["focus"], json!(task));

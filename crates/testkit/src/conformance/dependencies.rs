@@ -1,9 +1,11 @@
 //! Dependencies: when a task becomes ready, waits again or is stuck, and the cycles that are refused.
 
 use serde_json::json;
-use tenure_core::task::State;
+use tenure_core::id::TaskId;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{taken, words};
@@ -30,7 +32,7 @@ fn state(world: &World, task: &str) -> String {
 fn ready_once(world: &World) {
     let (a, b) = (world.add("a"), world.add("b"));
     let both = world.add_with(add::Add {
-        after: vec![a.clone(), b.clone(), a.clone()],
+        after: vec![a.clone().into(), b.clone().into(), a.clone().into()],
         labels: words(&["x"]),
         ..add::Add::titled("after both")
     });
@@ -100,7 +102,7 @@ fn refused_finish(world: &World) {
 fn waits_again(world: &World) {
     let first = world.add("first");
     let open = world.add_with(add::Add {
-        after: vec![first.clone()],
+        after: vec![first.clone().into()],
         labels: words(&["x"]),
         ..add::Add::titled("not started")
     });
@@ -117,7 +119,7 @@ fn waits_again(world: &World) {
     let waiting = world.events().pop().unwrap();
     assert_eq!((waiting.subject.as_str(), waiting.cause), (open.as_str(), Some(before + 1)));
     assert_eq!(state(world, &open), "waiting");
-    assert_eq!(world.in_state(State::Waiting), [open.as_str()]);
+    assert_eq!(world.in_state(TaskState::Waiting), [open.as_str()]);
     assert_eq!(world.show(&started)["holder"]["agent"], "a", "what has started goes on");
     assert_eq!(state(world, &blocked), "blocked");
     assert_eq!(state(world, &finished), "done");
@@ -140,12 +142,12 @@ fn cancelled_dependency(world: &World) {
     assert_eq!(world.show(&second)["unmet"], json!([first, other]));
     assert_eq!(world.done("p", &other).unwrap()["unlocked"], json!([]));
     assert_eq!(state(world, &second), "stuck");
-    assert_eq!(world.in_state(State::Stuck), [second.as_str()]);
-    let status = world.kernel.status(&world.call("p")).unwrap();
+    assert_eq!(world.in_state(TaskState::Stuck), [second.as_str()]);
+    let status = world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap();
     assert_eq!((status.stuck, status.waiting, status.ready), (1, 1, 0));
     assert_eq!(status.stuck_by[0].by, format!("{first} cancelled"));
     let error = refusal(world.unchanged(&second, || world.claim("a", &second)));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "not_ready"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "not_ready"));
     assert_eq!(error.get("unmet"), Some(&json!([first])));
     world.sound();
     // Opened again it can be waited for again, and done it satisfies.
@@ -177,13 +179,16 @@ fn new_tasks(world: &World) {
 
 fn replaced(world: &World) {
     let (a, b, c) = (world.add("a"), world.add("b"), world.add("c"));
-    let task =
-        world.add_with(add::Add { after: vec![a.clone()], labels: words(&["x"]), ..add::Add::titled("moved about") });
+    let task = world.add_with(add::Add {
+        after: vec![a.clone().into()],
+        labels: words(&["x"]),
+        ..add::Add::titled("moved about")
+    });
     world.done("p", &b).unwrap();
     world.cancel("p", &c).unwrap();
     for agent in ["p", "claude-1"] {
         let error = refusal(world.unchanged(&task, || world.edit_after(agent, &task, &[])));
-        assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"));
     }
     assert_eq!(kind_of(world.unchanged(&task, || world.edit_after("person:ann", &task, &["t-none0"]))), "not_found");
     for (after, expected) in [
@@ -227,7 +232,7 @@ fn cycle_by_edit(world: &World) {
     ] {
         let after: Vec<&str> = after.into_iter().map(String::as_str).collect();
         let error = refusal(world.unchanged(task, || world.edit_after("person:ann", task, &after)));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&json!(way)));
         assert!(error.message().contains(&format!("{task} after {}", way[0])), "{}", error.message());
     }
@@ -239,7 +244,7 @@ fn cycle_by_edit(world: &World) {
 }
 
 fn long_chain(world: &World) {
-    let item = |n: usize| add_many::Item {
+    let item = |n: usize| add_many::NewTask {
         title: format!("link {n}"),
         description: String::new(),
         priority: 2,
@@ -267,13 +272,13 @@ fn graph(world: &World) {
     let c = world.add_after("c", &[&b]);
     let aside = world.add_after("aside", &[&a]);
     world.add("alone");
-    let graph = world.kernel.graph(&world.call("p"), &b).unwrap();
-    let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).collect();
+    let graph = world.kernel.ask(&world.call("p"), &query::graph::Graph { id: b.clone() }).unwrap();
+    let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).map(String::from).collect();
     tasks.sort();
     let mut expected = vec![a.clone(), b.clone(), c.clone()];
     expected.sort();
     assert_eq!(tasks, expected, "{aside} is neither above nor below");
-    let mut edges = vec![(b.clone(), a), (c, b)];
+    let mut edges = vec![(TaskId::from(b.as_str()), TaskId::from(a)), (c.into(), b.into())];
     edges.sort();
     assert_eq!((graph.edges, graph.more), (edges, false));
 }

@@ -22,7 +22,7 @@ fn contenders(world: &World) {
     let version = world.show(&task)["version"].as_i64().unwrap();
     let outcomes = world.race(4, |n, kernel| {
         let request = edit::Edit {
-            task: task.clone(),
+            task: task.clone().into(),
             title: Some(format!("by {n}")),
             expect_version: Some(version),
             ..edit::Edit::default()
@@ -30,7 +30,7 @@ fn contenders(world: &World) {
         match kernel.run(&world.call(&format!("a{n}")), &Op::new(request)) {
             Ok(_) => format!("by {n}"),
             Err(error) => {
-                assert_eq!((error.kind().as_str(), error.code()), ("stale", "stale_version"));
+                assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "stale_version"));
                 assert_eq!(error.get("version"), Some(&json!(version + 1)));
                 String::new()
             }

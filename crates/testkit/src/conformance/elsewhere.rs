@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::op::{reserve, resume};
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query;
+use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::query::show::Found;
+use tenure_kernel::query::look_up::Found;
 
 use super::Case;
 use super::shorthand::words;
@@ -33,7 +34,7 @@ impl World {
 
     fn brief(&self, checkout: &str, agent: &str) -> String {
         let call = self.from(checkout, agent);
-        let peeked = self.kernel.peek(&call, &resume::Resume::default()).unwrap().brief.text;
+        let peeked = self.kernel.ask(&call, &query::peek::Peek(resume::Resume::default())).unwrap().brief.text;
         let told = self.run_call(&call, &Op::new(resume::Resume::default())).unwrap();
         let told = told["brief"]["text"].as_str().unwrap().to_owned();
         let near = |text: &str| section(text, "Near you").join("\n");
@@ -66,8 +67,8 @@ fn reserve_says_who(world: &World) {
     }
     // The same again says the same; so does whoever only asks, and the first one too.
     assert_eq!(world.reserve_in("side", "b", &["src/a.rs"]).unwrap()["elsewhere"][0]["holder"], "a");
-    let question = Question { paths: words(&["src/a.rs"]), ..Question::default() };
-    let checked = world.kernel.check(&world.from("side", "b"), &question).unwrap();
+    let question = Check { paths: words(&["src/a.rs"]), ..Check::default() };
+    let checked = world.kernel.ask(&world.from("side", "b"), &question).unwrap();
     assert!(checked.free && checked.elsewhere[0].holder == "a");
     assert_eq!(world.reserve_in("main", "a", &["src/"]).unwrap()["elsewhere"][0]["pattern"], "src/a.rs");
     // Since the later of the two grants, whenever somebody asks.
@@ -78,7 +79,7 @@ fn reserve_says_who(world: &World) {
         let again = world.reserve_in(checkout, agent, &[path]).unwrap();
         assert_eq!(again["elsewhere"][0]["since"], *since, "{agent} {path}");
     }
-    let checked = world.kernel.check(&world.from("side", "b"), &question).unwrap();
+    let checked = world.kernel.ask(&world.from("side", "b"), &question).unwrap();
     assert_eq!(json!(checked.elsewhere[0].since), *since);
     // What is not the same, what is only read by both, and one's own elsewhere.
     assert_eq!(world.reserve_in("side", "b", &["lib/"]).unwrap().get("elsewhere"), None);
@@ -120,11 +121,14 @@ fn names(world: &World) {
     let there = world.run_call(&far, &Op::new(request)).unwrap();
     assert_eq!(here["holds"][0]["checkout"], "/repos/w/repo");
     assert_eq!(there["elsewhere"].as_array().unwrap().len(), 2);
-    let page = world.kernel.holds_where(&world.from("w/repo", "a"), &Filter::default(), 50, None).unwrap();
+    let page = world
+        .kernel
+        .ask(&world.from("w/repo", "a"), &query::holds::Holds { filter: Filter::default(), limit: 50, cursor: None })
+        .unwrap();
     let mut seen: Vec<(String, String, String)> = page
         .items
         .iter()
-        .map(|hold| (hold.holder.clone(), hold.checkout_name.clone().unwrap(), hold.checkout.clone().unwrap()))
+        .map(|hold| (hold.holder.to_string(), hold.checkout_name.clone().unwrap(), hold.checkout.clone().unwrap()))
         .collect();
     seen.sort();
     let expected =
@@ -133,7 +137,7 @@ fn names(world: &World) {
     assert_eq!(seen, expected);
     // Given back from another checkout, a hold says where it was.
     let hold = here["holds"][0]["id"].as_str().unwrap().to_owned();
-    let request = tenure_kernel::op::release::Release { hold: Some(hold), ..Default::default() };
+    let request = tenure_kernel::op::release::Release { hold: Some(hold.into()), ..Default::default() };
     let ended = world.run_call(&world.from("v/repo", "a"), &Op::new(request)).unwrap();
     assert_eq!(ended["holds"][0]["checkout"], "/repos/w/repo");
     assert!(ended["holds"][0]["checkout_id"].as_str().unwrap().starts_with("c-"));
@@ -149,7 +153,7 @@ fn lost_is_stale(world: &World) {
     }
     let taken = world.reserve("b", &["x"]).unwrap();
     let error = refusal(world.release_paths("a", &["x"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("stale", "lapsed"), "{}", error.message());
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "lapsed"), "{}", error.message());
     assert!(error.message().contains("b has had x since"), "{}", error.message());
     assert_eq!(error.get("now_held_by").unwrap()["hold"], taken["holds"][0]["id"]);
     assert_eq!(code_of(world.release_paths("d", &["x"])), "path_held", "who never had it");
@@ -181,7 +185,7 @@ fn lost_lock(world: &World) {
     }
     world.lock("b", "deploy").unwrap();
     let error = refusal(world.unlock("a", "deploy", None));
-    assert_eq!((error.kind().as_str(), error.code()), ("stale", "lapsed"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "lapsed"));
     assert_eq!(error.get("now_held_by").unwrap()["holder"], "b");
     assert_eq!(code_of(world.unlock("c", "deploy", None)), "lock_held");
     world.sound();
@@ -232,16 +236,27 @@ fn looking_agrees(world: &World) {
         Filter { holder: Some("a".into()), ..Filter::default() },
         Filter { paths: words(&["src/"]), ..Filter::default() },
     ] {
-        assert!(world.kernel.holds_where(&call, &filter, 50, None).unwrap().items.is_empty(), "{filter:?}");
+        assert!(
+            world
+                .kernel
+                .ask(&call, &query::holds::Holds { filter: filter.clone(), limit: 50, cursor: None })
+                .unwrap()
+                .items
+                .is_empty(),
+            "{filter:?}"
+        );
     }
-    assert_eq!(world.kernel.show_hold(&call, &hold).unwrap().state, "lapsed");
-    assert_eq!(world.kernel.status(&call).unwrap().held, 0);
-    let question = Question { paths: words(&["src/"]), ..Question::default() };
-    for story in [world.kernel.why(&call, &hold).unwrap(), world.kernel.why_path(&call, &question).unwrap()] {
+    assert_eq!(world.kernel.ask(&call, &query::show_hold::ShowHold { id: hold.clone() }).unwrap().state, "lapsed");
+    assert_eq!(world.kernel.ask(&call, &query::status::Status {}).unwrap().held, 0);
+    let question = query::why_path::WhyPath { paths: words(&["src/"]), ..Default::default() };
+    for story in [
+        world.kernel.ask(&call, &query::why::Why { id: hold.clone() }).unwrap(),
+        world.kernel.ask(&call, &question).unwrap(),
+    ] {
         let last = story.story.last().unwrap();
         assert!(last.number == 0 && last.text.contains("lapsed"), "{story:?}");
     }
-    assert!(world.kernel.others_here(&call).unwrap().free);
+    assert!(world.kernel.ask(&call, &query::others_here::OthersHere {}).unwrap().free);
     world.reserve("b", &["src/x"]).unwrap();
     world.sound();
 }
@@ -265,11 +280,13 @@ fn ids(world: &World) {
     world.reserve("a", &["x"]).unwrap();
     let place = world.wait("b", &["x"]).unwrap()["id"].as_str().unwrap().to_owned();
     let call = world.from("main", "b");
-    let checkout = world.kernel.holds(&call, None, 50, None).unwrap().items;
+    let checkout = world.kernel.ask(&call, &query::holds::Holds::of(None, 50)).unwrap().items;
     let checkout = checkout.iter().find_map(|hold| hold.checkout_id.clone()).unwrap();
     let sent = tenure_kernel::op::send::Send { to: vec!["a".into()], text: "hello".into(), ..Default::default() };
     let message = world.run("b", Op::new(sent)).unwrap()["id"].as_str().unwrap().to_owned();
-    let shown = |agent: &str, id: &str| world.kernel.look_up(&world.from("main", agent), id);
+    let shown = |agent: &str, id: &str| {
+        world.kernel.ask(&world.from("main", agent), &query::look_up::LookUp { typed: id.into() })
+    };
     match shown("b", &place).unwrap() {
         Found::Place(shown) => assert_eq!((shown.agent.as_str(), shown.place), ("b", Some(1))),
         _ => panic!("{place} is a place"),
@@ -281,11 +298,14 @@ fn ids(world: &World) {
     }
     // What is between two is nobody else's.
     assert_eq!(shown("c", &message).err().map(|error| error.kind().as_str()), Some("not_found"));
-    assert_eq!(kind_of(world.kernel.why(&world.from("main", "c"), &message)), "not_found");
+    assert_eq!(
+        kind_of(world.kernel.ask(&world.from("main", "c"), &query::why::Why { id: message.clone() })),
+        "not_found"
+    );
     // A beginning is enough.
     assert!(matches!(shown("b", &place[..4]).unwrap(), Found::Place(_)));
-    for id in [&place, &note, &message, &checkout] {
-        let story = world.kernel.why(&call, id).unwrap();
+    for id in [place.as_str(), &note, &message, &checkout] {
+        let story = world.kernel.ask(&call, &query::why::Why { id: id.into() }).unwrap();
         assert!(!story.story.is_empty(), "{id}");
     }
     world.release_paths("a", &["x"]).unwrap();
@@ -294,7 +314,14 @@ fn ids(world: &World) {
         Found::Place(shown) => assert_eq!(shown.state, "ended"),
         _ => panic!("{place} is a place"),
     }
-    let told: Vec<String> = world.kernel.why(&call, &place).unwrap().story.into_iter().map(|told| told.text).collect();
+    let told: Vec<String> = world
+        .kernel
+        .ask(&call, &query::why::Why { id: place.clone() })
+        .unwrap()
+        .story
+        .into_iter()
+        .map(|told| told.text)
+        .collect();
     assert!(told.len() >= 3, "queued, offered, taken: {told:?}");
     assert_eq!(shown("b", "w-zzzzz").err().map(|error| error.kind().as_str()), Some("not_found"));
     world.sound();

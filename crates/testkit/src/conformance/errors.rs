@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add, block, claim, done, edit, note, transfer};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op, RequestId};
 
@@ -23,35 +25,51 @@ fn any_characters(world: &World) {
     let call = world.call("a");
     for odd in ["t-\0", "\0", "t-abcde\0", "ü", "h-\0", "t-'; DROP TABLE task; --"] {
         let named = Some(odd.to_owned());
-        let on =
-            block::Block { task: Some(task.clone()), reason: "x".into(), on: named.clone(), ..block::Block::default() };
+        let on = block::Block {
+            task: Some(task.clone().into()),
+            reason: "x".into(),
+            on: named.clone().map(Into::into),
+            ..block::Block::default()
+        };
         for op in [
             claiming(odd),
             Op::new(add::Add { after: words(&[odd]), ..add::Add::titled("x") }),
             Op::new(edit::Edit { task: odd.into(), priority: Some(1), ..edit::Edit::default() }),
-            Op::new(edit::Edit { task: task.clone(), after: Some(words(&[odd])), ..edit::Edit::default() }),
-            Op::new(note::Note { task: named.clone(), text: "x".into(), ..note::Note::default() }),
-            Op::new(done::Done { task: named, ..done::Done::default() }),
+            Op::new(edit::Edit { task: task.clone().into(), after: Some(words(&[odd])), ..edit::Edit::default() }),
+            Op::new(note::Note { task: named.clone().map(Into::into), text: "x".into(), ..note::Note::default() }),
+            Op::new(done::Done { task: named.map(Into::into), ..done::Done::default() }),
             Op::new(on),
         ] {
             let name = op.name();
             assert_eq!(code_of(world.unchanged(&task, || world.run("person:ann", op))), "not_found", "{name} {odd:?}");
         }
         let answers = [
-            world.kernel.show(&call, odd).map(drop),
-            world.kernel.show_hold(&call, odd).map(drop),
-            world.kernel.why(&call, odd).map(drop),
-            world.kernel.graph(&call, odd).map(drop),
-            world.kernel.task_id(&call, odd).map(drop),
+            world.kernel.ask(&call, &query::show::Show { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::show_hold::ShowHold { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::why::Why { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::graph::Graph { id: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::task_id::TaskId { typed: odd.into() }).map(drop),
         ];
         answers.into_iter().for_each(|answer| assert_eq!(code_of(answer), "not_found", "{odd:?}"));
         let cursor = Some(format!("1.1.{odd}"));
-        let filter = list::Filter { cursor: cursor.clone(), ..list::Filter::default() };
-        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_cursor");
-        assert_eq!(code_of(world.kernel.holds(&call, None, 5, cursor.as_deref())), "bad_cursor");
-        assert_eq!(code_of(world.kernel.agents(&call, None, 5, cursor.as_deref())), "bad_cursor");
-        let filter = list::Filter { holder: Some(odd.into()), ..list::Filter::default() };
-        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_name");
+        let filter = list::List { cursor: cursor.clone(), ..list::List::default() };
+        assert_eq!(code_of(world.kernel.ask(&call, &filter)), "bad_cursor");
+        assert_eq!(
+            code_of(
+                world
+                    .kernel
+                    .ask(&call, &query::holds::Holds { cursor: cursor.clone(), ..query::holds::Holds::of(None, 5) })
+            ),
+            "bad_cursor"
+        );
+        assert_eq!(
+            code_of(
+                world.kernel.ask(&call, &query::agents::Agents { within_us: None, limit: 5, cursor: cursor.clone() })
+            ),
+            "bad_cursor"
+        );
+        let filter = list::List { holder: Some(odd.into()), ..list::List::default() };
+        assert_eq!(code_of(world.kernel.ask(&call, &filter)), "bad_name");
     }
 }
 
@@ -71,21 +89,28 @@ fn gather(world: &World) -> Vec<Error> {
     let repeated = world.call("a");
     world.kernel.run(&repeated, &Op::new(add::Add::titled("one"))).unwrap();
     let call = world.call("a");
-    let page = |since| world.kernel.log(&call, &log::Filter { since: Some(since), limit: 5, ..log::Filter::default() });
+    let page = |since| world.kernel.ask(&call, &log::Log { since: Some(since), limit: 5, ..log::Log::default() });
     let results: Vec<Result<()>> = vec![
         run("a", claiming("t-00000")),
         run("b", claiming(&held)),
         run("b", claiming(&second)),
         run("a", claiming(&done_task)),
-        run("b", Op::new(done::Done { task: Some(held.clone()), ..done::Done::default() })),
-        run("a", Op::new(done::Done { task: Some(held.clone()), fence: Some(1), ..done::Done::default() })),
-        run("a", Op::new(done::Done { task: Some(held.clone()), force: true, ..done::Done::default() })),
+        run("b", Op::new(done::Done { task: Some(held.clone().into()), ..done::Done::default() })),
+        run(
+            "a",
+            Op::new(done::Done { task: Some(held.clone().into()), fence: Some(1.into()), ..done::Done::default() }),
+        ),
+        run("a", Op::new(done::Done { task: Some(held.clone().into()), force: true, ..done::Done::default() })),
         run("b", Op::new(done::Done::default())),
         run("a", Op::new(transfer::Transfer { to: "nobody".into(), ..transfer::Transfer::default() })),
         run("a", Op::new(transfer::Transfer { to: "a".into(), ..transfer::Transfer::default() })),
         run(
             "a",
-            Op::new(block::Block { task: Some(done_task.clone()), reason: "x".into(), ..block::Block::default() }),
+            Op::new(block::Block {
+                task: Some(done_task.clone().into()),
+                reason: "x".into(),
+                ..block::Block::default()
+            }),
         ),
         run("a", edit(&first, &|request| request.after = Some(words(&[&second])))),
         run("person:ann", edit(&first, &|request| request.after = Some(words(&[&second])))),
@@ -96,19 +121,28 @@ fn gather(world: &World) -> Vec<Error> {
         run("a", Op::new(add::Add::titled("two\nlines"))),
         run("a", Op::new(add::Add { priority: 9, ..add::Add::titled("x") })),
         run("a", Op::new(add::Add { labels: vec!["x".repeat(65)], ..add::Add::titled("x") })),
-        run("a", Op::new(note::Note { task: Some(first.clone()), text: "x".repeat(70_000), ..note::Note::default() })),
+        run(
+            "a",
+            Op::new(note::Note { task: Some(first.clone().into()), text: "x".repeat(70_000), ..note::Note::default() }),
+        ),
         run("No Name", Op::new(add::Add::titled("x"))),
         world.kernel.run(&repeated, &Op::new(add::Add::titled("two"))).map(drop),
-        world.kernel.show(&call, "t-00000").map(drop),
-        world.kernel.show_hold(&call, "h-00000").map(drop),
-        world.kernel.task_id(&call, "t-").map(drop),
-        world.kernel.list(&call, &list::Filter { limit: 0, ..list::Filter::default() }).map(drop),
-        world.kernel.list(&call, &list::Filter { cursor: Some("x".into()), ..list::Filter::default() }).map(drop),
-        world.kernel.holds(&call, None, 5, Some("x")).map(drop),
+        world.kernel.ask(&call, &query::show::Show { id: "t-00000".into() }).map(drop),
+        world.kernel.ask(&call, &query::show_hold::ShowHold { id: "h-00000".into() }).map(drop),
+        world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-".into() }).map(drop),
+        world.kernel.ask(&call, &list::List { limit: 0, ..list::List::default() }).map(drop),
+        world.kernel.ask(&call, &list::List { cursor: Some("x".into()), ..list::List::default() }).map(drop),
+        world
+            .kernel
+            .ask(&call, &query::holds::Holds { cursor: Some("x".into()), ..query::holds::Holds::of(None, 5) })
+            .map(drop),
         page(log::Since::Number(999)).map(drop),
         page(log::Since::Cursor("x".into())).map(drop),
-        world.kernel.log(&call, &log::Filter { kind: Some("x".into()), limit: 5, ..log::Filter::default() }).map(drop),
-        world.kernel.status(&Call { pinned_store: Some("s-other".into()), ..world.call("a") }).map(drop),
+        world.kernel.ask(&call, &log::Log { kind: Some("x".into()), limit: 5, ..log::Log::default() }).map(drop),
+        world
+            .kernel
+            .ask(&Call { pinned_store: Some("s-other".into()), ..world.call("a") }, &query::status::Status {})
+            .map(drop),
         RequestId::given("").map(drop),
     ];
     results.into_iter().enumerate().map(|(n, result)| result.expect_err(&format!("refusal {n}"))).collect()
@@ -116,13 +150,13 @@ fn gather(world: &World) -> Vec<Error> {
 
 fn refusals(world: &World) {
     let errors = gather(world);
-    let mut codes: Vec<&str> = errors.iter().map(Error::code).collect();
+    let mut codes: Vec<&str> = errors.iter().map(|error| error.code().as_str()).collect();
     codes.sort_unstable();
     codes.dedup();
     assert!(codes.len() > 22, "{codes:?}");
     for error in errors {
-        let json = error.to_json();
-        let code = error.code();
+        let json = error.to_json(&Commands);
+        let code = error.code().as_str();
         assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
         assert_eq!((json["code"].as_str(), json["kind"].as_str()), (Some(code), Some(error.kind().as_str())));
         assert_eq!(json["retryable"], error.kind() == Kind::Busy, "{code}: none of these gets better by itself");
@@ -134,7 +168,7 @@ fn refusals(world: &World) {
         if matches!(error.kind(), Kind::NotFound | Kind::Mismatch) {
             assert!(error.about().is_some(), "{code} is about something");
         }
-        assert!(error.attempts().iter().all(|command| !command.contains("--force")), "{code}");
+        assert!(error.attempts(&Commands).iter().all(|command| !command.contains("--force")), "{code}");
     }
 }
 

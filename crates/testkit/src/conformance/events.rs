@@ -30,13 +30,9 @@ fn readers_miss_nothing(world: &World) {
         loop {
             // Asked before the page is read: a page read after the last writer ended is the last one needed.
             let over = writing.load(Ordering::SeqCst) == 0;
-            let filter = log::Filter {
-                kind: kind.map(str::to_owned),
-                since: Some(since.clone()),
-                limit: 7,
-                ..log::Filter::default()
-            };
-            let page = kernel.log(&world.call("person:ann"), &filter).unwrap();
+            let filter =
+                log::Log { kind: kind.map(str::to_owned), since: Some(since.clone()), limit: 7, ..log::Log::default() };
+            let page = kernel.ask(&world.call("person:ann"), &filter).unwrap();
             for event in &page.items {
                 assert!(seen.last().is_none_or(|last| *last < event.number), "{} after {seen:?}", event.number);
                 seen.push(event.number);
@@ -92,18 +88,19 @@ fn events_say_all(world: &World) {
 }
 
 fn projects_count_apart(world: &World) {
-    let elsewhere = |call: Call| Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..call };
+    let elsewhere =
+        |call: Call| Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..call };
     for n in 1..=3 {
         world.add(&format!("p {n}"));
         let call = elsewhere(world.call("a"));
         world.kernel.run(&call, &Op::new(add::Add::titled(&format!("q {n}")))).unwrap();
     }
-    let filter = log::Filter { since: Some(log::Since::Number(0)), limit: 100, ..log::Filter::default() };
+    let filter = log::Log { since: Some(log::Since::Number(0)), limit: 100, ..log::Log::default() };
     for call in [world.call("a"), elsewhere(world.call("a"))] {
-        let page = world.kernel.log(&call, &filter).unwrap();
+        let page = world.kernel.ask(&call, &filter).unwrap();
         let numbers: Vec<i64> = page.items.iter().map(|event| event.number).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5]);
     }
-    let other = world.kernel.list(&elsewhere(world.call("a")), &tenure_kernel::query::list::Filter::default()).unwrap();
+    let other = world.kernel.ask(&elsewhere(world.call("a")), &tenure_kernel::query::list::List::default()).unwrap();
     assert!(other.items.iter().all(|task| task.title.starts_with('q')) && other.items.len() == 3);
 }

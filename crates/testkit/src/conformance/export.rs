@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::import::Import;
 use tenure_kernel::op::{add, block, note};
-use tenure_kernel::query::export::Sink;
+use tenure_kernel::query;
+use tenure_kernel::query::export::ExportSink;
 use tenure_kernel::query::list;
 
 use super::Case;
@@ -73,7 +74,15 @@ pub(super) fn furnish(world: &World) {
     let on = Some(first.clone());
     let reason = String::from("waits\nfor the first");
     world
-        .run("b", Op::new(block::Block { task: Some(blocked.clone()), reason, on, ..block::Block::default() }))
+        .run(
+            "b",
+            Op::new(block::Block {
+                task: Some(blocked.clone().into()),
+                reason,
+                on: on.map(Into::into),
+                ..block::Block::default()
+            }),
+        )
         .unwrap();
     let lapsing = world.add("lapsed");
     world.claim_for("c", &lapsing, 60).unwrap();
@@ -91,7 +100,7 @@ pub(super) fn furnish(world: &World) {
         .run(
             "a",
             Op::new(note::Note {
-                task: Some(held),
+                task: Some(held.into()),
                 text: "null".into(),
                 data: Some(json!(null)),
                 ..note::Note::default()
@@ -120,7 +129,7 @@ fn has_everything(world: &World) {
     );
     assert_eq!(tasks.len() + notes.len() + events.len() + 2, export.len());
     // In the order of creation, with what `show` says.
-    let all = world.list(&list::Filter { all: true, ..list::Filter::default() });
+    let all = world.list(&list::List { all: true, ..list::List::default() });
     assert_eq!(tasks.len(), all.len());
     let mut by_number = all.clone();
     by_number.sort_by_key(|task| task.number);
@@ -165,10 +174,10 @@ fn round_trip(world: &World) {
     assert_eq!(request.events, world.events().len());
     for engine in Engine::ALL {
         let other = World::new(engine);
-        let planned = other.kernel.import_plan(&other.call("z"), &request).unwrap();
+        let planned = other.kernel.ask(&other.call("z"), &query::import_plan::ImportPlan(request.clone())).unwrap();
         let imported = other.run("z", Op::new(request.clone())).unwrap();
         assert_eq!(imported["tasks"], request.tasks.len());
-        assert_eq!(json!(tenure_kernel::shape::export::Imported { dry_run: false, ..planned }), imported);
+        assert_eq!(json!(tenure_kernel::answer::export::Imported { dry_run: false, ..planned }), imported);
         assert_eq!(content(&exported(&other, false)), content(&exported(world, false)), "{engine:?}");
         compare_states(world, &other);
         other.sound();
@@ -188,24 +197,24 @@ fn round_trip(world: &World) {
 
 /// What is derived is derived anew, and means the same; only holds stay behind.
 fn compare_states(world: &World, other: &World) {
-    let all = list::Filter { all: true, ..list::Filter::default() };
+    let all = list::List { all: true, ..list::List::default() };
     let theirs = other.list(&all);
     for (at, task) in world.list(&all).into_iter().enumerate() {
         assert_eq!((&theirs[at].id, theirs[at].number), (&task.id, task.number), "the same order of choice");
-        let expected = if task.state == State::Held { State::Ready } else { task.state };
+        let expected = if task.state == TaskState::Held { TaskState::Ready } else { task.state };
         assert_eq!(theirs[at].state, expected, "{}", task.id);
         assert_eq!((&theirs[at].unmet, &theirs[at].after), (&task.unmet, &task.after));
         let lapsed = task.holder.map(|holder| holder.agent).or(task.lapsed_from);
         assert_eq!(theirs[at].lapsed_from, lapsed);
     }
     for label in ["x", "z", "late"] {
-        let filter = list::Filter { labels: words(&[label]), all: true, ..list::Filter::default() };
+        let filter = list::List { labels: words(&[label]), all: true, ..list::List::default() };
         let ids = |world: &World| world.list(&filter).into_iter().map(|task| task.id).collect::<Vec<_>>();
         assert_eq!(ids(other), ids(world), "{label}");
         assert!(!ids(other).is_empty());
     }
-    assert_eq!(other.kernel.holds(&other.call("z"), None, 10, None).unwrap().items.len(), 0);
-    assert_eq!(other.kernel.health(&other.call("z")).unwrap().wrong_counters, []);
+    assert_eq!(other.kernel.ask(&other.call("z"), &query::holds::Holds::of(None, 10)).unwrap().items.len(), 0);
+    assert_eq!(other.kernel.ask(&other.call("z"), &query::health::Health {}).unwrap().wrong_counters, []);
 }
 
 fn of_nothing(world: &World) {
@@ -225,7 +234,7 @@ struct Meddling<'a> {
     lines: Vec<u8>,
 }
 
-impl Sink for Meddling<'_> {
+impl ExportSink for Meddling<'_> {
     fn begin(&mut self) -> tenure_core::Result<()> {
         self.lines.begin()
     }
@@ -269,7 +278,7 @@ fn many(world: &World) {
     export.line("{\"end\":true,\"tasks\":10000,\"notes\":0,\"events\":0}").unwrap();
     let request = Import::parse(&export).unwrap();
     assert_eq!(world.run("z", Op::new(request)).unwrap()["tasks"], 10_000);
-    let status = world.kernel.status(&world.call("z")).unwrap();
+    let status = world.kernel.ask(&world.call("z"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.waiting), (1, 9_999));
     // More than a page, and still in the order of creation, which is not that of the ids.
     let order: Vec<Value> = lines(&exported(world, false))
@@ -281,5 +290,5 @@ fn many(world: &World) {
     let again = World::new(Engine::Memory);
     again.run("z", Op::new(Import::parse(&exported(world, false)).unwrap())).unwrap();
     assert_eq!(content(&exported(&again, false)), content(&exported(world, false)));
-    assert_eq!(world.kernel.health(&world.call("z")).unwrap().wrong_counters, []);
+    assert_eq!(world.kernel.ask(&world.call("z"), &query::health::Health {}).unwrap().wrong_counters, []);
 }

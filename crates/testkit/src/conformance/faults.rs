@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use tenure_core::{Error, Kind, Result, Stage, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_kernel::{Kernel, Reply};
 use tenure_store::table::project;
-use tenure_store::{Clock, Entropy, Sql, Verdict};
+use tenure_store::{Clock, CommitDecision, Entropy, Sql};
 
 use super::Case;
 use super::walk::every_op;
@@ -145,7 +145,7 @@ fn panics_anywhere(world: &World) {
 }
 
 fn bodies_that_fail(world: &World) {
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world.add("first");
     let before = dump(&world.kernel);
     let half = Sql::same("UPDATE task SET title = 'half'");
@@ -153,16 +153,16 @@ fn bodies_that_fail(world: &World) {
     let given_up: Result<Reply> = store.write(&name, |tx, _| {
         tx.execute(half, &[])?;
         tx.defer(Sql::same("DELETE FROM event"), Vec::new())?;
-        Err(Error::new(Kind::Internal, "internal", Stage::Decide, "no more"))
+        Err(Error::new(Code::Internal, "no more"))
     });
     given_up.unwrap_err();
     assert_eq!(dump(&world.kernel), before);
-    let undone = store.write(&name, |tx, _| tx.execute(half, &[]).map(Verdict::Undo)).unwrap();
+    let undone = store.write(&name, |tx, _| tx.execute(half, &[]).map(CommitDecision::Undo)).unwrap();
     assert_eq!((undone, dump(&world.kernel)), (1, before.clone()));
     // More panics than a pool has connections to lose, and in a read as well.
     for _ in 0..5 {
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            store.write(&name, |tx, _| -> Result<Verdict<()>> {
+            store.write(&name, |tx, _| -> Result<CommitDecision<()>> {
                 tx.execute(half, &[]).unwrap();
                 resume_unwind(Box::new("a body ended"))
             })

@@ -1,9 +1,11 @@
 //! Fences: who may act on a task, and who is told that it is too late.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{done, note, transfer};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming, fence, note_in_focus};
@@ -65,7 +67,8 @@ fn every_op_of_a_replaced_holder(world: &World) {
     let new = fence(&world.claim("b", &task).unwrap());
     assert!(new > old);
     let hand = |named: Option<&str>| {
-        let request = transfer::Transfer { task: named.map(str::to_owned), to: "c".into(), ..Default::default() };
+        let request =
+            transfer::Transfer { task: named.map(str::to_owned).map(Into::into), to: "c".into(), ..Default::default() };
         Op::new(request)
     };
     let mut ops = acting(Some(&task), None, false).to_vec();
@@ -77,9 +80,9 @@ fn every_op_of_a_replaced_holder(world: &World) {
         assert_eq!(kind_of(refused), "stale", "{op:?}");
     }
     // By id anyone may note, a former holder too, unless it shows its fence.
-    let by_id = note::Note { task: Some(task.clone()), text: "what I found".into(), ..Default::default() };
+    let by_id = note::Note { task: Some(task.clone().into()), text: "what I found".into(), ..Default::default() };
     assert_eq!(world.run("a", Op::new(by_id.clone())).unwrap()["late"], false);
-    let fenced = Op::new(note::Note { fence: Some(old), ..by_id });
+    let fenced = Op::new(note::Note { fence: Some(old.into()), ..by_id });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", fenced))), "stale");
     assert_eq!(world.show(&task)["holder"]["fence"], new);
     world.sound();
@@ -132,15 +135,15 @@ fn giving_back(world: &World) {
 fn given_fence(world: &World) {
     let task = world.add("fenced");
     let right = fence(&world.claim("a", &task).unwrap());
-    let done = |fence| Op::new(done::Done { task: Some(task.clone()), fence: Some(fence), force: false });
+    let done = |fence| Op::new(done::Done { task: Some(task.clone().into()), fence: Some(fence), force: false });
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
-        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong)))), "stale", "{wrong}");
+        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong.into())))), "stale", "{wrong}");
     }
     // Another agent's fence does not help a stranger.
-    let error = refusal(world.unchanged(&task, || world.run("b", done(right))));
+    let error = refusal(world.unchanged(&task, || world.run("b", done(right.into()))));
     assert_eq!(error.kind().as_str(), "stale");
     assert_eq!(error.get("current_fence"), Some(&json!(right)));
-    assert_eq!(world.run("a", done(right)).unwrap()["late"], false);
+    assert_eq!(world.run("a", done(right.into())).unwrap()["late"], false);
 }
 
 fn own_former_hold(world: &World) {
@@ -150,7 +153,7 @@ fn own_former_hold(world: &World) {
     let again = world.claim("a", &task).unwrap();
     assert!(fence(&again) > old, "a lapsed hold is not revived");
     assert_eq!(again["task"]["attempt"], 2);
-    let under_the_old = Op::new(done::Done { task: Some(task.clone()), fence: Some(old), force: false });
+    let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old.into()), force: false });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
     // The fence last shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);
@@ -165,14 +168,14 @@ fn stranger(world: &World) {
     ops.push(claiming(&task));
     for op in ops {
         let error = refusal(world.unchanged(&task, || world.run("b", op.clone())));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"), "{op:?}");
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "task_held"), "{op:?}");
         let blockers = error.get("blockers").unwrap();
         assert_eq!(blockers[0]["holder"], "a");
         assert_eq!(blockers[0]["liveness"], "idle");
         assert_eq!(blockers[0]["age_s"], 180);
         assert_eq!(blockers[0]["expires_in_s"], 3_420);
         assert!(error.blocker().unwrap().contains('a'));
-        assert!((1..=3).contains(&error.attempts().len()));
+        assert!((1..=3).contains(&error.attempts(&Commands).len()));
         assert!(error.override_by_person().is_some());
     }
 }
@@ -197,7 +200,7 @@ fn force(world: &World) {
         assert_eq!(ended.data["overrode"], "a", "{name}");
         assert_eq!(ended.actor, "person:ann");
         assert!(ended.sentence().contains("overriding a"), "{}", ended.sentence());
-        let row = world.kernel.show_hold(&world.call("a"), hold).unwrap();
+        let row = world.kernel.ask(&world.call("a"), &query::show_hold::ShowHold { id: hold.into() }).unwrap();
         assert_eq!(row.state, "forced");
         assert_eq!(world.focus("a"), None, "{name}: what was taken away is not in focus");
         // The override is newer than the fence it ended.
@@ -225,9 +228,9 @@ fn force_by_an_agent(world: &World) {
     for agent in ["a", "b"] {
         for op in acting(Some(&task), None, true) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
-            assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
+            assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"), "{agent} {op:?}");
         }
-        let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
+        let hand = transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), fence: None, force: true };
         assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");
     }
 }

@@ -84,7 +84,7 @@ fn refused_claim(world: &World) {
     world.claim("a", &mine).unwrap();
     assert_eq!(kind_of(world.claim("a", &held)), "conflict");
     assert_eq!(kind_of(world.claim("a", "t-none0")), "not_found");
-    let bad = claim::Claim { task: Some(mine.clone()), ttl_s: Some(0), ..claim::Claim::default() };
+    let bad = claim::Claim { task: Some(mine.clone().into()), ttl_s: Some(0), ..claim::Claim::default() };
     assert_eq!(kind_of(world.run("a", Op::new(bad))), "usage");
     assert_eq!(world.focus("a"), Some(mine));
 }
@@ -96,7 +96,7 @@ fn no_focus(world: &World) {
     ops.push(note_in_focus("hello"));
     for op in ops {
         let error = refusal(world.unchanged(&task, || world.run("a", op.clone())));
-        assert_eq!((error.kind().as_str(), error.code()), ("usage", "no_focus"), "{op:?}");
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "no_focus"), "{op:?}");
     }
 }
 
@@ -121,7 +121,7 @@ fn notes_by_id(world: &World) {
     world.claim("b", &other).unwrap();
     let data = serde_json::json!({ "found": [1, "two", null] });
     let request = note::Note {
-        task: Some(task.clone()),
+        task: Some(task.clone().into()),
         text: "what I\nfound".into(),
         data: Some(data.clone()),
         ..note::Note::default()
@@ -138,10 +138,15 @@ fn notes_by_id(world: &World) {
     assert_eq!(note["text"], "what I\nfound");
     assert_eq!(world.focus("b"), Some(other));
     // A fence given is asked about, an id or not.
-    let fenced = note::Note { task: Some(task.clone()), text: "x".into(), fence: Some(1), ..note::Note::default() };
+    let fenced = note::Note {
+        task: Some(task.clone().into()),
+        text: "x".into(),
+        fence: Some(1.into()),
+        ..note::Note::default()
+    };
     assert_eq!(kind_of(world.unchanged(&task, || world.run("b", Op::new(fenced)))), "stale");
     let nul = note::Note {
-        task: Some(task.clone()),
+        task: Some(task.clone().into()),
         text: "x".into(),
         data: Some(serde_json::json!({ "a\u{0}": 1 })),
         ..note::Note::default()

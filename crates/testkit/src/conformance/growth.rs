@@ -1,10 +1,11 @@
 //! Growth: what a call costs does not depend on how much there is. Counted, not timed.
 
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_core::session::Start;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, remember, resume};
-use tenure_kernel::query::session::{Depth, Look};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, Standing};
 use tenure_kernel::query::{list, log};
 
 use super::shorthand::claiming;
@@ -27,7 +28,7 @@ fn fill(world: &World, tasks: usize) -> Vec<String> {
     let half = tasks / 2;
     let item = |n: usize| {
         let after = |k: usize| format!("k{}", (n - half + k) % half);
-        add_many::Item {
+        add_many::NewTask {
             title: format!("task {n}"),
             description: String::new(),
             priority: 2,
@@ -66,22 +67,29 @@ fn cost_stays(_: &World) {
         measure("done", &mut |n| drop(world.done("a", &ids[n]).unwrap()));
         measure("release", &mut |n| drop(world.release("a", &ids[10 + n]).unwrap()));
         measure("cancel", &mut |n| drop(world.cancel("a", &ids[20 + n]).unwrap()));
-        let page = list::Filter { limit: 20, ..list::Filter::default() };
-        measure("list", &mut |_| drop(kernel.list(&call, &page).unwrap()));
-        let labelled = list::Filter { labels: vec!["x".into()], ..page.clone() };
-        measure("list by label", &mut |_| drop(kernel.list(&call, &labelled).unwrap()));
-        measure("next", &mut |_| drop(kernel.next(&call, &[]).unwrap()));
-        measure("next by label", &mut |_| drop(kernel.next(&call, &["x".into()]).unwrap()));
-        measure("show", &mut |n| drop(kernel.show(&call, &ids[30 + n]).unwrap()));
-        measure("why", &mut |n| drop(kernel.why(&call, &ids[30 + n]).unwrap()));
-        measure("status", &mut |_| drop(kernel.status(&call).unwrap()));
-        measure("holds", &mut |_| drop(kernel.holds(&call, None, 20, None).unwrap()));
-        measure("id", &mut |_| drop(kernel.task_id(&call, &ids[0]).unwrap()));
-        let filter = log::Filter { since, limit: 20, ..log::Filter::default() };
-        measure("log", &mut |_| drop(kernel.log(&call, &filter).unwrap()));
+        let page = list::List { limit: 20, ..list::List::default() };
+        measure("list", &mut |_| drop(kernel.ask(&call, &page).unwrap()));
+        let labelled = list::List { labels: vec!["x".into()], ..page.clone() };
+        measure("list by label", &mut |_| drop(kernel.ask(&call, &labelled).unwrap()));
+        measure("next", &mut |_| drop(kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap()));
+        measure("next by label", &mut |_| {
+            drop(kernel.ask(&call, &query::next::Next { labels: vec!["x".into()] }).unwrap());
+        });
+        measure("show", &mut |n| drop(kernel.ask(&call, &query::show::Show { id: ids[30 + n].clone() }).unwrap()));
+        measure("why", &mut |n| drop(kernel.ask(&call, &query::why::Why { id: ids[30 + n].clone() }).unwrap()));
+        measure("status", &mut |_| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
+        measure("holds", &mut |_| drop(kernel.ask(&call, &query::holds::Holds::of(None, 20)).unwrap()));
+        measure("id", &mut |_| drop(kernel.ask(&call, &query::task_id::TaskId { typed: ids[0].clone() }).unwrap()));
+        let filter = log::Log { since, limit: 20, ..log::Log::default() };
+        measure("log", &mut |_| drop(kernel.ask(&call, &filter).unwrap()));
         measure("add after", &mut |_| {
             let after = vec![ids[40].clone(), ids[41].clone()];
-            world.run("person:ann", Op::new(add::Add { after, ..add::Add::titled("x") })).unwrap();
+            world
+                .run(
+                    "person:ann",
+                    Op::new(add::Add { after: after.into_iter().map(Into::into).collect(), ..add::Add::titled("x") }),
+                )
+                .unwrap();
         });
         measured
     };
@@ -93,12 +101,12 @@ fn cost_stays(_: &World) {
 /// Memories of the project that all have the words of the task at hand.
 fn remember(world: &World, memories: usize) {
     for from in (0..memories).step_by(50) {
-        let item = |n: usize| remember::Item {
+        let item = |n: usize| remember::NewMemory {
             text: format!("the parser of the import is slow, number {n}"),
             key: Some(format!("k/{n}")),
-            kind: if n.is_multiple_of(10) { Kind::Directive } else { Kind::Fact },
-            scope: Some(remember::Reach::Project),
-            ..remember::Item::default()
+            kind: if n.is_multiple_of(10) { MemoryKind::Directive } else { MemoryKind::Fact },
+            scope: Some(remember::MemoryReach::Project),
+            ..remember::NewMemory::default()
         };
         let items = (from..from + 50).map(item).collect();
         world.run("b", Op::new(remember::Remember { items })).unwrap();
@@ -120,9 +128,17 @@ fn beginning_stays(_: &World) {
             work();
             measured.push((name, kernel.store().steps() - before));
         };
-        measure("a session begins with a brief", &|| drop(kernel.beginning(&call, &request, 3).unwrap()));
-        measure("a session begins", &|| drop(kernel.beginning(&world.call("c"), &request, 3).unwrap()));
-        measure("resume --peek", &|| drop(kernel.peek(&call, &request).unwrap()));
+        measure("a session begins with a brief", &|| {
+            drop(kernel.ask(&call, &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
+        });
+        measure("a session begins", &|| {
+            drop(
+                kernel
+                    .ask(&world.call("c"), &query::beginning::Beginning { request: request.clone(), ready: 3 })
+                    .unwrap(),
+            );
+        });
+        measure("resume --peek", &|| drop(kernel.ask(&call, &query::peek::Peek(request.clone())).unwrap()));
         measure("resume", &|| drop(world.run("a", Op::new(request.clone())).unwrap()));
         measured
     };
@@ -144,19 +160,37 @@ fn hook_trips(world: &World) {
         store.round_trips() - before
     };
     let says = sessions::presence("A");
-    let look = |depth| Look { says: &says, given: None, depth };
+    let look = |depth| Standing { says: says.clone(), given: None, depth };
     let request = resume::Resume::default();
     let begin = || drop(world.run_call(&call, &sessions::starting("A", Start::Compact)).unwrap());
     let counted = [
-        ("who it is", 8, trips(&|| drop(world.kernel.standing(&call, &look(Depth::Who)).unwrap()))),
-        (
-            "whether there is anything new",
-            8,
-            trips(&|| drop(world.kernel.standing(&call, &look(Depth::News)).unwrap())),
-        ),
+        ("who it is", 8, trips(&|| drop(world.kernel.ask(&call, &look(Depth::Who)).unwrap()))),
+        ("whether there is anything new", 8, trips(&|| drop(world.kernel.ask(&call, &look(Depth::News)).unwrap()))),
         ("session_start", 8, trips(&begin)),
-        ("its brief", 32, trips(&|| drop(world.kernel.beginning(&call, &request, 3).unwrap()))),
-        ("what is ready", 12, trips(&|| drop(world.kernel.beginning(&world.call("c"), &request, 3).unwrap()))),
+        (
+            "its brief",
+            32,
+            trips(&|| {
+                drop(
+                    world
+                        .kernel
+                        .ask(&call, &query::beginning::Beginning { request: request.clone(), ready: 3 })
+                        .unwrap(),
+                );
+            }),
+        ),
+        (
+            "what is ready",
+            12,
+            trips(&|| {
+                drop(
+                    world
+                        .kernel
+                        .ask(&world.call("c"), &query::beginning::Beginning { request: request.clone(), ready: 3 })
+                        .unwrap(),
+                );
+            }),
+        ),
     ];
     for (name, most, trips) in counted {
         assert!((1..=most).contains(&trips), "{name}: {trips} round trips of {counted:?}");

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
+use tenure_kernel::answer::Hold;
 use tenure_kernel::op::{done, guard, inbox, off};
-use tenure_kernel::query::guard::Outlook;
+use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::query::session::{Depth, Look};
-use tenure_kernel::shape::Hold;
+use tenure_kernel::query::outlook::EditOutlook;
+use tenure_kernel::query::standing::{Depth, Standing};
 use tenure_kernel::{Actor, Call, Op};
 
 use super::Case;
@@ -35,7 +36,7 @@ fn send(world: &World, agent: &str, for_s: Option<i64>) -> Result<Value> {
 }
 
 fn is_off(world: &World) -> bool {
-    world.kernel.guards(&world.call("a")).unwrap().off
+    world.kernel.ask(&world.call("a"), &query::guards::Guards {}).unwrap().off
 }
 
 fn while_off(world: &World) {
@@ -45,7 +46,7 @@ fn while_off(world: &World) {
     let said = send(world, "person:ann", None).unwrap();
     assert_eq!((&said["off"], &said["until_s"], &said["by"]), (&json!(true), &json!(3_600), &json!("person:ann")));
     assert!(is_off(world));
-    assert!(world.kernel.status(&world.call("a")).unwrap().guards.off);
+    assert!(world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().guards.off);
     // Nothing that others do changes it.
     world.add("y");
     world.advance(Span::minutes(59));
@@ -97,10 +98,17 @@ fn edit(world: &World, agent: &str, paths: &[&str]) -> Result<Value> {
     world.run_call(&from(world, "main", agent), &Op::new(request(agent, paths)))
 }
 
-fn outlook(world: &World, agent: &str, paths: &[&str]) -> Outlook {
+fn outlook(world: &World, agent: &str, paths: &[&str]) -> EditOutlook {
     let says = presence(agent);
-    let look = Look { says: &says, given: None, depth: Depth::News };
-    world.kernel.outlook(&from(world, "main", agent), &look, &words(paths), false).unwrap().unwrap()
+    let look = Standing { says, given: None, depth: Depth::News };
+    world
+        .kernel
+        .ask(
+            &from(world, "main", agent),
+            &query::outlook::Outlook { look: look.clone(), files: words(paths), fold_case: false },
+        )
+        .unwrap()
+        .unwrap()
 }
 
 fn rows(world: &World) -> i64 {
@@ -133,7 +141,7 @@ fn all_or_none(world: &World) {
     edit(world, "a", &["./one", "./dir/two"]).unwrap();
     let before = rows(world);
     let refused = refusal(edit(world, "b", &["./three", "./dir/two", "./four"]));
-    assert_eq!((refused.code(), rows(world)), ("path_held", before));
+    assert_eq!((refused.code().as_str(), rows(world)), ("path_held", before));
     assert_eq!(refused.get("uses_tools"), Some(&json!(false)));
     let mcp = Actor { door: tenure_kernel::Door::Mcp, ..from(world, "main", "b").actor };
     world.run_call(&Call { actor: mcp, ..from(world, "main", "b") }, &Op::new(inbox::Inbox::default())).unwrap();
@@ -175,8 +183,8 @@ fn two_checkouts(world: &World) {
     );
     // The first one is told with its next prompt.
     let says = presence("a");
-    let look = Look { says: &says, given: None, depth: Depth::Loss };
-    let mine = world.kernel.standing(&from(world, "main", "a"), &look).unwrap().unwrap().mine.unwrap();
+    let look = Standing { says, given: None, depth: Depth::Loss };
+    let mine = world.kernel.ask(&from(world, "main", "a"), &look).unwrap().unwrap().mine.unwrap();
     assert_eq!((mine.elsewhere.len(), mine.elsewhere[0].holder.as_str()), (1, "claude-b"));
     // What is held no more is not told.
     world.advance(Span::minutes(31));
@@ -185,7 +193,11 @@ fn two_checkouts(world: &World) {
 
 fn paths_of(world: &World, holder: &str) -> Vec<Hold> {
     let filter = Filter { holder: Some(holder.into()), kind: Some("path".into()), ..Filter::default() };
-    world.kernel.holds_where(&world.from("main", "x"), &filter, 50, None).unwrap().items
+    world
+        .kernel
+        .ask(&world.from("main", "x"), &query::holds::Holds { filter: filter.clone(), limit: 50, cursor: None })
+        .unwrap()
+        .items
 }
 
 fn expiry(world: &World, agent: &str) -> Vec<(String, i64)> {
@@ -261,7 +273,9 @@ fn literal(world: &World) {
 
 fn others_here(world: &World) {
     begin(world, &["a", "b"]);
-    let others = |agent: &str, checkout: &str| world.kernel.others_here(&from(world, checkout, agent)).unwrap();
+    let others = |agent: &str, checkout: &str| {
+        world.kernel.ask(&from(world, checkout, agent), &query::others_here::OthersHere {}).unwrap()
+    };
     assert!(others("a", "main").free);
     edit(world, "a", &["./x", "./y"]).unwrap();
     assert!(others("a", "main").free, "its own");

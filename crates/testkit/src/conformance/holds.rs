@@ -1,11 +1,13 @@
 //! Holds on tasks: their end, their renewal, and how they are given back.
 
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::hold::HoldKind;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
-use tenure_store::Verdict;
+use tenure_store::CommitDecision;
 use tenure_store::table::{hold, project};
 
 use super::Case;
@@ -52,15 +54,15 @@ fn no_endless_row(world: &World) {
         granted_at: TestClock::START,
         expires_at: TestClock::START + Span::hours(1),
         ttl: Span::hours(1),
-        ..hold::Row::of_task("h-00000".into(), &task, "a", 1)
+        ..hold::Row::new("h-00000".into(), (HoldKind::Task, &task), &"a".into(), 1.into())
     };
     let store = |row: &hold::Row| {
-        let name = project::Name { key: "name:p".into(), label: "p".into() };
+        let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
         world.kernel.store().write(&name, |tx, entered| {
             let project = entered.project.unwrap().id;
             hold::insert(tx, &project, row)?;
             // Reads the row back, so that a statement kept for later has been run.
-            Ok(Verdict::Undo(hold::get(tx, &project, &row.id)?.is_some()))
+            Ok(CommitDecision::Undo(hold::get(tx, &project, &row.id)?.is_some()))
         })
     };
     assert!(store(&good).unwrap());
@@ -69,8 +71,8 @@ fn no_endless_row(world: &World) {
         hold::Row { ttl: Span(-1), ..good.clone() },
         hold::Row { ttl: Span::hours(25), ..good.clone() },
         hold::Row { expires_at: good.granted_at, ..good.clone() },
-        hold::Row { holder: String::new(), ..good.clone() },
-        hold::Row { fence: 0, ..good },
+        hold::Row { holder: "".into(), ..good.clone() },
+        hold::Row { fence: 0.into(), ..good },
     ];
     for row in bad {
         assert!(store(&row).is_err(), "{row:?}");
@@ -89,11 +91,11 @@ fn expiry_frees(world: &World) {
     assert_eq!((&shown["state"], &shown["status"]), (&"ready".into(), &"open".into()));
     assert_eq!(shown["lapsed_from"], "a");
     assert!(shown["holder"].is_null());
-    assert_eq!(world.in_state(State::Ready), [task.as_str()]);
-    assert_eq!(world.in_state(State::Held), [""; 0]);
-    let status = world.kernel.status(&world.call("b")).unwrap();
+    assert_eq!(world.in_state(TaskState::Ready), [task.as_str()]);
+    assert_eq!(world.in_state(TaskState::Held), [""; 0]);
+    let status = world.kernel.ask(&world.call("b"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.started, status.held), (1, 0, 0));
-    assert!(world.kernel.holds(&world.call("b"), None, 10, None).unwrap().items.is_empty());
+    assert!(world.kernel.ask(&world.call("b"), &query::holds::Holds::of(None, 10)).unwrap().items.is_empty());
     assert_eq!(world.next("b", &[]).task.unwrap().id, task);
     assert_eq!(world.last_event(), granted, "looking settles nothing");
     assert_eq!(taken(&world.claim_any("b").unwrap()), task);
@@ -171,21 +173,21 @@ fn ops_keep_holds(world: &World) {
 fn queries_and_replays(world: &World) {
     let task = world.add("watched");
     let claim = world.call("a");
-    let op = Op::new(claim::Claim { task: Some(task.clone()), ttl_s: Some(60), ..claim::Claim::default() });
+    let op = Op::new(claim::Claim { task: Some(task.clone().into()), ttl_s: Some(60), ..claim::Claim::default() });
     let first = world.kernel.run(&claim, &op).unwrap();
     world.advance(Span::seconds(45));
     let before = (world.show(&task), world.agent("a").unwrap().last_seen, world.last_event());
     let call = world.call("a");
-    world.kernel.show(&call, &task).unwrap();
-    world.kernel.list(&call, &list::Filter::default()).unwrap();
-    world.kernel.next(&call, &[]).unwrap();
-    world.kernel.status(&call).unwrap();
-    world.kernel.holds(&call, Some("a"), 10, None).unwrap();
-    world.kernel.agents(&call, None, 10, None).unwrap();
-    world.kernel.log(&call, &log::Filter { limit: 10, ..log::Filter::default() }).unwrap();
-    world.kernel.why(&call, &task).unwrap();
-    world.kernel.graph(&call, &task).unwrap();
-    world.kernel.health(&call).unwrap();
+    world.kernel.ask(&call, &query::show::Show { id: task.clone() }).unwrap();
+    world.kernel.ask(&call, &list::List::default()).unwrap();
+    world.kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap();
+    world.kernel.ask(&call, &query::status::Status {}).unwrap();
+    world.kernel.ask(&call, &query::holds::Holds::of(Some("a"), 10)).unwrap();
+    world.kernel.ask(&call, &query::agents::Agents { within_us: None, limit: 10, cursor: None }).unwrap();
+    world.kernel.ask(&call, &log::Log { limit: 10, ..log::Log::default() }).unwrap();
+    world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap();
+    world.kernel.ask(&call, &query::graph::Graph { id: task.clone() }).unwrap();
+    world.kernel.ask(&call, &query::health::Health {}).unwrap();
     let again = world.kernel.run(&claim, &op).unwrap();
     assert!(again.replayed && again.body == first.body);
     assert_eq!((world.show(&task), world.agent("a").unwrap().last_seen, world.last_event()), before);
@@ -212,7 +214,7 @@ fn not_revived(world: &World) {
     world.advance(Span::minutes(2));
     world.note("a", &task, "back once more").unwrap();
     assert_eq!(world.count("hold.expired"), 65);
-    let status = world.kernel.status(&world.call("a")).unwrap();
+    let status = world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.held), (70, 1), "only the hold of an hour is left");
     world.sound();
 }
@@ -284,12 +286,12 @@ fn many_lapsed(world: &World) {
     }
     world.advance(Span::minutes(5));
     let call = world.call("b");
-    assert_eq!(world.kernel.status(&call).unwrap().ready, 70);
-    assert_eq!(world.kernel.health(&call).unwrap().lapsed, 70);
+    assert_eq!(world.kernel.ask(&call, &query::status::Status {}).unwrap().ready, 70);
+    assert_eq!(world.kernel.ask(&call, &query::health::Health {}).unwrap().lapsed, 70);
     for (round, settled) in [64, 70, 70].into_iter().enumerate() {
         world.run("person:ann", Op::new(add::Add::titled(&format!("extra {round}")))).unwrap();
         assert_eq!(world.count("hold.expired"), settled);
-        assert_eq!(world.in_state(State::Ready).len(), 71 + round);
+        assert_eq!(world.in_state(TaskState::Ready).len(), 71 + round);
         world.sound();
     }
     let mut ended: Vec<String> =
@@ -304,7 +306,7 @@ fn release(world: &World) {
     assert_eq!(code_of(world.unchanged(&task, || world.release("b", &task))), "not_held");
     world.claim("a", &task).unwrap();
     let error = refusal(world.unchanged(&task, || world.release("b", &task)));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "task_held"));
     let released = world.release("a", &task).unwrap();
     assert_eq!((&released["status"], &released["state"]), (&"open".into(), &"ready".into()));
     assert!(released["holder"].is_null() && released["lapsed_from"].is_null());

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use tenure_core::session::{Context, Start};
 use tenure_core::{Span, tool};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::{Depth, Look, Mine};
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, Mine, Standing};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 
 use super::Case;
 use super::sessions::{hook, presence, start};
@@ -29,7 +30,7 @@ fn used(change: impl Fn(&mut tool_used::ToolUsed)) -> tool_used::ToolUsed {
     let mut request = tool_used::ToolUsed {
         event: "PostToolUse".into(),
         tool_name: "Bash".into(),
-        kind: tool::Kind::Shell,
+        kind: tool::ToolKind::Shell,
         program: Some("cargo test".into()),
         ..presence("a")
     };
@@ -46,11 +47,17 @@ fn call(world: &World) -> Call {
 }
 
 fn checkout() -> Checkout {
-    Checkout { host: "h".into(), path: "/repo".into(), common: None, trust: Trust::Any, tree: Tree::default() }
+    Checkout { host: "h".into(), path: "/repo".into(), common: None, trust: Trust::Any, tree: WorkingTree::default() }
 }
 
 fn mine(world: &World, says: &tool_used::ToolUsed) -> Mine {
-    world.kernel.standing(&call(world), &Look { says, given: None, depth: Depth::Loss }).unwrap().unwrap().mine.unwrap()
+    world
+        .kernel
+        .ask(&call(world), &Standing { says: says.clone(), given: None, depth: Depth::Loss })
+        .unwrap()
+        .unwrap()
+        .mine
+        .unwrap()
 }
 
 fn begin(world: &World) -> String {
@@ -133,7 +140,7 @@ fn touched(world: &World) {
     let task = begin(world);
     let edit = |paths: &[&str]| {
         used(|request| {
-            (request.tool_name, request.kind, request.program) = ("Edit".into(), tool::Kind::Edit, None);
+            (request.tool_name, request.kind, request.program) = ("Edit".into(), tool::ToolKind::Edit, None);
             request.paths = words(paths);
         })
     };
@@ -148,7 +155,12 @@ fn touched(world: &World) {
     let brief = |at: &str| {
         let here = Checkout { path: at.into(), ..checkout() };
         let asks = Call { checkout: Some(here), ..call(world) };
-        let brief = world.kernel.peek(&asks, &tenure_kernel::op::resume::Resume::default()).unwrap().brief.text;
+        let brief = world
+            .kernel
+            .ask(&asks, &query::peek::Peek(tenure_kernel::op::resume::Resume::default()))
+            .unwrap()
+            .brief
+            .text;
         brief.lines().find(|line| line.contains("Files changed")).unwrap().to_owned()
     };
     assert_eq!(brief("/repo"), "- Files changed for it so far: “a.rs”, “dir/ü [x].rs”");
@@ -190,7 +202,8 @@ fn settled(world: &World) {
 fn renewal(world: &World) {
     let task = world.add("short");
     start(world, &world.kernel, 1, "a", Start::Startup, &[]);
-    let claim = tenure_kernel::op::claim::Claim { task: Some(task.clone()), ttl_s: Some(20), ..Default::default() };
+    let claim =
+        tenure_kernel::op::claim::Claim { task: Some(task.clone().into()), ttl_s: Some(20), ..Default::default() };
     world.run_call(&call(world), &Op::new(claim)).unwrap();
     for _ in 0..20 {
         world.advance(Span::seconds(6));
@@ -238,7 +251,7 @@ fn shortened(world: &World) {
 
 fn fired(world: &World) {
     begin(world);
-    let at = || world.kernel.fired(&call(world)).unwrap();
+    let at = || world.kernel.ask(&call(world), &query::fired::Fired {}).unwrap();
     let first = at();
     assert_eq!(
         first.iter().map(|fired| (fired.tool.as_str(), fired.event.as_str())).collect::<Vec<_>>(),

@@ -66,7 +66,7 @@ fn mismatches(world: &World) {
     world.kernel.run(&call, &noting(&task, "one")).unwrap();
     let error = refusal(world.kernel.run(&call, &noting(&task, "two")));
     assert_eq!(
-        (error.code(), error.retryable(), error.about()),
+        (error.code().as_str(), error.retryable(), error.about()),
         ("request_mismatch", false, Some(call.request_id.as_str()))
     );
     assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 1);
@@ -101,7 +101,7 @@ fn ids_are_per_actor_and_op(world: &World) {
     assert_eq!(send("a", &noting(&task, "mine")).unwrap(), Reply { replayed: true, ..first });
     // Nor does another project.
     let call = given(world.call("a"), "call-1");
-    let elsewhere = tenure_store::table::project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = tenure_store::table::project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: elsewhere, ..call };
     assert_eq!(kind_of(world.kernel.run(&call, &noting(&task, "mine"))), "not_found");
 }

@@ -6,8 +6,9 @@ use tenure_core::{Kind, Span};
 use tenure_kernel::op::{
     add, claim, done, forget, inbox, note, release, remember, reserve, send, session_start, tool_used, transfer,
 };
-use tenure_kernel::query::log::{Filter, Since};
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::query;
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::Case;
@@ -30,8 +31,8 @@ pub(super) const CASES: &[Case] = &[
 
 const WEEK: Span = Span::days(7);
 
-fn all() -> Filter {
-    Filter { limit: 1_000, ..Filter::default() }
+fn all() -> Log {
+    Log { limit: 1_000, ..Log::default() }
 }
 
 /// Notes until at least this many events have been appended by writers that keep events for a week.
@@ -39,7 +40,7 @@ fn write_on(world: &World, task: &str, events: i64) {
     let until = world.last_event() + events;
     while world.last_event() < until {
         let call = Call { keep_events: Some(WEEK), ..world.call("a") };
-        let request = note::Note { task: Some(task.to_owned()), text: "x".into(), ..note::Note::default() };
+        let request = note::Note { task: Some(task.into()), text: "x".into(), ..note::Note::default() };
         world.kernel.run(&call, &Op::new(request)).unwrap();
     }
 }
@@ -47,9 +48,9 @@ fn write_on(world: &World, task: &str, events: i64) {
 fn old_events(world: &World) {
     let task = world.add("old");
     let call = world.call("person:ann");
-    let cursor = world.kernel.log(&call, &all()).unwrap().cursor.unwrap();
+    let cursor = world.kernel.ask(&call, &all()).unwrap().cursor.unwrap();
     world.note("a", &task, "soon forgotten").unwrap();
-    assert!(!world.kernel.why(&call, &task).unwrap().forgotten);
+    assert!(!world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap().forgotten);
     world.advance(Span::days(8));
     // Without the setting nothing is ever dropped.
     for _ in 0..70 {
@@ -57,21 +58,21 @@ fn old_events(world: &World) {
     }
     assert_eq!(world.events()[0].number, 1);
     write_on(world, &task, 64);
-    let page = world.kernel.log(&call, &all()).unwrap();
+    let page = world.kernel.ask(&call, &all()).unwrap();
     let oldest = page.items[0].number;
     assert_eq!((oldest, page.kept_from), (6, Some(6)), "five events are older than a week");
     assert_eq!(page.total, Some(i64::try_from(page.items.len()).unwrap()));
     for since in [Since::Cursor(cursor), Since::Number(3)] {
-        let error = refusal(world.kernel.log(&call, &Filter { since: Some(since), ..all() }));
-        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        let error = refusal(world.kernel.ask(&call, &Log { since: Some(since), ..all() }));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Stale, "stale_cursor"));
         assert_eq!(error.get("oldest").unwrap(), &json!(oldest - 1));
         let again = Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
-        let rest = world.kernel.log(&call, &Filter { since: Some(again), ..all() }).unwrap();
+        let rest = world.kernel.ask(&call, &Log { since: Some(again), ..all() }).unwrap();
         assert_eq!(rest.items[0].number, oldest);
     }
-    assert!(world.kernel.why(&call, &task).unwrap().forgotten);
+    assert!(world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap().forgotten);
     assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 100, "notes are not events");
-    assert!(world.kernel.switched_on(&call).unwrap());
+    assert!(world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
 }
 
 fn backlog(world: &World) {
@@ -105,8 +106,11 @@ fn ended_holds(world: &World) {
     let second = of(&live);
     write_on(world, &live, 64);
     let call = world.call("person:ann");
-    assert_eq!(code_of(world.kernel.show_hold(&call, &first)), "not_found");
-    assert_eq!(world.kernel.show_hold(&call, &second).unwrap().state.as_str(), "live");
+    assert_eq!(code_of(world.kernel.ask(&call, &query::show_hold::ShowHold { id: first.clone() })), "not_found");
+    assert_eq!(
+        world.kernel.ask(&call, &query::show_hold::ShowHold { id: second.clone() }).unwrap().state.as_str(),
+        "live"
+    );
     world.done("a", &live).unwrap();
     // One whose grant is gone and whose end is kept stays.
     let long = world.add("long");
@@ -121,7 +125,10 @@ fn ended_holds(world: &World) {
     let grant =
         world.events().iter().any(|event| event.kind == "task.claimed" && event.hold.as_deref() == Some(&third));
     assert!(!grant, "its grant is no longer kept");
-    assert_eq!(world.kernel.show_hold(&call, &third).unwrap().state.as_str(), "finished");
+    assert_eq!(
+        world.kernel.ask(&call, &query::show_hold::ShowHold { id: third.clone() }).unwrap().state.as_str(),
+        "finished"
+    );
 }
 
 fn ended_places(world: &World) {
@@ -169,14 +176,14 @@ fn since_a_time(world: &World) {
     write_on(world, &task, 64);
     let call = world.call("person:ann");
     let since = |time| {
-        let filter = Filter { since: Some(Since::Time(time)), ..all() };
-        world.kernel.log(&call, &filter).unwrap().kept_from
+        let filter = Log { since: Some(Since::Time(time)), ..all() };
+        world.kernel.ask(&call, &filter).unwrap().kept_from
     };
     assert_eq!(since(start), Some(4));
     assert_eq!(since(start + Span::days(8)), None);
     assert!(first["task"]["id"] == json!(task));
     // The oldest that is kept of the task is a note, then a claim: neither is how it began.
-    assert!(world.kernel.why(&call, &task).unwrap().forgotten);
+    assert!(world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap().forgotten);
 }
 
 fn handed_on(world: &World) {
@@ -190,16 +197,20 @@ fn handed_on(world: &World) {
     }
     write_on(world, &task, 64);
     let call = world.call("person:ann");
-    assert_eq!(world.kernel.show_hold(&call, &held).unwrap().state.as_str(), "live");
-    let transfer = transfer::Transfer { task: Some(task.clone()), to: "b".into(), ..transfer::Transfer::default() };
+    assert_eq!(
+        world.kernel.ask(&call, &query::show_hold::ShowHold { id: held.clone() }).unwrap().state.as_str(),
+        "live"
+    );
+    let transfer =
+        transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), ..transfer::Transfer::default() };
     world.run("a", Op::new(transfer)).unwrap();
-    world.kernel.show_hold(&call, &held).unwrap();
+    world.kernel.ask(&call, &query::show_hold::ShowHold { id: held.clone() }).unwrap();
     for _ in 0..9 {
         world.advance(Span::hours(23));
         world.note("b", &task, "on with it").unwrap();
     }
     write_on(world, &task, 64);
-    assert_eq!(code_of(world.kernel.show_hold(&call, &held)), "not_found");
+    assert_eq!(code_of(world.kernel.ask(&call, &query::show_hold::ShowHold { id: held.clone() })), "not_found");
 }
 
 /// One call under a clock that is years ahead must not cost the log.
@@ -219,7 +230,7 @@ fn jumping_clock(world: &World) {
 }
 
 fn elsewhere(world: &World, agent: &str) -> Call {
-    Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call(agent) }
+    Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..world.call(agent) }
 }
 
 fn forgotten(world: &World) {
@@ -232,12 +243,13 @@ fn forgotten(world: &World) {
         body["id"].as_str().unwrap_or_default().to_owned()
     };
     // Something of it in every table.
-    let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let here =
+        Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: WorkingTree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
     let first = run("a", &add);
-    run("a", &Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("later") }));
-    run("a", &Op::new(claim::Claim { task: Some(first.clone()), ..claim::Claim::default() }));
-    let memories = vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }];
+    run("a", &Op::new(add::Add { after: vec![first.clone().into()], ..add::Add::titled("later") }));
+    run("a", &Op::new(claim::Claim { task: Some(first.clone().into()), ..claim::Claim::default() }));
+    let memories = vec![remember::NewMemory { text: "a fact".into(), ..remember::NewMemory::default() }];
     let artifacts = vec![note::Artifact { path: "out".into(), kind: None, sha256: "ab".repeat(32), size: 3 }];
     run("a", &Op::new(note::Note { text: "half".into(), memories, artifacts, ..note::Note::default() }));
     let text = String::from("hello");
@@ -254,7 +266,7 @@ fn forgotten(world: &World) {
     run("claude-s", &Op::new(begin));
     let paths = vec!["src/lib.rs".to_owned()];
     run("claude-s", &Op::new(tool_used::ToolUsed { tool, session, paths, ..tool_used::ToolUsed::default() }));
-    run("a", &Op::new(done::Done { task: Some(first), ..done::Done::default() }));
+    run("a", &Op::new(done::Done { task: Some(first.into()), ..done::Done::default() }));
     for agent in ["x", "y", "x", "y"] {
         let paths = vec!["f".to_owned()];
         let given = release::Release { paths: paths.clone(), ..release::Release::default() };
@@ -263,7 +275,7 @@ fn forgotten(world: &World) {
             run(agent, &Op::new(asked));
         }
     }
-    let page = world.kernel.log(&call, &all()).unwrap();
+    let page = world.kernel.ask(&call, &all()).unwrap();
     let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());
     let id = world.kernel.store().read("name:q", |_, entered| Ok(entered.project.unwrap().id)).unwrap();
 
@@ -279,22 +291,22 @@ fn forgotten(world: &World) {
     assert_eq!(world.kernel.run(&ann, &request).unwrap().body, reply.body, "asked again, it is answered again");
 
     for (table, _) in TABLES.iter().filter(|(table, _)| !OF_STORE.contains(table)) {
-        assert!(full[table].iter().any(|row| row.contains(&id)), "there was something in {table}");
+        assert!(full[table].iter().any(|row| row.contains(id.as_str())), "there was something in {table}");
     }
     let rows = dump(&world.kernel);
     for (table, _) in TABLES {
-        let left = rows[table].iter().filter(|row| row.contains(&id)).count();
+        let left = rows[table].iter().filter(|row| row.contains(id.as_str())).count();
         let expected = usize::from(table == "project" || table == "request");
         assert_eq!(left, expected, "{table}");
     }
-    assert!(!world.kernel.switched_on(&call).unwrap());
-    assert_eq!(world.kernel.log(&call, &all()).unwrap().total, Some(0));
+    assert!(!world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
+    assert_eq!(world.kernel.ask(&call, &all()).unwrap().total, Some(0));
     // Used again, it goes on with its numbers: what was read before does not fit what comes now.
     world.kernel.run(&elsewhere(world, "b"), &add).unwrap();
-    let page = world.kernel.log(&call, &all()).unwrap();
+    let page = world.kernel.ask(&call, &all()).unwrap();
     assert!(page.items[0].number > last && page.items[0].kind == "project.created");
     assert_eq!(page.total, Some(3));
-    let old = world.kernel.log(&call, &Filter { since: Some(Since::Cursor(cursor)), ..all() });
+    let old = world.kernel.ask(&call, &Log { since: Some(Since::Cursor(cursor)), ..all() });
     assert_eq!(code_of(old), "stale_cursor");
     assert_eq!(world.show(&task)["title"], "stays");
     world.sound();
@@ -305,7 +317,7 @@ fn in_use(world: &World) {
     world.claim("a", &task).unwrap();
     let forget = |force| Op::new(forget::Forget { key: "name:p".into(), force });
     let error = refusal(world.run("person:ann", forget(false)));
-    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "project_in_use"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "project_in_use"));
     assert_eq!(world.show(&task)["status"], "started");
     world.run("person:ann", forget(true)).unwrap();
     assert_eq!(code_of(world.done("a", &task)), "not_found");
@@ -313,21 +325,26 @@ fn in_use(world: &World) {
 
 fn listed(world: &World) {
     let call = world.call("person:ann");
-    assert_eq!(world.kernel.projects(&call, 10, None).unwrap().items.len(), 0);
+    assert_eq!(world.kernel.ask(&call, &query::projects::Projects { limit: 10, cursor: None }).unwrap().items.len(), 0);
     world.add("first");
     world.kernel.run(&elsewhere(world, "a"), &Op::new(add::Add::titled("other"))).unwrap();
-    let twin = project::Name { key: "name:r".into(), label: "q".into() };
+    let twin = project::NamedProject { key: "name:r".into(), label: "q".into() };
     world.kernel.run(&Call { project: twin, ..world.call("a") }, &Op::new(add::Add::titled("twin"))).unwrap();
-    let page = world.kernel.projects(&call, 2, None).unwrap();
+    let page = world.kernel.ask(&call, &query::projects::Projects { limit: 2, cursor: None }).unwrap();
     assert_eq!((page.items.len(), page.total, page.next.as_deref()), (2, None, Some("name:q")));
     assert!(page.items[0].here && !page.items[1].here);
     assert_eq!((page.items[0].open, page.items[0].events), (1, 3));
-    let rest = world.kernel.projects(&call, 2, page.next.as_deref()).unwrap();
+    let rest = world.kernel.ask(&call, &query::projects::Projects { limit: 2, cursor: page.next.clone() }).unwrap();
     assert_eq!((rest.items.len(), rest.more), (1, false));
-    let called = |name: &str| world.kernel.project_called(&call, name, false);
+    let called = |name: &str| {
+        world.kernel.ask(&call, &query::project_called::ProjectCalled { name: name.into(), also_forgotten: false })
+    };
     assert_eq!(called("p").unwrap().key, "name:p");
     assert_eq!(called("name:r").unwrap().key, "name:r");
     let error = refusal(called("q"));
-    assert_eq!((error.code(), error.get("candidates").unwrap()), ("ambiguous_project", &json!(["name:q", "name:r"])));
+    assert_eq!(
+        (error.code().as_str(), error.get("candidates").unwrap()),
+        ("ambiguous_project", &json!(["name:q", "name:r"]))
+    );
     assert_eq!(code_of(called("nothing")), "unknown_project");
 }

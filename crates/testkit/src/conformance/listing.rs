@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use tenure_core::Span;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
-use tenure_kernel::query::list::Filter;
+use tenure_kernel::query;
+use tenure_kernel::query::list::List;
 use tenure_store::Durability;
 
 use super::Case;
@@ -31,8 +32,8 @@ fn populate(world: &World) {
         let request = add::Add {
             priority: n % 5,
             labels: [vec![], words(&["x"]), words(&["x", "y"])][usize::try_from(n % 3).unwrap()].clone(),
-            after: if n % 7 == 0 { vec![base.clone()] } else { Vec::new() },
-            assignee: (n % 4 == 0).then(|| "a".to_owned()),
+            after: if n % 7 == 0 { vec![base.clone().into()] } else { Vec::new() },
+            assignee: (n % 4 == 0).then(|| "a".to_owned()).map(Into::into),
             ..add::Add::titled(&format!("task {n}"))
         };
         let task = world.add_with(request);
@@ -55,23 +56,23 @@ fn populate(world: &World) {
 
 fn pages(world: &World) {
     populate(world);
-    let all = world.list(&Filter { all: true, limit: 1_000, ..Filter::default() });
+    let all = world.list(&List { all: true, limit: 1_000, ..List::default() });
     let ranks: Vec<_> = all.iter().map(|task| (task.priority, task.number, task.id.clone())).collect();
     assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "a total order");
     assert_eq!(all.len(), 67);
-    let mut filters = vec![Filter::default(), Filter { all: true, ..Filter::default() }];
-    filters.extend(State::ALL.map(|state| Filter { states: vec![state], ..Filter::default() }));
-    filters.push(Filter { states: vec![State::Ready, State::Done, State::Stuck], ..Filter::default() });
-    let narrowed: Vec<Filter> = filters
+    let mut filters = vec![List::default(), List { all: true, ..List::default() }];
+    filters.extend(TaskState::ALL.map(|state| List { states: vec![state], ..List::default() }));
+    filters.push(List { states: vec![TaskState::Ready, TaskState::Done, TaskState::Stuck], ..List::default() });
+    let narrowed: Vec<List> = filters
         .iter()
         .flat_map(|filter| {
             [
-                Filter { labels: words(&["x"]), ..filter.clone() },
-                Filter { labels: words(&["y", "x"]), ..filter.clone() },
-                Filter { assignee: Some("a".into()), ..filter.clone() },
-                Filter { assignee: Some("a".into()), labels: words(&["x"]), ..filter.clone() },
-                Filter { holder: Some("b".into()), ..filter.clone() },
-                Filter { holder: Some("c".into()), ..filter.clone() },
+                List { labels: words(&["x"]), ..filter.clone() },
+                List { labels: words(&["y", "x"]), ..filter.clone() },
+                List { assignee: Some("a".into()), ..filter.clone() },
+                List { assignee: Some("a".into()), labels: words(&["x"]), ..filter.clone() },
+                List { holder: Some("b".into()), ..filter.clone() },
+                List { holder: Some("c".into()), ..filter.clone() },
             ]
         })
         .collect();
@@ -93,7 +94,7 @@ fn pages(world: &World) {
             .map(|task| task.id.as_str())
             .collect();
         for limit in [1, 7, 1_000] {
-            let found = world.list(&Filter { limit, ..filter.clone() });
+            let found = world.list(&List { limit, ..filter.clone() });
             states.extend(found.iter().map(|task| task.state.as_str()));
             let found: Vec<&str> = found.iter().map(|task| task.id.as_str()).collect();
             assert_eq!(found, expected, "{filter:?} by {limit}");
@@ -101,11 +102,11 @@ fn pages(world: &World) {
     }
     assert_eq!(states.len(), 7, "all states were met: {states:?}");
     for limit in [0, 1_001] {
-        let refused = world.kernel.list(&world.call("a"), &Filter { limit, ..Filter::default() });
+        let refused = world.kernel.ask(&world.call("a"), &List { limit, ..List::default() });
         assert_eq!(code_of(refused), "bad_limit");
     }
     for cursor in ["", "x", "1.2", "a.b.c"] {
-        let refused = world.kernel.list(&world.call("a"), &Filter { cursor: Some(cursor.into()), ..Filter::default() });
+        let refused = world.kernel.ask(&world.call("a"), &List { cursor: Some(cursor.into()), ..List::default() });
         assert_eq!(code_of(refused), "bad_cursor", "{cursor}");
     }
 }
@@ -113,7 +114,7 @@ fn pages(world: &World) {
 /// What happens between two pages neither repeats nor hides what stays in its place.
 fn stable_cursor(world: &World) {
     let tasks: Vec<String> = (0..9).map(|n| world.add(&format!("task {n}"))).collect();
-    let page = |cursor| world.kernel.list(&world.call("a"), &Filter { limit: 3, cursor, ..Filter::default() }).unwrap();
+    let page = |cursor| world.kernel.ask(&world.call("a"), &List { limit: 3, cursor, ..List::default() }).unwrap();
     let first = page(None);
     world.done("a", &tasks[1]).unwrap();
     world.done("a", &tasks[2]).unwrap();
@@ -121,34 +122,34 @@ fn stable_cursor(world: &World) {
     world.add_ranked("before all", 0, &[]);
     let last = world.add_ranked("after all", 4, &[]);
     let second = page(first.next);
-    let ids: Vec<String> = second.items.into_iter().map(|task| task.id).collect();
+    let ids: Vec<String> = second.items.into_iter().map(|task| task.id).map(String::from).collect();
     assert_eq!(ids, [tasks[3].as_str(), &tasks[5], &tasks[6]]);
     let third = page(second.next);
-    let ids: Vec<String> = third.items.into_iter().map(|task| task.id).collect();
+    let ids: Vec<String> = third.items.into_iter().map(|task| task.id).map(String::from).collect();
     assert_eq!(ids, [tasks[7].as_str(), &tasks[8], &last]);
     assert_eq!((third.more, third.next), (false, None));
 }
 
 fn totals(world: &World) {
     populate(world);
-    let total = |filter: Filter| world.kernel.list(&world.call("a"), &filter).unwrap().total;
-    let all = Filter { all: true, ..Filter::default() };
-    assert_eq!(total(Filter { limit: 5, ..all.clone() }), Some(67));
-    assert_eq!(total(Filter { limit: 100, ..all.clone() }), Some(67));
-    let open = world.list(&Filter::default()).len();
-    assert_eq!(total(Filter { limit: 5, ..Filter::default() }), Some(i64::try_from(open).unwrap()));
-    let labelled = Filter { labels: words(&["y"]), ..all };
-    assert_eq!(total(Filter { limit: 5, ..labelled.clone() }), None, "not counted for a filter");
-    assert_eq!(total(Filter { limit: 100, ..labelled }), Some(20), "but known when it fits a page");
-    let status = world.kernel.status(&world.call("a")).unwrap();
+    let total = |filter: List| world.kernel.ask(&world.call("a"), &filter).unwrap().total;
+    let all = List { all: true, ..List::default() };
+    assert_eq!(total(List { limit: 5, ..all.clone() }), Some(67));
+    assert_eq!(total(List { limit: 100, ..all.clone() }), Some(67));
+    let open = world.list(&List::default()).len();
+    assert_eq!(total(List { limit: 5, ..List::default() }), Some(i64::try_from(open).unwrap()));
+    let labelled = List { labels: words(&["y"]), ..all };
+    assert_eq!(total(List { limit: 5, ..labelled.clone() }), None, "not counted for a filter");
+    assert_eq!(total(List { limit: 100, ..labelled }), Some(20), "but known when it fits a page");
+    let status = world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap();
     for (state, counted) in [
-        (State::Ready, status.ready),
-        (State::Waiting, status.waiting),
-        (State::Stuck, status.stuck),
-        (State::Held, status.started),
-        (State::Blocked, status.blocked),
-        (State::Done, status.done),
-        (State::Cancelled, status.cancelled),
+        (TaskState::Ready, status.ready),
+        (TaskState::Waiting, status.waiting),
+        (TaskState::Stuck, status.stuck),
+        (TaskState::Held, status.started),
+        (TaskState::Blocked, status.blocked),
+        (TaskState::Done, status.done),
+        (TaskState::Cancelled, status.cancelled),
     ] {
         assert_eq!(i64::try_from(world.in_state(state).len()).unwrap(), counted, "{state}");
     }
@@ -164,13 +165,13 @@ fn prefixes(world: &World) {
             let typed = &task[..length];
             let same: Vec<&String> = tasks.iter().filter(|other| other.starts_with(typed)).collect();
             for typed in [typed, &typed[2..]] {
-                let found = world.kernel.task_id(&call, typed);
+                let found = world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() });
                 if same.len() == 1 {
                     assert_eq!(found.unwrap(), *task);
                     continue;
                 }
                 let error = refusal(found);
-                assert_eq!((error.kind().as_str(), error.code()), ("usage", "ambiguous_id"));
+                assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "ambiguous_id"));
                 let mut sorted = same.clone();
                 sorted.sort();
                 sorted.truncate(10);
@@ -178,12 +179,16 @@ fn prefixes(world: &World) {
             }
         }
     }
-    let error = refusal(world.kernel.task_id(&call, "t-"));
+    let error = refusal(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-".into() }));
     assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 10, "at most ten are named");
-    assert_eq!(world.kernel.any_id(&call, &hold[..5]).unwrap(), hold);
-    assert_eq!(world.kernel.any_id(&call, &tasks[1]).unwrap(), tasks[1]);
+    assert_eq!(world.kernel.ask(&call, &query::any_id::AnyId { typed: hold[..5].into() }).unwrap(), hold);
+    assert_eq!(world.kernel.ask(&call, &query::any_id::AnyId { typed: tasks[1].clone() }).unwrap(), tasks[1]);
     for typed in ["", "h-zzzzz", "zzzzzz", "t-ilou", "T-", "{", "t-\u{7f}", &hold] {
-        assert_eq!(kind_of(world.kernel.task_id(&call, typed)), "not_found", "{typed:?}");
+        assert_eq!(
+            kind_of(world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() })),
+            "not_found",
+            "{typed:?}"
+        );
     }
 }
 
@@ -196,7 +201,13 @@ fn holds(world: &World) {
     let read = |holder: Option<&str>, rows: usize| {
         let (mut all, mut cursor) = (Vec::new(), None);
         loop {
-            let page = world.kernel.holds(&world.call("c"), holder, rows, cursor.as_deref()).unwrap();
+            let page = world
+                .kernel
+                .ask(
+                    &world.call("c"),
+                    &query::holds::Holds { cursor: cursor.clone(), ..query::holds::Holds::of(holder, rows) },
+                )
+                .unwrap();
             all.extend(page.items);
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -212,7 +223,7 @@ fn holds(world: &World) {
         assert!(mine.iter().all(|hold| hold.holder == "a"));
         assert_eq!(mine.len() + read(Some("b"), rows).len(), 10);
     }
-    let status = world.kernel.status(&world.call("c")).unwrap();
+    let status = world.kernel.ask(&world.call("c"), &query::status::Status {}).unwrap();
     assert_eq!((status.held, status.next_expiry), (10, Some(read(None, 1)[0].expires_at.clone())));
 }
 
@@ -225,15 +236,21 @@ fn many_holds(world: &World) {
     for _ in 0..1_050 {
         world.claim_any("a").unwrap();
     }
-    let filter = Filter { holder: Some("a".into()), limit: 1_000, ..Filter::default() };
+    let filter = List { holder: Some("a".into()), limit: 1_000, ..List::default() };
     assert_eq!(world.list(&filter).len(), 1_050);
-    let page = world.kernel.holds(&world.call("b"), Some("a"), 1_000, None).unwrap();
+    let page = world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 1_000)).unwrap();
     assert_eq!((page.items.len(), page.more), (1_000, true));
-    let rest = world.kernel.holds(&world.call("b"), Some("a"), 1_000, page.next.as_deref()).unwrap();
+    let rest = world
+        .kernel
+        .ask(
+            &world.call("b"),
+            &query::holds::Holds { cursor: page.next.clone(), ..query::holds::Holds::of(Some("a"), 1_000) },
+        )
+        .unwrap();
     assert_eq!(rest.items.len(), 50);
     // All of them lapse at once: the counts know before anything is written.
     world.advance(Span::minutes(60));
-    let status = world.kernel.status(&world.call("b")).unwrap();
+    let status = world.kernel.ask(&world.call("b"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.started, status.held), (1_050, 0, 0));
     assert_eq!(world.list(&filter).len(), 0);
 }

@@ -1,11 +1,13 @@
 //! Named locks: who has one, for how long, and what opens it again.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
-use tenure_kernel::op::lock::{self, Renewal};
+use tenure_kernel::op::lock::{self, LockRenewal};
 use tenure_kernel::op::{release, reserve, send};
+use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::{Call, Op};
 
@@ -48,13 +50,23 @@ impl World {
     }
 
     pub(super) fn unlock(&self, agent: &str, name: &str, fence: Option<i64>) -> Result<Value> {
-        self.run(agent, Op::new(release::Release { lock: Some(name.into()), fence, ..release::Release::default() }))
+        self.run(
+            agent,
+            Op::new(release::Release {
+                lock: Some(name.into()),
+                fence: fence.map(Into::into),
+                ..release::Release::default()
+            }),
+        )
     }
 
     fn locks(&self) -> Vec<(String, String)> {
         let filter = Filter { kind: Some("name".into()), ..Filter::default() };
-        let page = self.kernel.holds_where(&self.call("person:ann"), &filter, 100, None).unwrap();
-        page.items.into_iter().map(|hold| (hold.subject, hold.holder)).collect()
+        let page = self
+            .kernel
+            .ask(&self.call("person:ann"), &query::holds::Holds { filter: filter.clone(), limit: 100, cursor: None })
+            .unwrap();
+        page.items.into_iter().map(|hold| (hold.subject, hold.holder.into())).collect()
     }
 }
 
@@ -70,7 +82,7 @@ fn begin(world: &World, session: &str) -> Call {
 }
 
 fn runner(request: &mut lock::Lock) {
-    request.renewal = Renewal::Runner;
+    request.renewal = LockRenewal::Runner;
 }
 
 fn reentrant(world: &World) {
@@ -81,37 +93,40 @@ fn reentrant(world: &World) {
     );
     world.advance(Span::seconds(100));
     let error = refusal(world.lock("b", "deploy"));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "lock_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "lock_held"));
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!((&blocker["id"], &blocker["holder"], &blocker["age_s"]), (&hold["id"], &json!("a"), &json!(100)));
     assert_eq!((&blocker["pattern"], &blocker["state"]), (&json!(null), &json!("held")));
-    assert!(error.blocker().is_some() && !error.attempts().is_empty() && error.override_by_person().is_some());
+    assert!(error.blocker().is_some() && !error.attempts(&Commands).is_empty() && error.override_by_person().is_some());
     // In its own name, without the fence.
     let error = refusal(world.lock("a", "deploy"));
-    assert_eq!((error.code(), error.advice().is_some()), ("lock_held", true));
+    assert_eq!((error.code().as_str(), error.advice().is_some()), ("lock_held", true));
     assert_eq!(error.get("blockers").unwrap()[0]["holder"], "a");
     let events = world.last_event();
-    let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();
+    let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into())).unwrap();
     assert_eq!((&again["id"], &again["fence"], &again["reason"]), (&hold["id"], &hold["fence"], &hold["reason"]));
     assert_eq!((&again["expires_in_s"], world.last_event()), (&json!(600), events), "renewed, and no event");
     let longer = |request: &mut lock::Lock| {
-        request.fence = Some(fence(&hold));
+        request.fence = Some(fence(&hold).into());
         request.ttl_s = Some(1_200);
     };
     assert_eq!(world.lock_with("a", "deploy", longer).unwrap()["ttl_s"], 1_200);
     // Somebody else's fence opens nothing, and one that never was is stale.
-    assert_eq!(code_of(world.lock_with("b", "deploy", |request| request.fence = Some(fence(&hold)))), "lock_held");
     assert_eq!(
-        code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold) - 1))),
+        code_of(world.lock_with("b", "deploy", |request| request.fence = Some(fence(&hold).into()))),
+        "lock_held"
+    );
+    assert_eq!(
+        code_of(world.lock_with("a", "deploy", |request| request.fence = Some((fence(&hold) - 1).into()))),
         "stale_fence"
     );
-    assert_eq!(code_of(world.lock_with("a", "free", |request| request.fence = Some(1))), "lapsed");
+    assert_eq!(code_of(world.lock_with("a", "free", |request| request.fence = Some(1.into()))), "lapsed");
     world.sound();
 }
 
 fn two_runs(world: &World) {
     let won = world.race(8, |_, kernel| {
-        let request = lock::Lock { name: "build".into(), renewal: Renewal::Runner, ..lock::Lock::default() };
+        let request = lock::Lock { name: "build".into(), renewal: LockRenewal::Runner, ..lock::Lock::default() };
         kernel.run(&world.call("a"), &Op::new(request)).is_ok()
     });
     assert_eq!(won.iter().filter(|won| **won).count(), 1);
@@ -164,7 +179,7 @@ fn renewed_meanwhile(world: &World) {
     let hold = world.lock_with("a", "deploy", |request| request.ttl_s = Some(60)).unwrap();
     for _ in 0..5 {
         world.advance(Span::seconds(59));
-        world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();
+        world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into())).unwrap();
     }
     world.advance(Span::seconds(59));
     assert_eq!(code_of(world.lock("b", "deploy")), "lock_held");
@@ -179,7 +194,7 @@ fn released(world: &World) {
     assert_eq!(code_of(world.unlock("a", "deploy", Some(fence(&hold) - 1))), "stale_fence");
     let by_id = |agent: &str, force: bool| {
         let id = hold["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::new(release::Release { hold: Some(id), force, ..release::Release::default() }))
+        world.run(agent, Op::new(release::Release { hold: Some(id.into()), force, ..release::Release::default() }))
     };
     assert_eq!(code_of(by_id("b", false)), "lock_held");
     assert_eq!(kind_of(by_id("b", true)), "denied");
@@ -199,7 +214,7 @@ fn released(world: &World) {
 fn late(world: &World) {
     let hold = world.lock_with("a", "deploy", |request| request.ttl_s = Some(60)).unwrap();
     world.advance(Span::seconds(60));
-    let renewing = |request: &mut lock::Lock| request.fence = Some(fence(&hold));
+    let renewing = |request: &mut lock::Lock| request.fence = Some(fence(&hold).into());
     assert_eq!(kind_of(world.lock_with("a", "deploy", renewing)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", Some(fence(&hold)))), "stale");
@@ -242,7 +257,7 @@ fn session_and_death(world: &World) {
 }
 
 fn runners_outlive(world: &World) {
-    let taking = |name: &str| lock::Lock { name: name.into(), renewal: Renewal::Runner, ..lock::Lock::default() };
+    let taking = |name: &str| lock::Lock { name: name.into(), renewal: LockRenewal::Runner, ..lock::Lock::default() };
     let here = begin(world, "S");
     let hold = world.run_call(&here, &Op::new(taking("build"))).unwrap();
     world.run_call(&here, &ending("S", "other")).unwrap();
@@ -250,16 +265,16 @@ fn runners_outlive(world: &World) {
     assert_eq!(code_of(world.run("b", Op::new(taking("build")))), "lock_held");
     let stealing = lock::Lock { force: true, ..taking("build") };
     assert_eq!(code_of(world.run("b", Op::new(stealing))), "not_gone");
-    let renewing = lock::Lock { fence: Some(fence(&hold)), ..taking("build") };
+    let renewing = lock::Lock { fence: Some(fence(&hold).into()), ..taking("build") };
     let again = Call { request_id: world.call("x").request_id, ..here };
     assert_eq!(world.run_call(&again, &Op::new(renewing)).unwrap()["fence"], hold["fence"]);
     // The same of one whose agent is proven dead, for whoever asks and whoever takes.
     world.lock_with("a", "deploy", runner).unwrap();
     let knowing = world.call_knowing_dead("b", &["a"]);
     assert_eq!(code_of(world.run_call(&knowing, &Op::new(taking("deploy")))), "lock_held");
-    let seen = world.kernel.holds(&knowing, None, 10, None).unwrap().items;
+    let seen = world.kernel.ask(&knowing, &query::holds::Holds::of(None, 10)).unwrap().items;
     assert_eq!(seen.iter().filter(|hold| hold.kind == "name" && hold.state == "live").count(), 2);
-    assert_eq!(world.kernel.status(&knowing).unwrap().held, 2);
+    assert_eq!(world.kernel.ask(&knowing, &query::status::Status {}).unwrap().held, 2);
     world.advance(Span::seconds(60));
     world.run("b", Op::new(taking("build"))).unwrap();
     world.sound();
@@ -280,7 +295,10 @@ fn stolen(world: &World) {
     assert_eq!((end.kind.as_str(), &end.data["overrode"]), (kind::LOCK_RELEASED, &json!("a")));
     assert_eq!((grant.kind.as_str(), &grant.data["overrode"]), (kind::LOCK_TAKEN, &json!("a")));
     assert!(grant.sentence().contains("overriding a"));
-    assert_eq!(code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold)))), "stale_fence");
+    assert_eq!(
+        code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into()))),
+        "stale_fence"
+    );
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
     // What is free needs no force, and force does no harm.
     world.lock_with("b", "free", forced).unwrap();
@@ -316,7 +334,7 @@ fn restored(world: &World) {
     let (path, _) = take(world, "b.db");
     assert_eq!(again(world, &path, "safety.db").ended_holds, 2);
     assert_eq!(world.show(&task)["status"], "open");
-    assert_eq!(kind_of(world.lock_with("a", &task, |request| request.fence = Some(fence(&hold)))), "stale");
+    assert_eq!(kind_of(world.lock_with("a", &task, |request| request.fence = Some(fence(&hold).into()))), "stale");
     assert!(fence(&world.lock("b", &task).unwrap()) > 1 << 32);
     world.sound();
 }
@@ -358,9 +376,9 @@ fn random(world: &World) {
         } else {
             world.lock_with(agent, name, |request| {
                 request.ttl_s = Some(dice.within(1, 60));
-                request.fence = shown;
+                request.fence = shown.map(Into::into);
                 request.force = dice.once_in(8);
-                request.renewal = if dice.once_in(2) { Renewal::Runner } else { Renewal::Session };
+                request.renewal = if dice.once_in(2) { LockRenewal::Runner } else { LockRenewal::Session };
             })
         };
         if let Some(fence) = answer.ok().and_then(|answer| answer["fence"].as_i64()) {

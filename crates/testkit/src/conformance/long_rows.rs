@@ -1,10 +1,12 @@
 //! Rows as long as they may be: a page ends where it has enough bytes, and the next goes on from there.
 
 use serde::Serialize;
+use tenure_core::id::TaskId;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, reserve};
+use tenure_kernel::query;
 use tenure_kernel::query::{holds, list, log};
-use tenure_store::{Sql, Verdict};
+use tenure_store::{CommitDecision, Sql};
 
 use super::Case;
 use super::shorthand::words;
@@ -40,7 +42,7 @@ fn fits_in<T: Serialize>(most: usize, answer: T) -> T {
 
 fn tasks(world: &World) {
     // Short ones among long ones, in every state and priority: a page is put together from several lists.
-    let item = |n: i64| add_many::Item {
+    let item = |n: i64| add_many::NewTask {
         title: format!("t{n}"),
         description: if n % 7 == 0 { String::new() } else { long() },
         acceptance: if n % 3 == 0 { long() } else { String::new() },
@@ -64,8 +66,8 @@ fn tasks(world: &World) {
     let read = |limit: usize| {
         let (mut all, mut cursor, mut pages) = (Vec::new(), None, 0);
         loop {
-            let filter = list::Filter { all: true, limit, cursor, ..list::Filter::default() };
-            let page = fits(world.kernel.list(&world.call("b"), &filter).unwrap());
+            let filter = list::List { all: true, limit, cursor, ..list::List::default() };
+            let page = fits(world.kernel.ask(&world.call("b"), &filter).unwrap());
             assert_eq!((page.more, page.total), (page.next.is_some(), Some(150)));
             all.extend(page.items.into_iter().map(|task| task.id));
             pages += 1;
@@ -87,14 +89,14 @@ fn events(world: &World) {
     for _ in 0..90 {
         world.claim("a", &task).unwrap();
         world.block("a", &task, &long()).unwrap();
-        world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone() })).unwrap();
+        world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone().into() })).unwrap();
     }
     let last = world.last_event();
     for start in [None, Some(log::Since::Number(0)), Some(log::Since::Time(tenure_core::Time(0)))] {
         let (mut numbers, mut since, mut pages) = (Vec::new(), start.clone(), 0);
         loop {
-            let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-            let page = fits(world.kernel.log(&world.call("b"), &filter).unwrap());
+            let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+            let page = fits(world.kernel.ask(&world.call("b"), &filter).unwrap());
             assert!(page.items.windows(2).all(|two| two[0].number < two[1].number));
             numbers.extend(page.items.into_iter().map(|event| event.number));
             pages += 1;
@@ -116,10 +118,13 @@ fn held(world: &World) {
         world.run("a", Op::new(request)).unwrap();
     }
     for holder in [None, Some("a".to_owned())] {
-        let filter = holds::Filter { holder, ..holds::Filter::default() };
+        let filter = holds::Filter { holder: holder.map(Into::into), ..holds::Filter::default() };
         let (mut all, mut cursor, mut pages) = (Vec::new(), None::<String>, 0);
         loop {
-            let page = world.kernel.holds_where(&world.call("b"), &filter, 1_000, cursor.as_deref()).unwrap();
+            let page = world
+                .kernel
+                .ask(&world.call("b"), &holds::Holds { filter: filter.clone(), limit: 1_000, cursor: cursor.clone() })
+                .unwrap();
             all.extend(fits(page.items).into_iter().map(|hold| hold.subject));
             pages += 1;
             match page.next {
@@ -139,19 +144,23 @@ fn shown(world: &World) {
         world.note("person:ann", &root, &long()).unwrap();
     }
     for n in 0..90 {
-        let request = add::Add { after: vec![root.clone()], description: long(), ..add::Add::titled(&n.to_string()) };
+        let request =
+            add::Add { after: vec![root.clone().into()], description: long(), ..add::Add::titled(&n.to_string()) };
         world.run("person:ann", Op::new(request)).unwrap();
     }
     let call = world.call("b");
     // With its 20 newest events, which say what was noted.
-    let task = fits_in(PAGE + 20 * LONG, world.kernel.show(&call, &root).unwrap());
+    let task = fits_in(PAGE + 20 * LONG, world.kernel.ask(&call, &query::show::Show { id: root.clone() }).unwrap());
     // The newest are shown, oldest first.
     assert!((50..100).contains(&task.notes.len()), "{} notes", task.notes.len());
-    assert_eq!(task.notes.last().unwrap().id, world.kernel.show(&call, &root).unwrap().notes.last().unwrap().id);
+    assert_eq!(
+        task.notes.last().unwrap().id,
+        world.kernel.ask(&call, &query::show::Show { id: root.clone() }).unwrap().notes.last().unwrap().id
+    );
     assert!(task.notes.windows(2).all(|two| two[0].number < two[1].number));
-    let graph = fits(world.kernel.graph(&call, &root).unwrap());
+    let graph = fits(world.kernel.ask(&call, &query::graph::Graph { id: root.clone() }).unwrap());
     assert!(graph.more && graph.tasks.iter().any(|task| task.id == root));
-    let is_shown = |id: &String| graph.tasks.iter().any(|task| task.id == *id);
+    let is_shown = |id: &TaskId| graph.tasks.iter().any(|task| task.id == *id);
     assert!(graph.edges.iter().all(|(task, after)| is_shown(task) && is_shown(after)));
     assert_eq!(graph.edges.len() + 1, graph.tasks.len());
 }
@@ -160,14 +169,14 @@ fn read(world: &World) {
     for n in 0..5 {
         world.run("person:ann", Op::new(add::Add { description: long(), ..add::Add::titled(&n.to_string()) })).unwrap();
     }
-    let name = tenure_store::table::project::Name { key: "name:p".into(), label: "p".into() };
+    let name = tenure_store::table::project::NamedProject { key: "name:p".into(), label: "p".into() };
     let sizes = |bytes: usize| {
         world.kernel.store().write(&name, |tx, _| {
             let sql = Sql::same("SELECT description FROM task ORDER BY number, id");
             let found = tx.query_within(sql, &[], bytes)?;
             // What was not read does not stand in the way of what is asked next.
             let count = tx.query(Sql::same("SELECT CAST(COUNT(*) AS BIGINT) FROM task"), &[])?.remove(0).int(0)?;
-            Ok(Verdict::Undo((found.rows.len(), found.cut, count)))
+            Ok(CommitDecision::Undo((found.rows.len(), found.cut, count)))
         })
     };
     for (bytes, expected) in [

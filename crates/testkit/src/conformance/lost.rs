@@ -5,11 +5,13 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tenure_client::phrasing::Commands;
 use tenure_core::Stage;
 use tenure_kernel::op::note;
+use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql};
 
 use super::Case;
 use super::shorthand::claiming;
@@ -100,7 +102,8 @@ fn killed_between(world: &World) {
 fn answer_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
-    let kernel = Kernel::new(relay.location(), Options { ..world.options.clone() }).unwrap();
+    let kernel =
+        Kernel::new(relay.location(), Options { ..world.options.clone() }, tenure_client::phrasing::of).unwrap();
     kernel.run(&world.call("a"), &noting(&task)).unwrap();
     let last = world.last_event();
     relay.swallow_next_commit();
@@ -118,7 +121,8 @@ fn answer_lost(world: &World) {
 fn stays_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
-    let kernel = Kernel::new(relay.location(), Options { ..world.options.clone() }).unwrap();
+    let kernel =
+        Kernel::new(relay.location(), Options { ..world.options.clone() }, tenure_client::phrasing::of).unwrap();
     kernel.run(&world.call("a"), &noting(&task)).unwrap();
     let last = world.last_event();
     relay.swallow_next_commit_and_stay_cut();
@@ -127,8 +131,11 @@ fn stays_lost(world: &World) {
     assert!(relay.has_swallowed());
     // Not "nothing was changed": it was, and nobody could know.
     assert_eq!(world.last_event(), last + 1);
-    assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("busy", "connection_lost", Stage::Commit));
-    assert!(error.retryable() && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert_eq!(
+        (error.kind().as_str(), error.code().as_str(), error.stage()),
+        ("busy", "connection_lost", Stage::Commit)
+    );
+    assert!(error.retryable() && error.advice().unwrap().say(&Commands).contains("not known"), "{error:?}");
     assert_eq!(code_of(kernel.run(&world.call("a"), &noting(&task))), "unreachable", "this one never got there");
     relay.mend();
     let reply = kernel.run(&call, &noting(&task)).unwrap();
@@ -148,15 +155,18 @@ fn hidden_schema(world: &World) {
     let stranger = open(&format!("postgres://{login}:x@{place}"));
     let call = world.call("a");
     for error in [
-        refusal(stranger.status(&call)),
-        refusal(stranger.show(&call, &task)),
+        refusal(stranger.ask(&call, &query::status::Status {})),
+        refusal(stranger.ask(&call, &query::show::Show { id: task.clone() })),
         refusal(stranger.run(&call, &claiming(&task))),
         refusal(stranger.store().identity()),
         refusal(stranger.store().create()),
         refusal(stranger.store().schema_version()),
         refusal(stranger.store().integrity()),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("denied", "postgres_privilege", false));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.retryable()),
+            ("denied", "postgres_privilege", false)
+        );
         assert!(error.about() == Some(raw::schema(world)) && error.advice().is_some(), "{error:?}");
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -177,10 +187,10 @@ fn ungranted_table(world: &World) {
     let (_, place) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).unwrap();
     let reader = open(&format!("postgres://{login}:x@{place}"));
     let call = world.call("a");
-    reader.show(&call, &task).unwrap();
+    reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap();
     let error = refusal(reader.run(&call, &claiming(&task)));
-    assert_eq!((error.kind().as_str(), error.code()), ("storage", "not_writable"));
-    let advice = error.advice().unwrap_or_default();
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("storage", "not_writable"));
+    let advice = error.advice().map(|advice| advice.say(&Commands)).unwrap_or_default();
     assert!(advice.contains("GRANT") && !advice.contains("sandbox"), "{advice}");
     server().batch(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));
 }
@@ -188,8 +198,10 @@ fn ungranted_table(world: &World) {
 fn waits_too_long(world: &World) {
     let task = world.add("first");
     let patience = Duration::from_millis(30);
-    let hasty = Kernel::new(world.location.clone(), Options { patience, ..world.options.clone() }).unwrap();
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let hasty =
+        Kernel::new(world.location.clone(), Options { patience, ..world.options.clone() }, tenure_client::phrasing::of)
+            .unwrap();
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let before = dump(&world.kernel);
     let call = world.call("b");
     world
@@ -197,8 +209,8 @@ fn waits_too_long(world: &World) {
         .store()
         .write(&name, |_, _| {
             let error = refusal(hasty.run(&call, &claiming(&task)));
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "store_busy", true));
-            Ok(Verdict::Undo(()))
+            assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "store_busy", true));
+            Ok(CommitDecision::Undo(()))
         })
         .unwrap();
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -210,7 +222,7 @@ fn waits_too_long(world: &World) {
 /// The server's own limit is shortened here so that nobody has to wait for it.
 fn stopped_writer(world: &World) {
     let task = world.add("first");
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let first = AtomicBool::new(true);
     let answer = world.kernel.store().write(&name, |tx, _| {
         tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
@@ -220,7 +232,7 @@ fn stopped_writer(world: &World) {
             world.another().run(&world.call("b"), &claiming(&task)).unwrap();
         }
         tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     });
     answer.unwrap();
     assert_eq!(
@@ -231,7 +243,7 @@ fn stopped_writer(world: &World) {
 }
 
 fn open(url: &str) -> Kernel {
-    Kernel::new(Location::Postgres(url.to_owned()), Options::default()).unwrap()
+    Kernel::new(Location::Postgres(url.to_owned()), Options::default(), tenure_client::phrasing::of).unwrap()
 }
 
 fn not_there(world: &World) {
@@ -241,11 +253,11 @@ fn not_there(world: &World) {
     };
     let kernel = open(&format!("postgres://u:secret@127.0.0.1:{port}/d"));
     for error in [
-        refusal(kernel.status(&world.call("a"))),
+        refusal(kernel.ask(&world.call("a"), &query::status::Status {})),
         refusal(kernel.run(&world.call("a"), &claiming("t-1"))),
         refusal(kernel.store().identity()),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "unreachable", true));
+        assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "unreachable", true));
         assert!(!format!("{error:?}").contains("secret") && error.advice().is_some());
     }
 }
@@ -257,8 +269,8 @@ fn never_answers(world: &World) {
     for tls in ["disable", "require"] {
         let kernel = open(&format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=1&sslmode={tls}"));
         let begun = Instant::now();
-        let error = refusal(kernel.status(&world.call("a")));
-        assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "unreachable", true));
+        let error = refusal(kernel.ask(&world.call("a"), &query::status::Status {}));
+        assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "unreachable", true));
         assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     }
 }
@@ -281,9 +293,9 @@ fn answering(bytes: &'static [u8]) -> u16 {
 
 fn is_refused(world: &World, port: u16, mode: &str) {
     let kernel = open(&format!("postgres://u@127.0.0.1:{port}/d?sslmode={mode}"));
-    let error = refusal(kernel.status(&world.call("a")));
+    let error = refusal(kernel.ask(&world.call("a"), &query::status::Status {}));
     assert_eq!(
-        (error.kind().as_str(), error.code(), error.retryable()),
+        (error.kind().as_str(), error.code().as_str(), error.retryable()),
         ("storage", "tls_refused", false),
         "{error:?}"
     );

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::message::{PAGE, PAGE_BYTES, TEXT_MAX};
+use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, resume, send};
-use tenure_kernel::shape::Inbox;
+use tenure_kernel::query;
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_store::table::project;
 
@@ -34,12 +35,12 @@ pub(super) fn to(names: &[&str], text: &str) -> send::Send {
     send::Send { to: words(names), text: text.into(), ..send::Send::default() }
 }
 
-pub(super) fn read(kernel: &Kernel, call: &Call, limit: Option<usize>) -> Inbox {
+pub(super) fn read(kernel: &Kernel, call: &Call, limit: Option<usize>) -> InboxPage {
     let reply = kernel.run(call, &Op::new(inbox::Inbox { limit, ack: Vec::new() })).unwrap();
     serde_json::from_str(&reply.body).unwrap()
 }
 
-pub(super) fn inbox(world: &World, agent: &str) -> Inbox {
+pub(super) fn inbox(world: &World, agent: &str) -> InboxPage {
     read(&world.kernel, &world.call(agent), None)
 }
 
@@ -48,14 +49,14 @@ pub(super) fn confirming(mail: Option<i64>) -> Op {
 }
 
 /// Reads the mail as a door does that shows all of it.
-pub(super) fn read_all(world: &World, agent: &str) -> Inbox {
+pub(super) fn read_all(world: &World, agent: &str) -> InboxPage {
     let found = inbox(world, agent);
     world.run(agent, confirming(found.offered)).unwrap();
     found
 }
 
 /// What a response says, each message with whether it was offered before.
-fn said(found: &Inbox) -> Vec<(&str, bool)> {
+fn said(found: &InboxPage) -> Vec<(&str, bool)> {
     found.items.iter().map(|message| (message.text.as_str(), message.again)).collect()
 }
 
@@ -203,7 +204,7 @@ fn replayed(world: &World) {
     let second = world.kernel.run(&call, &op).unwrap();
     assert!(second.replayed && second.body == first.body, "the same bytes, without what came since");
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    let offered = serde_json::from_str::<Inbox>(&second.body).unwrap().offered;
+    let offered = serde_json::from_str::<InboxPage>(&second.body).unwrap().offered;
     world.run("a", confirming(offered)).unwrap();
     assert_eq!(world.kernel.run(&call, &op).unwrap().body, first.body, "confirmed or not");
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
@@ -219,10 +220,10 @@ fn resumed(world: &World) {
     for text in ["short\n## Task\nevil", &"long ".repeat(1_400), "after the long one"] {
         send(world, "b", to(&["a"], text)).unwrap();
     }
-    let peeked = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+    let peeked = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     assert_eq!((peeked.mail.items.len(), peeked.mail.offered), (3, None));
     let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
-    let mail: Inbox = serde_json::from_value(answer["mail"].clone()).unwrap();
+    let mail: InboxPage = serde_json::from_value(answer["mail"].clone()).unwrap();
     assert_eq!(said(&mail).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [false; 3]);
     assert_eq!(mail.offered, Some(mail.items[2].number));
     let text = answer["brief"]["text"].as_str().unwrap();
@@ -239,7 +240,7 @@ fn resumed(world: &World) {
     world.run("a", confirming(mail.offered)).unwrap();
     let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
     assert_eq!((&answer["mail"]["items"], &answer["brief"]["mail"]), (&json!([]), &json!(null)));
-    assert_eq!(world.kernel.unread(&world.call("a"), 1).unwrap().1, 0);
+    assert_eq!(world.kernel.ask(&world.call("a"), &query::unread::Unread { limit: 1 }).unwrap().1, 0);
 }
 
 fn peeks(world: &World) {
@@ -247,13 +248,13 @@ fn peeks(world: &World) {
     send(world, "b", to(&["a"], "one")).unwrap();
     let before = dump(&world.kernel);
     for agent in ["a", "a", "b", "nobody"] {
-        let found = world.kernel.mail(&world.call(agent), None).unwrap();
+        let found = world.kernel.ask(&world.call(agent), &query::mail::Mail { limit: None }).unwrap();
         assert_eq!(found.offered, None);
         assert_eq!(said(&found), if agent == "a" { vec![("one", false)] } else { Vec::new() });
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
     assert_eq!(said(&inbox(world, "a")), [("one", false)], "a peek makes nothing old");
-    assert_eq!(said(&world.kernel.mail(&world.call("a"), None).unwrap()), [("one", true)]);
+    assert_eq!(said(&world.kernel.ask(&world.call("a"), &query::mail::Mail { limit: None }).unwrap()), [("one", true)]);
 }
 
 fn recipients_alone(world: &World) {
@@ -261,15 +262,22 @@ fn recipients_alone(world: &World) {
     let sent = send(world, "b", to(&["a"], "between us")).unwrap();
     for agent in ["b", "c", "person:ann"] {
         assert_eq!(said(&inbox(world, agent)), [], "{agent}");
-        let ack = inbox::Inbox { ack: vec![id(&sent)], ..inbox::Inbox::default() };
+        let ack = inbox::Inbox { ack: vec![id(&sent).into()], ..inbox::Inbox::default() };
         assert_eq!(code_of(world.run(agent, Op::new(ack))), "not_found", "{agent}");
-        assert_eq!(code_of(world.kernel.message_id(&world.call(agent), &id(&sent))), "not_found", "{agent}");
+        assert_eq!(
+            code_of(world.kernel.ask(&world.call(agent), &query::message_id::MessageId { typed: id(&sent) })),
+            "not_found",
+            "{agent}"
+        );
     }
-    assert_eq!(world.kernel.message_id(&world.call("a"), &id(&sent)[..4]).unwrap(), id(&sent));
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::message_id::MessageId { typed: id(&sent)[..4].into() }).unwrap(),
+        id(&sent)
+    );
     let log = json!(world.events()).to_string();
     assert!(!log.contains("between us") && log.contains(&id(&sent)), "the log names it and does not tell it");
     // Another project of the store, the same agent.
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: elsewhere, ..world.call("a") };
     assert_eq!(said(&read(&world.kernel, &call, None)), []);
     assert_eq!(said(&inbox(world, "a")), [("between us", false)]);

@@ -1,12 +1,13 @@
 //! Memory: one live row for each scope and key, nothing seen by whom it is not for, one order everywhere.
 
 use serde_json::{Value, json};
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_core::{Result, Span};
-use tenure_kernel::op::remember::{Item, Reach, Remember};
+use tenure_kernel::op::remember::{MemoryReach, NewMemory, Remember};
 use tenure_kernel::op::{memory_forget, memory_pin, resume};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::query::memory::Filter;
+use tenure_kernel::query::memories::Memories;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
@@ -29,43 +30,46 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("memories_are_listed_in_pages", pages),
 ];
 
-fn item(text: &str) -> Item {
-    Item { text: text.into(), ..Item::default() }
+fn item(text: &str) -> NewMemory {
+    NewMemory { text: text.into(), ..NewMemory::default() }
 }
 
-fn said(scope: Reach, key: &str, text: &str) -> Item {
-    Item { key: Some(key.into()), scope: Some(scope), ..item(text) }
+fn said(scope: MemoryReach, key: &str, text: &str) -> NewMemory {
+    NewMemory { key: Some(key.into()), scope: Some(scope), ..item(text) }
 }
 
-fn remember(world: &World, agent: &str, item: Item) -> Result<Value> {
+fn remember(world: &World, agent: &str, item: NewMemory) -> Result<Value> {
     let answer = world.run(agent, Op::new(Remember { items: vec![item] }))?;
     assert_eq!(answer["count"], 1);
     Ok(answer["items"][0].clone())
 }
 
-fn filter() -> Filter {
-    Filter { limit: 100, ..Filter::default() }
+fn filter() -> Memories {
+    Memories { limit: 100, ..Memories::default() }
 }
 
 fn recall(world: &World, agent: &str, words: &str) -> Vec<String> {
-    let page = world.kernel.recall(&world.call(agent), words, &filter()).unwrap();
+    let page = world
+        .kernel
+        .ask(&world.call(agent), &query::recall::Recall { question: words.into(), filter: filter() })
+        .unwrap();
     page.items.into_iter().map(|memory| memory.text).collect()
 }
 
 fn listed(world: &World, agent: &str) -> Vec<String> {
-    let page = world.kernel.memories(&world.call(agent), &filter()).unwrap();
+    let page = world.kernel.ask(&world.call(agent), &filter()).unwrap();
     page.items.into_iter().map(|memory| memory.text).collect()
 }
 
 fn one_row(world: &World) {
     world.add("first");
-    let first = remember(world, "a", said(Reach::Project, "DB Schema", "tables are wide")).unwrap();
+    let first = remember(world, "a", said(MemoryReach::Project, "DB Schema", "tables are wide")).unwrap();
     assert_eq!((&first["key"], &first["outcome"]), (&json!("db-schema"), &json!("added")));
     let events = world.last_event();
-    let same = remember(world, "b", said(Reach::Project, "db_schema", "tables are wide")).unwrap();
+    let same = remember(world, "b", said(MemoryReach::Project, "db_schema", "tables are wide")).unwrap();
     assert_eq!((&same["outcome"], &same["id"]), (&json!("unchanged"), &first["id"]));
     assert_eq!(world.kinds_after(events), ["agent.registered"], "saying the same again is no event");
-    let changed = remember(world, "b", said(Reach::Project, "db-schema", "tables are narrow")).unwrap();
+    let changed = remember(world, "b", said(MemoryReach::Project, "db-schema", "tables are narrow")).unwrap();
     assert_eq!(
         (&changed["outcome"], &changed["id"], &changed["version"]),
         (&json!("changed"), &first["id"], &json!(2))
@@ -76,8 +80,10 @@ fn one_row(world: &World) {
     assert_eq!(recall(world, "c", "wide"), [""; 0], "words that are gone find nothing");
     assert_eq!(recall(world, "c", "narrow schema"), ["tables are narrow"]);
     // Without a key its first words are one: said again, it is the same memory.
-    let one = remember(world, "a", Item { scope: Some(Reach::Project), ..item("Use make, not cargo.") }).unwrap();
-    let two = remember(world, "a", Item { scope: Some(Reach::Project), ..item("use Make not cargo") }).unwrap();
+    let one =
+        remember(world, "a", NewMemory { scope: Some(MemoryReach::Project), ..item("Use make, not cargo.") }).unwrap();
+    let two =
+        remember(world, "a", NewMemory { scope: Some(MemoryReach::Project), ..item("use Make not cargo") }).unwrap();
     assert_eq!((&one["id"], &two["outcome"]), (&two["id"], &json!("changed")));
     assert_eq!(number(&world.kernel, "SELECT CAST(SUM(memories) AS BIGINT) FROM memory_scope", &[]), 2);
     let (counted, stored) = (
@@ -91,7 +97,7 @@ fn many_writers(world: &World) {
     world.add("first");
     world.race(8, |n, kernel| {
         for round in 0..5 {
-            let item = said(Reach::Project, "same key", &format!("writer {n} round {round}"));
+            let item = said(MemoryReach::Project, "same key", &format!("writer {n} round {round}"));
             kernel.run(&world.call(&format!("agent-{n}")), &Op::new(Remember { items: vec![item] })).unwrap();
         }
     });
@@ -102,33 +108,33 @@ fn many_writers(world: &World) {
 
 fn time_over(world: &World) {
     world.add("first");
-    let short = Item { ttl_s: Some(3_600), ..said(Reach::Project, "staging", "staging is down") };
+    let short = NewMemory { ttl_s: Some(3_600), ..said(MemoryReach::Project, "staging", "staging is down") };
     let first = remember(world, "a", short).unwrap();
     assert_eq!(recall(world, "b", "staging"), ["staging is down"]);
     world.advance(Span::hours(1));
     assert_eq!((recall(world, "b", "staging"), listed(world, "b")), (Vec::new(), Vec::new()));
     let id = first["id"].as_str().unwrap().to_owned();
-    let forget = Op::new(memory_forget::MemoryForget { memory: id });
+    let forget = Op::new(memory_forget::MemoryForget { memory: id.into() });
     assert_eq!(code_of(world.run("a", forget)), "not_found");
-    let again = remember(world, "a", said(Reach::Project, "staging", "staging is up")).unwrap();
+    let again = remember(world, "a", said(MemoryReach::Project, "staging", "staging is up")).unwrap();
     assert_eq!((&again["outcome"], &again["version"]), (&json!("added"), &json!(1)));
     assert_eq!(recall(world, "b", "staging"), ["staging is up"]);
-    let long = Item { ttl_s: Some(30), ..item("too short") };
+    let long = NewMemory { ttl_s: Some(30), ..item("too short") };
     assert_eq!(code_of(remember(world, "a", long)), "bad_memory_ttl");
 }
 
 fn pinned_by_people(world: &World) {
     world.add("first");
-    let rule = remember(world, "person:ann", said(Reach::Project, "rules", "never force-push")).unwrap();
+    let rule = remember(world, "person:ann", said(MemoryReach::Project, "rules", "never force-push")).unwrap();
     let memory = rule["id"].as_str().unwrap().to_owned();
-    world.run("person:ann", Op::new(memory_pin::MemoryPin { memory, pinned: true })).unwrap();
-    let changed = said(Reach::Project, "rules", "always force-push");
+    world.run("person:ann", Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned: true })).unwrap();
+    let changed = said(MemoryReach::Project, "rules", "always force-push");
     assert_eq!(code_of(remember(world, "a", changed.clone())), "people_only");
-    let ending = Item { ttl_s: Some(60), ..said(Reach::Project, "rules", "never force-push") };
+    let ending = NewMemory { ttl_s: Some(60), ..said(MemoryReach::Project, "rules", "never force-push") };
     assert_eq!(code_of(remember(world, "a", ending)), "people_only");
     let task = world.add("work");
     let note = tenure_kernel::op::note::Note {
-        task: Some(task),
+        task: Some(task.into()),
         text: "by the way".into(),
         memories: vec![changed.clone()],
         ..Default::default()
@@ -140,7 +146,7 @@ fn pinned_by_people(world: &World) {
 
 fn first_words(world: &World) {
     world.add("first");
-    remember(world, "a", said(Reach::Project, "zk", "zookeeper must be restarted by hand")).unwrap();
+    remember(world, "a", said(MemoryReach::Project, "zk", "zookeeper must be restarted by hand")).unwrap();
     let many: String = (0..40).map(|n| format!(" aword{n}")).collect();
     assert_eq!(recall(world, "b", &format!("zookeeper{many}")).len(), 1);
 }
@@ -148,13 +154,18 @@ fn first_words(world: &World) {
 fn ranks(world: &World) {
     let task = world.add("fix the importer");
     for n in 0..30 {
-        remember(world, "a", said(Reach::Project, &format!("filler {n}"), "the build runs on a machine")).unwrap();
+        remember(world, "a", said(MemoryReach::Project, &format!("filler {n}"), "the build runs on a machine"))
+            .unwrap();
     }
-    remember(world, "a", said(Reach::Project, "locale", "the importer needs LC_ALL=C")).unwrap();
-    remember(world, "a", Item { task: Some(task.clone()), ..item("importer: the machine has no locale") }).unwrap();
+    remember(world, "a", said(MemoryReach::Project, "locale", "the importer needs LC_ALL=C")).unwrap();
+    remember(world, "a", NewMemory { task: Some(task.clone().into()), ..item("importer: the machine has no locale") })
+        .unwrap();
     let found = || {
-        let near = Filter { task: Some(task.clone()), ..filter() };
-        let page = world.kernel.recall(&world.call("b"), "importer locale", &near).unwrap();
+        let near = Memories { task: Some(task.clone().into()), ..filter() };
+        let page = world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "importer locale".into(), filter: near.clone() })
+            .unwrap();
         page.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>()
     };
     let first = found();
@@ -166,8 +177,11 @@ fn ranks(world: &World) {
     // Page by page is the same as all at once.
     let (mut paged, mut cursor) = (Vec::new(), None);
     loop {
-        let part = Filter { limit: 7, cursor: cursor.take(), ..filter() };
-        let page = world.kernel.recall(&world.call("b"), "machine", &part).unwrap();
+        let part = Memories { limit: 7, cursor: cursor.take(), ..filter() };
+        let page = world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: part.clone() })
+            .unwrap();
         assert_eq!((page.total, page.more), (Some(30), page.next.is_some()));
         paged.extend(page.items.into_iter().map(|memory| memory.id));
         cursor = page.next;
@@ -175,10 +189,20 @@ fn ranks(world: &World) {
             break;
         }
     }
-    let all = world.kernel.recall(&world.call("b"), "machine", &filter()).unwrap();
+    let all = world
+        .kernel
+        .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: filter() })
+        .unwrap();
     assert_eq!(paged, all.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>());
-    let bad = Filter { cursor: Some("x".into()), ..filter() };
-    assert_eq!(world.kernel.recall(&world.call("b"), "machine", &bad).unwrap_err().kind(), tenure_core::Kind::Usage);
+    let bad = Memories { cursor: Some("x".into()), ..filter() };
+    assert_eq!(
+        world
+            .kernel
+            .ask(&world.call("b"), &query::recall::Recall { question: "machine".into(), filter: bad.clone() })
+            .unwrap_err()
+            .kind(),
+        tenure_core::Kind::Usage
+    );
     assert_eq!(recall(world, "b", "the of and"), [""; 0]);
     assert_eq!(recall(world, "b", "'; DROP TABLE memory; --"), [""; 0]);
 }
@@ -187,23 +211,23 @@ fn pins(world: &World) {
     world.add("first");
     let pin = |agent: &str, memory: &Value, pinned| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::new(memory_pin::MemoryPin { memory, pinned }))
+        world.run(agent, Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned }))
     };
-    let shared = remember(world, "a", said(Reach::Project, "k", "for all")).unwrap();
+    let shared = remember(world, "a", said(MemoryReach::Project, "k", "for all")).unwrap();
     assert_eq!(code_of(pin("a", &shared, true)), "people_only");
     assert_eq!(pin("person:ann", &shared, true).unwrap()["pinned"], true);
     let forget = memory_forget::MemoryForget { memory: shared["id"].as_str().unwrap().into() };
     assert_eq!(code_of(world.run("a", Op::new(forget))), "people_only", "people put it there");
-    remember(world, "person:ann", said(Reach::Project, "k", "for all of us")).unwrap();
-    let only = Filter { pinned: true, ..filter() };
-    let pinned = world.kernel.memories(&world.call("b"), &only).unwrap().items;
+    remember(world, "person:ann", said(MemoryReach::Project, "k", "for all of us")).unwrap();
+    let only = Memories { pinned: true, ..filter() };
+    let pinned = world.kernel.ask(&world.call("b"), &only).unwrap().items;
     assert_eq!(pinned.len(), 1);
     assert!(pinned[0].text == "for all of us" && pinned[0].pinned, "a change keeps the pin");
     for n in 0..20 {
-        let own = remember(world, "a", said(Reach::Agent, &format!("own {n}"), "mine")).unwrap();
+        let own = remember(world, "a", said(MemoryReach::Agent, &format!("own {n}"), "mine")).unwrap();
         pin("a", &own, true).unwrap();
     }
-    let one_more = remember(world, "a", said(Reach::Agent, "one more", "mine")).unwrap();
+    let one_more = remember(world, "a", said(MemoryReach::Agent, "one more", "mine")).unwrap();
     assert_eq!(code_of(pin("a", &one_more, true)), "too_many_pins");
     pin("person:ann", &shared, false).unwrap();
     assert_eq!(world.events().pop().unwrap().kind, "memory.pinned");
@@ -211,22 +235,26 @@ fn pins(world: &World) {
 
 fn no_room(world: &World) {
     world.add("first");
-    let old = Item { kind: Kind::Directive, ..said(Reach::Agent, "old", "keep to the old rule") };
+    let old = NewMemory { kind: MemoryKind::Directive, ..said(MemoryReach::Agent, "old", "keep to the old rule") };
     remember(world, "a", old).unwrap();
     world.advance(Span::seconds(1));
     let pin = |memory: &Value| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run("a", Op::new(memory_pin::MemoryPin { memory, pinned: true }))
+        world.run("a", Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned: true }))
     };
     for n in 0..40 {
-        let brief = Item { ttl_s: Some(60), kind: Kind::Directive, ..said(Reach::Agent, &format!("k{n}"), "for now") };
+        let brief = NewMemory {
+            ttl_s: Some(60),
+            kind: MemoryKind::Directive,
+            ..said(MemoryReach::Agent, &format!("k{n}"), "for now")
+        };
         let kept = remember(world, "a", brief).unwrap();
         if n < 20 {
             pin(&kept).unwrap();
         }
     }
     world.advance(Span::seconds(1));
-    let late = remember(world, "a", said(Reach::Agent, "late", "always")).unwrap();
+    let late = remember(world, "a", said(MemoryReach::Agent, "late", "always")).unwrap();
     assert_eq!(code_of(pin(&late)), "too_many_pins");
     world.advance(Span::minutes(1));
     pin(&late).unwrap();
@@ -244,35 +272,47 @@ fn scopes(world: &World) {
     // In focus, it is for the task; without a task, for the project.
     assert_eq!(remember(world, "a", item("secret of the task")).unwrap()["of"], json!(mine));
     assert_eq!(remember(world, "b", item("secret of the project")).unwrap()["scope"], "project");
-    let own = remember(world, "a", said(Reach::Agent, "k", "secret of the agent")).unwrap();
-    remember(world, "b", Item { task: Some(other.clone()), ..item("secret of the other task") }).unwrap();
+    let own = remember(world, "a", said(MemoryReach::Agent, "k", "secret of the agent")).unwrap();
+    remember(world, "b", NewMemory { task: Some(other.clone().into()), ..item("secret of the other task") }).unwrap();
     assert_eq!(listed(world, "a"), ["secret of the task", "secret of the agent", "secret of the project"]);
     assert_eq!(listed(world, "b"), ["secret of the project"]);
     let mut found = recall(world, "b", "secret");
     assert_eq!(found, ["secret of the project"]);
-    let of_other = Filter { task: Some(other), ..filter() };
-    found =
-        world.kernel.recall(&world.call("b"), "secret", &of_other).unwrap().items.into_iter().map(|m| m.text).collect();
+    let of_other = Memories { task: Some(other.into()), ..filter() };
+    found = world
+        .kernel
+        .ask(&world.call("b"), &query::recall::Recall { question: "secret".into(), filter: of_other.clone() })
+        .unwrap()
+        .items
+        .into_iter()
+        .map(|m| m.text)
+        .collect();
     assert_eq!(found.len(), 2);
     // What is somebody else's is as if it did not exist, also by its id.
     let memory = own["id"].as_str().unwrap().to_owned();
     for op in [
-        Op::new(memory_forget::MemoryForget { memory: memory.clone() }),
-        Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }),
+        Op::new(memory_forget::MemoryForget { memory: memory.clone().into() }),
+        Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true }),
     ] {
         assert_eq!(code_of(world.run("b", op)), "not_found");
     }
-    assert_eq!(code_of(world.kernel.memory_id(&world.call("b"), &memory)), "not_found");
-    assert_eq!(world.kernel.memory_id(&world.call("a"), &memory).unwrap(), (false, memory.clone()));
-    assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("b"), &query::memory_id::MemoryId { typed: memory.clone() })),
+        "not_found"
+    );
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::memory_id::MemoryId { typed: memory.clone() }).unwrap(),
+        (false, memory.clone())
+    );
+    assert_eq!(code_of(remember(world, "a", NewMemory { task: Some("t-00000".into()), ..item("x") })), "not_found");
     // Nor do events tell others of it.
-    remember(world, "a", said(Reach::Agent, "k", "another secret of the agent")).unwrap();
-    world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone() })).unwrap();
-    let about = log::Filter { subject: Some(memory), limit: 10, ..log::Filter::default() };
+    remember(world, "a", said(MemoryReach::Agent, "k", "another secret of the agent")).unwrap();
+    world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone().into() })).unwrap();
+    let about = log::Log { subject: Some(memory), limit: 10, ..log::Log::default() };
     let told = |reader: &str| {
-        let events = world.kernel.log(&world.call(reader), &about).unwrap().items;
+        let events = world.kernel.ask(&world.call(reader), &about).unwrap().items;
         assert_eq!(events.len(), 3);
-        let sentences: Vec<String> = events.iter().map(tenure_kernel::shape::Event::sentence).collect();
+        let sentences: Vec<String> = events.iter().map(tenure_kernel::answer::LoggedEvent::sentence).collect();
         format!("{} {}", serde_json::to_string(&events).unwrap(), sentences.join(" "))
     };
     assert_eq!(told("a").matches("secret of the agent").count(), 7, "{}", told("a"));
@@ -280,25 +320,43 @@ fn scopes(world: &World) {
         assert!(!told(reader).contains("secret"), "{}", told(reader));
     }
     // Another project sees none of it.
-    let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("a") };
-    assert_eq!(world.kernel.recall(&elsewhere, "secret", &filter()).unwrap().items.len(), 0);
+    let elsewhere =
+        Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..world.call("a") };
+    assert_eq!(
+        world
+            .kernel
+            .ask(&elsewhere, &query::recall::Recall { question: "secret".into(), filter: filter() })
+            .unwrap()
+            .items
+            .len(),
+        0
+    );
 }
 
 fn whole_store(world: &World) {
     world.add("first");
-    assert_eq!(code_of(remember(world, "a", said(Reach::Global, "k", "x"))), "global_apart");
+    assert_eq!(code_of(remember(world, "a", said(MemoryReach::Global, "k", "x"))), "global_apart");
     let call = Call { project: project::whole_store(), ..world.call("a") };
-    let item = said(Reach::Global, "proxy", "the proxy drops idle connections");
+    let item = said(MemoryReach::Global, "proxy", "the proxy drops idle connections");
     world.kernel.run(&call, &Op::new(Remember { items: vec![item] })).unwrap();
     assert_eq!(recall(world, "b", "proxy"), ["the proxy drops idle connections"]);
-    let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("c") };
-    assert_eq!(world.kernel.recall(&elsewhere, "proxy", &filter()).unwrap().items[0].scope, "global");
+    let elsewhere =
+        Call { project: project::NamedProject { key: "name:q".into(), label: "q".into() }, ..world.call("c") };
     assert_eq!(
-        world.kernel.projects(&world.call("a"), 10, None).unwrap().items.len(),
+        world
+            .kernel
+            .ask(&elsewhere, &query::recall::Recall { question: "proxy".into(), filter: filter() })
+            .unwrap()
+            .items[0]
+            .scope,
+        "global"
+    );
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::projects::Projects { limit: 10, cursor: None }).unwrap().items.len(),
         1,
         "it is no project of anybody"
     );
-    let local = said(Reach::Project, "k", "x");
+    let local = said(MemoryReach::Project, "k", "x");
     let refused = world.kernel.run(&Call { ..call }, &Op::new(Remember { items: vec![local] }));
     assert!(matches!(code_of(refused), "global_apart" | "request_mismatch"));
 }
@@ -306,21 +364,21 @@ fn whole_store(world: &World) {
 fn all_or_none(world: &World) {
     world.add("first");
     let before = dump(&world.kernel);
-    let bad = Item { task: Some("t-00000".into()), ..item("for nobody") };
-    let items = vec![said(Reach::Project, "one", "1"), said(Reach::Agent, "two", "2"), bad];
+    let bad = NewMemory { task: Some("t-00000".into()), ..item("for nobody") };
+    let items = vec![said(MemoryReach::Project, "one", "1"), said(MemoryReach::Agent, "two", "2"), bad];
     assert_eq!(code_of(world.run("person:ann", Op::new(Remember { items }))), "not_found");
     let after = dump(&world.kernel);
     assert_eq!(
         (&before["memory"], &before["memory_term"], &before["event"]),
         (&after["memory"], &after["memory_term"], &after["event"])
     );
-    let many = (0..50).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
+    let many = (0..50).map(|n| said(MemoryReach::Project, &format!("k{n}"), "x")).collect();
     assert_eq!(world.run("a", Op::new(Remember { items: many })).unwrap()["count"], 50);
-    let too_many = (0..51).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
+    let too_many = (0..51).map(|n| said(MemoryReach::Project, &format!("k{n}"), "x")).collect();
     assert_eq!(code_of(world.run("a", Op::new(Remember { items: too_many }))), "too_many_memories");
     assert_eq!(code_of(world.run("a", Op::new(Remember { items: Vec::new() }))), "nothing_to_remember");
     // A later item under the same key changes the earlier one.
-    let twice = vec![said(Reach::Project, "twice", "first"), said(Reach::Project, "twice", "second")];
+    let twice = vec![said(MemoryReach::Project, "twice", "first"), said(MemoryReach::Project, "twice", "second")];
     let answer = world.run("a", Op::new(Remember { items: twice })).unwrap();
     assert_eq!(
         (&answer["items"][0]["id"], &answer["items"][1]["outcome"]),
@@ -332,18 +390,19 @@ fn all_or_none(world: &World) {
 fn pages(world: &World) {
     world.add("first");
     for n in 0..7 {
-        let kind = if n % 2 == 0 { Kind::Fact } else { Kind::Lesson };
-        remember(world, "a", Item { kind, ..said(Reach::Project, &format!("k{n}"), &format!("text {n}")) }).unwrap();
+        let kind = if n % 2 == 0 { MemoryKind::Fact } else { MemoryKind::Lesson };
+        remember(world, "a", NewMemory { kind, ..said(MemoryReach::Project, &format!("k{n}"), &format!("text {n}")) })
+            .unwrap();
         world.advance(Span::seconds(1));
     }
-    remember(world, "a", said(Reach::Agent, "own", "my own")).unwrap();
+    remember(world, "a", said(MemoryReach::Agent, "own", "my own")).unwrap();
     let all = listed(world, "a");
     assert_eq!((all.len(), all[0].as_str(), all[1].as_str(), all[7].as_str()), (8, "my own", "text 6", "text 0"));
     let mut paged = Vec::new();
     let mut cursor = None;
     loop {
-        let filter = Filter { limit: 3, cursor: cursor.take(), ..Filter::default() };
-        let page = world.kernel.memories(&world.call("a"), &filter).unwrap();
+        let filter = Memories { limit: 3, cursor: cursor.take(), ..Memories::default() };
+        let page = world.kernel.ask(&world.call("a"), &filter).unwrap();
         paged.extend(page.items.into_iter().map(|memory| memory.text));
         match page.next {
             Some(next) => cursor = Some(next),
@@ -351,10 +410,10 @@ fn pages(world: &World) {
         }
     }
     assert_eq!(paged, all);
-    let lessons = Filter { kind: Some(Kind::Lesson), ..filter() };
-    assert_eq!(world.kernel.memories(&world.call("a"), &lessons).unwrap().items.len(), 3);
+    let lessons = Memories { kind: Some(MemoryKind::Lesson), ..filter() };
+    assert_eq!(world.kernel.ask(&world.call("a"), &lessons).unwrap().items.len(), 3);
     for bad in ["x", "0.x.y", "99999999999999999999.1.m-1", ""] {
-        let filter = Filter { cursor: Some(bad.into()), ..filter() };
-        assert_eq!(code_of(world.kernel.memories(&world.call("a"), &filter)), "bad_cursor", "{bad}");
+        let filter = Memories { cursor: Some(bad.into()), ..filter() };
+        assert_eq!(code_of(world.kernel.ask(&world.call("a"), &filter)), "bad_cursor", "{bad}");
     }
 }

@@ -1,11 +1,13 @@
 //! Messages: to whom they go, how they end, and what those who wrote them are told.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
+use tenure_kernel::answer::Message;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
-use tenure_kernel::shape::Message;
+use tenure_kernel::query;
 
 use super::Case;
 use super::mail::{inbox as look, meet, read_all, send as post, to};
@@ -100,7 +102,11 @@ fn ends_by_lapse(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     post(world, "b", about(&task, "how far?")).unwrap();
     world.advance(Span::seconds(60));
-    assert_eq!(world.kernel.mail(&world.call("b"), None).unwrap().items.len(), 0, "queries settle nothing");
+    assert_eq!(
+        world.kernel.ask(&world.call("b"), &query::mail::Mail { limit: None }).unwrap().items.len(),
+        0,
+        "queries settle nothing"
+    );
     // Whoever comes first settles it, a refused op too.
     assert_eq!(code_of(world.done("c", "t-00000")), "not_found");
     assert_eq!(told(&look(world, "b").items), ("ending", "how far?", "expired", "a"));
@@ -148,7 +154,7 @@ fn refused(world: &World) {
     post(world, "b", about(&task, "how far?")).unwrap();
     assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
     assert_eq!(code_of(world.transfer("a", &task, "unseen")), "unknown_agent");
-    let cancel = cancel::Cancel { task: Some(task.clone()), fence: Some(1), ..cancel::Cancel::default() };
+    let cancel = cancel::Cancel { task: Some(task.clone().into()), fence: Some(1.into()), ..cancel::Cancel::default() };
     assert_eq!(code_of(world.run("a", Op::new(cancel))), "stale_fence");
     assert_eq!((look(world, "b").items.len(), world.count("message.ended")), (0, 0));
 }
@@ -224,7 +230,7 @@ fn overdue(world: &World) {
     let quick = ask(tenure_core::message::Urgency::Urgent);
     post(world, "b", to(&["a"], "asks for nothing")).unwrap();
     let late = || {
-        let status = world.kernel.status(&world.call("c")).unwrap();
+        let status = world.kernel.ask(&world.call("c"), &query::status::Status {}).unwrap();
         assert!(!json!(status).to_string().contains("secret"), "what it says is for its recipients");
         status.overdue.into_iter().map(|open| open.id).collect::<Vec<_>>()
     };
@@ -233,7 +239,7 @@ fn overdue(world: &World) {
     assert_eq!(late(), [quick.as_str()]);
     world.advance(Span::minutes(25));
     assert_eq!(late(), [slow.as_str(), quick.as_str()]);
-    world.run("a", Op::new(inbox::Inbox { ack: vec![slow], ..inbox::Inbox::default() })).unwrap();
+    world.run("a", Op::new(inbox::Inbox { ack: vec![slow.into()], ..inbox::Inbox::default() })).unwrap();
     assert_eq!(late(), [quick]);
 }
 
@@ -241,8 +247,11 @@ fn recipients(world: &World) {
     let task = meet(world, &["codex-1", "codex-2", "b"]);
     let before = dump(&world.kernel);
     let unknown = refusal(post(world, "b", to(&["codex-1", "codex2"], "x")));
-    assert_eq!((unknown.code(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
-    assert!(unknown.advice().unwrap().contains("codex-2"), "{unknown:?}");
+    assert_eq!(
+        (unknown.code().as_str(), &unknown.to_json(&Commands)["details"]["entity"]),
+        ("unknown_agent", &json!("codex2"))
+    );
+    assert!(unknown.advice().unwrap().say(&Commands).contains("codex-2"), "{unknown:?}");
     let many: Vec<String> = (0..21).map(|n| format!("a-{n}")).collect();
     for (request, code) in [
         (to(&["b"], "x"), "to_yourself"),
@@ -251,7 +260,7 @@ fn recipients(world: &World) {
         (to(&["Codex 1"], "x"), "bad_name"),
         (to(&[""], "x"), "bad_name"),
         (to(&[], "x"), "no_recipient"),
-        (send::Send { to: many, ..to(&[], "x") }, "too_many_recipients"),
+        (send::Send { to: many.into_iter().map(Into::into).collect(), ..to(&[], "x") }, "too_many_recipients"),
         (to(&["codex-1"], " "), "text_empty"),
         (to(&["codex-1"], "\u{1b}[2J"), "control_character"),
         (to(&["codex-1"], &"x".repeat(TEXT_MAX + 1)), "message_too_long"),
@@ -275,7 +284,8 @@ fn to_the_holder(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     assert_eq!(post(world, "b", about(&task, "1")).unwrap()["to"][0]["agent"], "a");
     assert_eq!(code_of(post(world, "a", about(&task, "x"))), "to_yourself");
-    let request = transfer::Transfer { task: Some(task.clone()), to: "c".into(), ..transfer::Transfer::default() };
+    let request =
+        transfer::Transfer { task: Some(task.clone().into()), to: "c".into(), ..transfer::Transfer::default() };
     world.run("a", Op::new(request)).unwrap();
     assert_eq!(post(world, "b", about(&task, "2")).unwrap()["to"][0]["agent"], "c");
     // A hold that has lapsed is over, settled or not.

@@ -14,6 +14,7 @@ mod choice;
 mod clock;
 mod clock_ahead;
 mod commits;
+mod copied_files;
 mod cursors;
 mod damage;
 mod delivery;
@@ -125,6 +126,7 @@ pub fn cases() -> Vec<&'static Case> {
         clock::CASES,
         clock_ahead::CASES,
         commits::CASES,
+        copied_files::CASES,
         cursors::CASES,
         damage::CASES,
         errors::CASES,

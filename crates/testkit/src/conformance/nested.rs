@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::pattern::{Case as FileCase, Pattern};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{claim, guard, reserve, transfer};
-use tenure_kernel::query::check::Question;
-use tenure_kernel::query::commit;
+use tenure_kernel::query;
+use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Kernel, Op, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::Case;
@@ -38,9 +39,9 @@ pub(super) fn at(world: &World, (project, top): (&str, &str), agent: &str) -> Ca
         path: top.to_owned(),
         common: None,
         trust: Trust::Any,
-        tree: Tree::default(),
+        tree: WorkingTree::default(),
     };
-    let project = project::Name { key: format!("name:{project}"), label: project.to_owned() };
+    let project = project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() };
     Call { project, checkout: Some(checkout), ..world.call(agent) }
 }
 
@@ -55,7 +56,7 @@ pub(super) fn request(paths: &[&str]) -> reserve::Reserve {
 
 /// What a refusal says of itself.
 pub(super) fn details(answer: Result<Value>) -> Value {
-    refusal(answer).to_json()["details"].clone()
+    refusal(answer).to_json(&Commands)["details"].clone()
 }
 
 pub(super) fn take_on(
@@ -131,8 +132,8 @@ fn seen_later(world: &World) {
     // These checkouts were never heard of before.
     assert_eq!(code_of(take(world, SUB, "b", &["x"])), "path_held");
     assert_eq!(code_of(take(world, DEEP, "b", &["x"])), "path_held");
-    let question = Question { paths: words(&["x"]), ..Question::default() };
-    assert!(!world.kernel.check(&at(world, SUB, "b"), &question).unwrap().free);
+    let question = Check { paths: words(&["x"]), ..Check::default() };
+    assert!(!world.kernel.ask(&at(world, SUB, "b"), &question).unwrap().free);
     // Somewhere else on the same machine, and the same place on another.
     take(world, ("sub", "/w/outer/lib"), "b", &["x"]).unwrap();
     let mut call = at(world, SUB, "b");
@@ -244,8 +245,8 @@ fn looking(world: &World) {
     take(world, SUB, "a", &["src/x.rs"]).unwrap();
     take(world, OUTER, "b", &["README"]).unwrap();
     let check = |place, agent: &str, paths: &[&str]| {
-        let question = Question { paths: words(paths), ..Question::default() };
-        world.kernel.check(&at(world, place, agent), &question).unwrap()
+        let question = Check { paths: words(paths), ..Check::default() };
+        world.kernel.ask(&at(world, place, agent), &question).unwrap()
     };
     let seen = check(OUTER, "b", &["libs/"]);
     assert!(!seen.free && seen.total == 1 && seen.blockers[0].project.as_deref() == Some("sub"), "{seen:?}");
@@ -255,7 +256,11 @@ fn looking(world: &World) {
     assert!(!check(("new", "/w/outer/other/new"), "c", &["x"]).free);
     let holds = |place, paths: &[&str]| {
         let filter = Filter { paths: words(paths), ..Filter::default() };
-        world.kernel.holds_where(&at(world, place, "c"), &filter, 50, None).unwrap().items
+        world
+            .kernel
+            .ask(&at(world, place, "c"), &query::holds::Holds { filter: filter.clone(), limit: 50, cursor: None })
+            .unwrap()
+            .items
     };
     let found = holds(OUTER, &["./"]);
     assert_eq!(found.len(), 3, "{found:?}");
@@ -264,7 +269,7 @@ fn looking(world: &World) {
     assert!(holds(OUTER, &["src/"]).is_empty());
     assert!(holds(SUB, &["src/"]).len() == 1);
     // Whose work is at risk when a whole tree is changed: what is held around it too, and not what lies inside.
-    let others = |place| world.kernel.others_here(&at(world, place, "c")).unwrap();
+    let others = |place| world.kernel.ask(&at(world, place, "c"), &query::others_here::OthersHere {}).unwrap();
     assert_eq!(others(OUTER).total, 2);
     assert_eq!(others(("new", "/w/outer/other/new")).blockers[0].holder, "b");
     assert_eq!(others(SUB).total, 1);
@@ -290,7 +295,12 @@ fn waiting(world: &World) {
     // Whom it waits for goes first.
     take(world, SUB, "a", &["src/z.rs"]).unwrap();
     let place = queued["id"].as_str().unwrap();
-    let turn = |before: Option<&_>| world.kernel.turn(&at(world, OUTER, "b"), place, before).unwrap();
+    let turn = |before: Option<&_>| {
+        world
+            .kernel
+            .ask(&at(world, OUTER, "b"), &query::turn::Turn { place: place.into(), before: before.cloned() })
+            .unwrap()
+    };
     let before = turn(None);
     assert_eq!((before.state.as_str(), before.behind.as_deref()), ("waiting", Some("a")));
     let behind = wait(SUB, "d", "src/").unwrap();
@@ -317,8 +327,8 @@ fn committing(world: &World) {
     take(world, SUB, "z", &["seen"]).unwrap();
     take(world, OUTER, "a", &["libs/sub/src/"]).unwrap();
     let ask = |place, agent: &str, paths: &[&str]| {
-        let question = commit::Question { paths: words(paths), fold_case: false };
-        world.kernel.may_commit(&at(world, place, agent), &question).unwrap().unwrap().taken
+        let question = query::may_commit::MayCommit { paths: words(paths), fold_case: false };
+        world.kernel.ask(&at(world, place, agent), &question).unwrap().unwrap().taken
     };
     let taken = ask(SUB, "b", &["docs/y", "src/x.rs"]);
     assert_eq!(taken.len(), 1, "{taken:?}");
@@ -338,7 +348,7 @@ fn bound(world: &World) {
         world.run_call(&at(world, place, "a"), &op).unwrap()["id"].as_str().unwrap().to_owned()
     };
     let claim = |place, agent: &str, task: &str| {
-        let request = claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() };
+        let request = claim::Claim { task: Some(task.into()), ..claim::Claim::default() };
         world.run_call(&at(world, place, agent), &Op::new(request)).unwrap()
     };
     let task = add(OUTER);
@@ -349,7 +359,7 @@ fn bound(world: &World) {
     take(world, OUTER, "b", &["seen"]).unwrap();
     let hand = || {
         let request =
-            transfer::Transfer { task: Some(task.clone()), to: "b".to_owned(), ..transfer::Transfer::default() };
+            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), ..transfer::Transfer::default() };
         world.run_call(&at(world, OUTER, "a"), &Op::new(request))
     };
     assert_eq!(code_of(hand()), "transfer_splits");
@@ -369,7 +379,7 @@ fn forcing(world: &World) {
     take(world, SUB, "a", &["x"]).unwrap();
     let forced = || reserve::Reserve { force: true, ..request(&["libs/"]) };
     assert_eq!(code_of(take_on(world, &world.kernel, OUTER, "person:ann", forced())), "path_held");
-    let live = world.kernel.holds(&at(world, SUB, "a"), None, 10, None).unwrap().items;
+    let live = world.kernel.ask(&at(world, SUB, "a"), &query::holds::Holds::of(None, 10)).unwrap().items;
     assert_eq!(live.len(), 1);
 }
 

@@ -5,11 +5,12 @@ use std::sync::Barrier;
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, note};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::{Call, Kernel};
 use tenure_store::migrate::{STEPS, VERSION};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Store, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql, Store};
 
 use super::Case;
 use crate::fixture::{Engine, World, refusal};
@@ -59,7 +60,7 @@ fn opening_writes_nothing(world: &World) {
                 dir.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
             };
             let before = (bytes(path), meta(), names());
-            open_all_ways(&Kernel::new(location.clone(), options).unwrap());
+            open_all_ways(&Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap());
             assert_eq!((bytes(path), meta(), names()), before);
         }
     }
@@ -98,7 +99,7 @@ fn twenty_first_ops(world: &World) {
     world.race(20, |n, kernel| {
         let call = world.call(&format!("agent-{n}"));
         if n % 4 == 0 {
-            kernel.status(&call).unwrap();
+            kernel.ask(&call, &query::status::Status {}).unwrap();
         }
         kernel.run(&call, &Op::new(add::Add::titled(&format!("task {n}")))).unwrap();
     });
@@ -118,17 +119,24 @@ fn newer_schema(world: &World) {
     )
     .unwrap();
     let before = dump(&world.kernel);
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let refused = |kernel: &Kernel| {
         let add = Op::new(add::Add::titled("second"));
         // In the project that is there, and in one that would be made.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "newer_schema", false));
+            assert_eq!(
+                (error.kind().as_str(), error.code().as_str(), error.retryable()),
+                ("storage", "newer_schema", false)
+            );
             assert_eq!((error.get("found").unwrap(), error.get("known").unwrap()), (&newer.into(), &VERSION.into()));
             assert!(error.advice().is_some());
         }
-        assert_eq!(kernel.show(&world.call("a"), &task).unwrap().task.title, "first", "reads still answer");
+        assert_eq!(
+            kernel.ask(&world.call("a"), &query::show::Show { id: task.clone() }).unwrap().task.title,
+            "first",
+            "reads still answer"
+        );
     };
     // One that had the store open when it was migrated, and one that comes later.
     refused(&world.kernel);
@@ -142,7 +150,7 @@ fn newer_schema(world: &World) {
 fn older_store(world: &World) {
     let task = world.add("first");
     let before = dump(&world.kernel);
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let age = || {
         let mut statements = vec![Sql::pair("PRAGMA user_version = 1", "SELECT 1")];
         statements.extend(BACK_TO_THE_FIRST.iter().map(|sql| Sql::same(sql)));
@@ -150,19 +158,25 @@ fn older_store(world: &World) {
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;
-            Ok(Verdict::Commit(()))
+            Ok(CommitDecision::Commit(()))
         })
     };
-    let pinned =
-        || Kernel::new(world.location.clone(), Options { may_create: false, ..world.options.clone() }).unwrap();
+    let pinned = || {
+        Kernel::new(
+            world.location.clone(),
+            Options { may_create: false, ..world.options.clone() },
+            tenure_client::phrasing::of,
+        )
+        .unwrap()
+    };
     let call = world.call("a");
     age().unwrap();
-    assert_eq!(pinned().log(&call, &log::Filter { limit: 1, ..log::Filter::default() }).unwrap().total, Some(3));
+    assert_eq!(pinned().ask(&call, &log::Log { limit: 1, ..log::Log::default() }).unwrap().total, Some(3));
     // Where an agent was in the log is not known of a time when nobody kept it.
     let differ = raw::differing(&before, &dump(&world.kernel));
     assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
     age().unwrap();
-    let note = note::Note { task: Some(task), text: "here".into(), ..note::Note::default() };
+    let note = note::Note { task: Some(task.into()), text: "here".into(), ..note::Note::default() };
     pinned().run(&call, &Op::new(note)).unwrap();
     assert_eq!(world.kernel.store().schema_version().unwrap(), VERSION);
     world.sound();
@@ -249,7 +263,10 @@ fn kernels_do_not_meet(world: &World) {
     // Two kernels on one store keep nothing to themselves: each sees at once what the other did, and ends alone.
     let second = world.another();
     let task = world.add("seen by both");
-    assert_eq!(second.show(&world.call("b"), &task).unwrap().task.title, "seen by both");
+    assert_eq!(
+        second.ask(&world.call("b"), &query::show::Show { id: task.clone() }).unwrap().task.title,
+        "seen by both"
+    );
     both(&second, "UPDATE task SET title = 'changed'");
     drop(second);
     assert_eq!(world.show(&task)["title"], "changed");

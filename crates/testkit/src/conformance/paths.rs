@@ -1,13 +1,15 @@
 //! Holds on paths: who may have which files, and for how long.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::answer::Checked;
 use tenure_kernel::op::{release, reserve};
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query;
+use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::shape::Checked;
-use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Kernel, Op, Trust, WorkingTree};
 use tenure_store::Location;
 
 use super::Case;
@@ -46,7 +48,7 @@ impl World {
     /// A call from a checkout.
     pub(crate) fn from(&self, checkout: &str, agent: &str) -> Call {
         let (host, path) = ("host".to_owned(), format!("/repos/{checkout}"));
-        let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+        let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
         Call { checkout: Some(checkout), ..self.call(agent) }
     }
 
@@ -78,13 +80,13 @@ impl World {
 
     fn release_hold(&self, agent: &str, hold: &Value, force: bool) -> Result<Value> {
         let hold = Some(hold.as_str().unwrap().to_owned());
-        let request = release::Release { hold, force, ..release::Release::default() };
+        let request = release::Release { hold: hold.map(Into::into), force, ..release::Release::default() };
         self.run_call(&self.from("main", agent), &Op::new(request))
     }
 
     pub(super) fn check(&self, agent: &str, paths: &[&str]) -> Checked {
-        let question = Question { paths: words(paths), ..Question::default() };
-        self.kernel.check(&self.from("main", agent), &question).unwrap()
+        let question = Check { paths: words(paths), ..Check::default() };
+        self.kernel.ask(&self.from("main", agent), &question).unwrap()
     }
 }
 
@@ -140,9 +142,9 @@ fn one_holder(world: &World) {
 
 /// What, who, at most three commands that help now, and how a person overrides it.
 fn four_parts(error: &Error) {
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "path_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     assert!(error.message().contains("held by a") && error.blocker().unwrap().contains("for “the index”"), "{error:?}");
-    assert!((1..=3).contains(&error.attempts().len()) && error.override_by_person().is_some(), "{error:?}");
+    assert!((1..=3).contains(&error.attempts(&Commands).len()) && error.override_by_person().is_some(), "{error:?}");
 }
 
 fn modes(world: &World) {
@@ -183,7 +185,7 @@ fn kinds_never_mix(world: &World) {
     world.claim_for("b", &task, 3_600).unwrap();
     world.reserve("b", &["other"]).unwrap();
     world.advance(Span::seconds(61));
-    let status = world.kernel.status(&world.call("c")).unwrap();
+    let status = world.kernel.ask(&world.call("c"), &query::status::Status {}).unwrap();
     assert_eq!((status.started, status.ready), (1, 0), "the path that lapsed is no task");
     world.note("c", &task, "settles").unwrap();
     assert_eq!(world.count(kind::HOLD_EXPIRED), 1);
@@ -198,22 +200,33 @@ fn check_agrees(world: &World) {
     let checked = world.check("b", &["src/", "docs/"]);
     assert!(!checked.free && checked.total == 2 && checked.blockers.len() == 2);
     assert!(world.check("a", &["src/"]).free && world.check("b", &["docs/"]).free);
-    let elsewhere = Question { paths: words(&["src/"]), ..Question::default() };
-    assert!(world.kernel.check(&world.from("second", "b"), &elsewhere).unwrap().free);
-    let everywhere = Question { all_checkouts: true, ..elsewhere };
-    assert!(!world.kernel.check(&world.from("second", "b"), &everywhere).unwrap().free);
+    let elsewhere = Check { paths: words(&["src/"]), ..Check::default() };
+    assert!(world.kernel.ask(&world.from("second", "b"), &elsewhere).unwrap().free);
+    let everywhere = Check { all_checkouts: true, ..elsewhere };
+    assert!(!world.kernel.ask(&world.from("second", "b"), &everywhere).unwrap().free);
     let filter = Filter { paths: words(&["glob:**/a.*"]), ..Filter::default() };
-    let met = world.kernel.holds_where(&world.from("main", "b"), &filter, 50, None).unwrap().items;
+    let met = world
+        .kernel
+        .ask(&world.from("main", "b"), &query::holds::Holds { filter: filter.clone(), limit: 50, cursor: None })
+        .unwrap()
+        .items;
     assert_eq!(met.iter().map(|hold| hold.subject.as_str()).collect::<Vec<_>>(), ["src/a.rs"]);
     let tasks = Filter { kind: Some("task".into()), ..Filter::default() };
-    assert!(world.kernel.holds_where(&world.from("main", "b"), &tasks, 50, None).unwrap().items.is_empty());
+    assert!(
+        world
+            .kernel
+            .ask(&world.from("main", "b"), &query::holds::Holds { filter: tasks.clone(), limit: 50, cursor: None })
+            .unwrap()
+            .items
+            .is_empty()
+    );
     world.advance(Span::hours(1));
     assert!(world.check("b", &["src/"]).free, "over, settled or not");
 }
 
 fn before_the_store(world: &World) {
     let nowhere = Location::File(world.dir.path().join("no/such/directory/tenure.db"));
-    let kernel = Kernel::new(nowhere, world.options.clone()).unwrap();
+    let kernel = Kernel::new(nowhere, world.options.clone(), tenure_client::phrasing::of).unwrap();
     let call = world.from("main", "a");
     let too_many: Vec<String> = (0..257).map(|n| format!("p{n}")).collect();
     for (paths, code) in [
@@ -230,7 +243,7 @@ fn before_the_store(world: &World) {
             let request = release::Release { paths: paths.clone(), ..release::Release::default() };
             assert_eq!(code_of(kernel.run(&call, &Op::new(request))), code);
         }
-        assert_eq!(code_of(kernel.check(&call, &Question { paths, ..Question::default() })), code);
+        assert_eq!(code_of(kernel.ask(&call, &Check { paths, ..Check::default() })), code);
     }
     let both = release::Release { task: Some("t-1".into()), paths: words(&["a"]), ..release::Release::default() };
     assert_eq!(code_of(kernel.run(&call, &Op::new(both))), "release_what");
@@ -328,7 +341,7 @@ fn covered(world: &World) {
     assert_eq!(world.last_event(), events, "a renewal is no event");
     let two = world.reserve("a", &["src/", "src/y.rs", "docs/", "docs/z"]).unwrap();
     assert_eq!(two["holds"].as_array().unwrap().len(), 2);
-    assert_eq!(world.kernel.holds(&world.call("a"), Some("a"), 50, None).unwrap().items.len(), 2);
+    assert_eq!(world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 50)).unwrap().items.len(), 2);
     // What is wider than the own hold is another one.
     world.reserve("a", &["./"]).unwrap();
     world.sound();
@@ -344,7 +357,7 @@ fn changed_in_place(world: &World) {
     world.share("b", &["src/x"]).unwrap();
     assert_eq!(code_of(world.reserve("a", &["src/"])), "path_held", "up only if it is free");
     assert_eq!(world.count(kind::PATH_CHANGED), 2);
-    assert_eq!(world.kernel.holds(&world.call("a"), Some("a"), 50, None).unwrap().items.len(), 1);
+    assert_eq!(world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 50)).unwrap().items.len(), 1);
     world.sound();
 }
 

@@ -5,6 +5,7 @@ use tenure_core::Span;
 use tenure_core::event::kind;
 use tenure_kernel::Op;
 use tenure_kernel::op::release;
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::claiming;
@@ -25,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
 
 /// The paths that an agent holds, in order.
 fn held(world: &World, agent: &str) -> Vec<String> {
-    let page = world.kernel.holds(&world.call(agent), Some(agent), 100, None).unwrap();
+    let page = world.kernel.ask(&world.call(agent), &query::holds::Holds::of(Some(agent), 100)).unwrap();
     let mut paths: Vec<String> =
         page.items.into_iter().filter(|hold| hold.kind == "path").map(|hold| hold.subject).collect();
     paths.sort();
@@ -45,12 +46,12 @@ fn as_the_task(world: &World) {
     assert_eq!(held(world, "a"), ["src/"]);
     // A claim of the own task renews what goes with it, too.
     world.claim_for("a", &task, 60).unwrap();
-    let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
+    let page = world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 10)).unwrap();
     assert!(page.items.iter().all(|hold| hold.expires_in_s == 60), "{page:?}");
     // One that was given a time of its own keeps it.
     world.reserve_with("a", &["docs/"], |request| request.ttl_s = Some(30)).unwrap();
     world.claim_for("a", &task, 60).unwrap();
-    let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
+    let page = world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 10)).unwrap();
     let own: Vec<i64> = page.items.iter().filter(|hold| hold.subject == "docs/").map(|hold| hold.ttl_s).collect();
     assert_eq!(own, [30]);
     world.advance(Span::seconds(60));
@@ -71,7 +72,7 @@ fn not_longer(world: &World) {
     let ended = events.iter().find(|event| event.kind == kind::HOLD_EXPIRED && event.hold.as_deref() == Some(id));
     let ended = ended.expect("it was settled");
     assert_eq!((&ended.data["ended_at"], &ended.data["expires_at"]), (&until, &until), "{ended:?}");
-    let old = world.kernel.show_hold(&world.call("b"), id).unwrap();
+    let old = world.kernel.ask(&world.call("b"), &query::show_hold::ShowHold { id: id.into() }).unwrap();
     assert_eq!((old.state.as_str(), json!(old.expires_at)), ("expired", until));
     world.sound();
 }
@@ -105,7 +106,7 @@ fn end_with_it(world: &World) {
     let task = world.add("two");
     world.claim("a", &task).unwrap();
     world.reserve("a", &["src/"]).unwrap();
-    let request = release::Release { task: Some(task), force: true, ..release::Release::default() };
+    let request = release::Release { task: Some(task.into()), force: true, ..release::Release::default() };
     world.run("person:ann", Op::new(request)).unwrap();
     assert!(world.check("b", &["src/"]).free);
     world.sound();

@@ -61,7 +61,7 @@ fn told(world: &World, agent: &str) -> (String, String) {
     let found = read_all(world, agent).items;
     assert_eq!(found.len(), 1, "{found:?}");
     let ended = found[0].ended.clone().expect("a message that is over");
-    (ended.how, ended.by)
+    (ended.how, ended.by.into())
 }
 
 type End = fn(&World, &str, &str) -> Result<Value>;
@@ -103,7 +103,7 @@ fn told_how(world: &World) {
         let ended: Vec<_> = world.events().into_iter().filter(|event| event.kind == "message.ended").collect();
         assert_eq!(ended.len(), at + 1);
         let cause = world.events().into_iter().find(|event| Some(event.number) == ended[at].cause).unwrap();
-        let names_it = cause.hold.as_ref() == Some(&hold) || cause.data["ended_hold"] == json!(hold);
+        let names_it = cause.hold.as_deref() == Some(hold.as_str()) || cause.data["ended_hold"] == json!(hold);
         assert!(cause.subject == "src/" && names_it, "{cause:?}");
         // Nothing is told twice.
         for agent in ["a", "c"] {

@@ -3,7 +3,8 @@
 use serde_json::json;
 use tenure_core::Stage;
 use tenure_kernel::op::{add, reserve};
-use tenure_kernel::{Call, Checkout, Condition, Op, Reply, Repository, Tree, Trust};
+use tenure_kernel::query;
+use tenure_kernel::{Call, Checkout, Condition, Op, Reply, Repository, Trust, WorkingTree};
 
 use tenure_store::table::project;
 
@@ -26,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn at(host: &str, path: &str, common: (&str, i64, i64), trust: Trust) -> Checkout {
     let common = Some((common.0.to_owned(), common.1, common.2));
-    Checkout { host: host.into(), path: path.into(), common, trust, tree: Tree::default() }
+    Checkout { host: host.into(), path: path.into(), common, trust, tree: WorkingTree::default() }
 }
 
 const HERE: (&str, i64, i64) = ("/repo/.git", 1, 100);
@@ -54,7 +55,7 @@ fn one_repository(world: &World) {
     write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
     assert!(!differing(&before, &dump(&world.kernel)).contains(&"checkout"), "seen before, nothing to write");
     // A query from a place that was never seen answers and remembers nothing.
-    world.kernel.status(&from(world, at("h", "/third", HERE, Trust::Known))).unwrap();
+    world.kernel.ask(&from(world, at("h", "/third", HERE, Trust::Known)), &query::status::Status {}).unwrap();
     assert_eq!(checkouts(world), 2);
 }
 
@@ -64,12 +65,13 @@ fn a_copy(world: &World) {
     let copy = at("h", "/copy", COPY, Trust::Known);
     for error in [
         refusal(write(world, copy.clone())),
-        refusal(world.kernel.status(&from(world, copy.clone()))),
-        refusal(
-            world.kernel.log(&from(world, copy), &tenure_kernel::query::log::Filter { limit: 1, ..Default::default() }),
-        ),
+        refusal(world.kernel.ask(&from(world, copy.clone()), &query::status::Status {})),
+        refusal(world.kernel.ask(&from(world, copy), &query::log::Log { limit: 1, ..Default::default() })),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "place_differs", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "place_differs", Stage::Resolve)
+        );
         let places = error.get("places").unwrap();
         assert_eq!(*places, json!([{ "path": "/repo/.git", "device": 1, "inode": 100 }]));
     }
@@ -91,7 +93,11 @@ fn moved(world: &World) {
     write(world, at("h", "/elsewhere", new, Trust::Known)).unwrap();
     write(world, at("h", "/worktree", new, Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h", "/repo", HERE, Trust::Known))), "place_differs");
-    assert_eq!(world.kernel.status(&world.call("a")).unwrap().ready, 5, "one project all the time");
+    assert_eq!(
+        world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().ready,
+        5,
+        "one project all the time"
+    );
 }
 
 fn held_on(world: &World) {
@@ -141,8 +147,13 @@ fn anywhere(world: &World) {
     for (path, common) in [("/repo", HERE), ("/copy", COPY)] {
         write(world, at("h", path, common, Trust::Any)).unwrap();
     }
-    let bare =
-        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let bare = Checkout {
+        host: "h".into(),
+        path: "/plain".into(),
+        common: None,
+        trust: Trust::Any,
+        tree: WorkingTree::default(),
+    };
     write(world, bare).unwrap();
     assert_eq!(checkouts(world), 3);
 }
@@ -152,7 +163,7 @@ fn apart(world: &World) {
     // The same path on another host is another directory, with other numbers.
     write(world, at("h2", "/repo", ("/repo/.git", 7, 700), Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
-    let other = project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
     world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
@@ -165,17 +176,20 @@ fn apart(world: &World) {
 fn pinned(world: &World) {
     world.add("first");
     let own = world.kernel.store().identity().unwrap().unwrap().id;
-    let pin = |store: &str| Call { pinned_store: Some(store.to_owned()), ..world.call("a") };
+    let pin = |store: &str| Call { pinned_store: Some(store.into()), ..world.call("a") };
     world.kernel.run(&pin(&own), &Op::new(add::Add::titled("x"))).unwrap();
-    world.kernel.status(&pin(&own)).unwrap();
+    world.kernel.ask(&pin(&own), &query::status::Status {}).unwrap();
     let before = dump(&world.kernel);
     let add = Op::new(add::Add::titled("y"));
     for error in [
         refusal(world.kernel.run(&pin("s-other"), &add)),
-        refusal(world.kernel.status(&pin("s-other"))),
-        refusal(world.kernel.task_id(&pin("s-other"), "t")),
+        refusal(world.kernel.ask(&pin("s-other"), &query::status::Status {})),
+        refusal(world.kernel.ask(&pin("s-other"), &query::task_id::TaskId { typed: "t".into() })),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "other_store", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "other_store", Stage::Resolve)
+        );
         assert_eq!((error.get("pinned").unwrap(), error.get("found").unwrap()), (&json!("s-other"), &json!(own)));
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -199,9 +213,11 @@ fn only_if(world: &World, common: (&str, i64, i64), condition: Condition) -> Cal
 /// Neither an op nor a query is answered, and nothing is written.
 fn nothing_for(world: &World, call: &Call, code: &str) {
     let before = dump(&world.kernel);
-    for error in [refusal(world.kernel.run(call, &Op::new(add::Add::titled("x")))), refusal(world.kernel.status(call))]
-    {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
+    for error in [
+        refusal(world.kernel.run(call, &Op::new(add::Add::titled("x")))),
+        refusal(world.kernel.ask(call, &query::status::Status {})),
+    ] {
+        assert_eq!((error.kind().as_str(), error.code().as_str(), error.stage()), ("conflict", code, Stage::Resolve));
         assert!(error.advice().is_some());
     }
     assert!(differing(&before, &dump(&world.kernel)).is_empty());
@@ -211,13 +227,13 @@ fn named(world: &World) {
     let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownProject(repository(common)));
     // Nothing has happened in it: the first write makes it.
-    world.kernel.status(&only_if(world, HERE, Condition::NewProject)).unwrap();
+    world.kernel.ask(&only_if(world, HERE, Condition::NewProject), &query::status::Status {}).unwrap();
     write(&only_if(world, HERE, Condition::NewProject)).unwrap();
     // It is known where it was used, also after a move or when devices were numbered anew.
     let moved = ("/moved/.git", HERE.1, HERE.2);
     for common in [HERE, moved, (HERE.0, 7, HERE.2)] {
         write(&known(common)).unwrap();
-        world.kernel.status(&known(common)).unwrap();
+        world.kernel.ask(&known(common), &query::status::Status {}).unwrap();
     }
     nothing_for(world, &only_if(world, HERE, Condition::NewProject), "unconfirmed_project");
     // A copy, another directory in its place, another machine.
@@ -228,8 +244,13 @@ fn named(world: &World) {
     nothing_for(world, &only_if(world, HERE, condition), "unconfirmed_project");
     // A directory without git is known by its path.
     let plain = Repository { host: "h".into(), path: "/plain".into(), device: 0, inode: 0 };
-    let here =
-        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let here = Checkout {
+        host: "h".into(),
+        path: "/plain".into(),
+        common: None,
+        trust: Trust::Any,
+        tree: WorkingTree::default(),
+    };
     let from_plain = Call { condition: Condition::KnownProject(plain), ..from(world, here) };
     nothing_for(world, &from_plain, "unconfirmed_project");
     write(&Call { condition: Condition::None, ..from_plain.clone() }).unwrap();
@@ -240,27 +261,27 @@ fn brought(world: &World) {
     let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownStore(repository(common)));
     // A store with nothing in it is everybody's.
-    world.kernel.status(&known(HERE)).unwrap();
+    world.kernel.ask(&known(HERE), &query::status::Status {}).unwrap();
     write(&known(HERE)).unwrap();
     write(&known(HERE)).unwrap();
     nothing_for(world, &known(COPY), "unconfirmed_store");
     // Whatever project is asked for, and for what belongs to the whole store.
-    let other = project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::NamedProject { key: "name:q".into(), label: "q".into() };
     nothing_for(world, &Call { project: other.clone(), ..known(COPY) }, "unconfirmed_store");
     let whole = Call { project: project::whole_store(), checkout: None, ..known(COPY) };
-    assert_eq!(code_of(world.kernel.status(&whole)), "unconfirmed_store");
+    assert_eq!(code_of(world.kernel.ask(&whole, &query::status::Status {})), "unconfirmed_store");
     write(&Call { project: other.clone(), ..known(HERE) }).unwrap();
     // Where the repository names the project too, both must be known, or the project new.
-    let both = |common, project: &project::Name| Call {
+    let both = |common, project: &project::NamedProject| Call {
         project: project.clone(),
         ..only_if(world, common, Condition::KnownBoth(repository(common)))
     };
-    let elsewhere = project::Name { key: "name:elsewhere".into(), label: "elsewhere".into() };
+    let elsewhere = project::NamedProject { key: "name:elsewhere".into(), label: "elsewhere".into() };
     write(&Call { project: elsewhere.clone(), ..only_if(world, OTHER, Condition::None) }).unwrap();
     nothing_for(world, &both(HERE, &elsewhere), "unconfirmed_project");
     nothing_for(world, &both(COPY, &elsewhere), "unconfirmed_store");
     write(&both(HERE, &other)).unwrap();
-    let new = project::Name { key: "name:new".into(), label: "new".into() };
+    let new = project::NamedProject { key: "name:new".into(), label: "new".into() };
     write(&both(HERE, &new)).unwrap();
     write(&both(HERE, &new)).unwrap();
     // One that a person said yes to is known from then on.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::{Span, Stage};
-use tenure_kernel::query::{access, check, holds, list, log, memory};
+use tenure_kernel::query;
+use tenure_kernel::query::{check, holds, list, log, memories};
 use tenure_kernel::{Actor, Call, Kernel};
 use tenure_store::table::project;
-use tenure_store::{Location, Sql, Verdict};
+use tenure_store::{CommitDecision, Location, Sql};
 
 use super::Case;
 use super::walk::every_op;
@@ -56,46 +57,56 @@ fn prepare(world: &World) {
 
 /// Asks one of every query and returns how many.
 fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
-    let list = |filter: list::Filter| kernel.list(call, &filter).map(drop);
-    let log = |filter: log::Filter| kernel.log(call, &filter).map(drop);
+    let list = |filter: list::List| kernel.ask(call, &filter).map(drop);
+    let log = |filter: log::Log| kernel.ask(call, &filter).map(drop);
     let person = Call { actor: Actor::named("person:ann"), ..call.clone() };
     let answers = [
-        kernel.status(call).map(drop),
-        kernel.show(call, task).map(drop),
-        kernel.show_hold(call, hold).map(drop),
-        kernel.graph(call, task).map(drop),
-        kernel.why(call, task).map(drop),
-        kernel.next(call, &[]).map(drop),
-        kernel.next(call, &["x".into()]).map(drop),
-        kernel.holds(call, None, 10, None).map(drop),
-        kernel.check(call, &check::Question { paths: vec!["src/".into()], ..Default::default() }).map(drop),
-        kernel.agents(call, None, 10, None).map(drop),
-        kernel.suspects(call, "host").map(drop),
-        kernel.task_id(call, &task[..4]).map(drop),
-        kernel.health(call).map(drop),
-        kernel.switched_on(call).map(drop),
-        list(list::Filter { limit: 3, ..list::Filter::default() }),
-        list(list::Filter { states: vec![State::Ready, State::Stuck], ..list::Filter::default() }),
-        list(list::Filter { labels: vec!["x".into()], all: true, ..list::Filter::default() }),
-        log(log::Filter { limit: 5, ..log::Filter::default() }),
-        log(log::Filter { since: Some(log::Since::Number(3)), limit: 5, ..log::Filter::default() }),
-        log(log::Filter { subject: Some(task.to_owned()), limit: 5, ..log::Filter::default() }),
+        kernel.ask(call, &query::status::Status {}).map(drop),
+        kernel.ask(call, &query::show::Show { id: task.into() }).map(drop),
+        kernel.ask(call, &query::show_hold::ShowHold { id: hold.into() }).map(drop),
+        kernel.ask(call, &query::graph::Graph { id: task.into() }).map(drop),
+        kernel.ask(call, &query::why::Why { id: task.into() }).map(drop),
+        kernel.ask(call, &query::next::Next { labels: Vec::new() }).map(drop),
+        kernel.ask(call, &query::next::Next { labels: vec!["x".into()] }).map(drop),
+        kernel.ask(call, &holds::Holds::of(None, 10)).map(drop),
+        kernel.ask(call, &check::Check { paths: vec!["src/".into()], ..Default::default() }).map(drop),
+        kernel.ask(call, &query::agents::Agents { within_us: None, limit: 10, cursor: None }).map(drop),
+        kernel.ask(call, &query::suspects::Suspects { host: "host".into() }).map(drop),
+        kernel.ask(call, &query::task_id::TaskId { typed: task[..4].into() }).map(drop),
+        kernel.ask(call, &query::health::Health {}).map(drop),
+        kernel.ask(call, &query::switched_on::SwitchedOn {}).map(drop),
+        list(list::List { limit: 3, ..list::List::default() }),
+        list(list::List { states: vec![TaskState::Ready, TaskState::Stuck], ..list::List::default() }),
+        list(list::List { labels: vec!["x".into()], all: true, ..list::List::default() }),
+        log(log::Log { limit: 5, ..log::Log::default() }),
+        log(log::Log { since: Some(log::Since::Number(3)), limit: 5, ..log::Log::default() }),
+        log(log::Log { subject: Some(task.to_owned()), limit: 5, ..log::Log::default() }),
         kernel.store().identity().map(drop),
-        kernel.recall(call, "task", &memory::Filter { limit: 5, ..memory::Filter::default() }).map(drop),
-        kernel.memories(call, &memory::Filter { limit: 5, ..memory::Filter::default() }).map(drop),
+        kernel
+            .ask(
+                call,
+                &query::recall::Recall {
+                    question: "task".into(),
+                    filter: memories::Memories { limit: 5, ..memories::Memories::default() },
+                },
+            )
+            .map(drop),
+        kernel.ask(call, &memories::Memories { limit: 5, ..memories::Memories::default() }).map(drop),
         kernel.export(call, true, &mut Vec::new()).map(drop),
         kernel.store().size().map(drop),
         kernel.store().rows().map(drop),
         kernel.store().clock_ahead().map(drop),
-        kernel.tokens(&person, None, 5, None).map(drop),
-        kernel.members(&person, access::Of::All, 5, None).map(drop),
-        kernel.principals(&person, 5, None).map(drop),
+        kernel.ask(&person, &query::tokens::Tokens { principal: None, limit: 5, cursor: None }).map(drop),
+        kernel
+            .ask(&person, &query::members::Members { principal: None, project: None, limit: 5, cursor: None })
+            .map(drop),
+        kernel.ask(&person, &query::principals::Principals { limit: 5, cursor: None }).map(drop),
         kernel.who_is(&"1a".repeat(32)).map(drop),
         kernel.who_is_session(&"3c".repeat(32)).map(drop),
         // Another case may be in the middle of a write: a turn may not be had at once, and that is an answer too.
         kernel.store().queue(std::time::Duration::ZERO).map(drop),
     ];
-    assert!(kernel.show(call, "t-00000").is_err());
+    assert!(kernel.ask(call, &query::show::Show { id: "t-00000".into() }).is_err());
     let asked = answers.len() + 1;
     for answer in answers {
         answer.unwrap();
@@ -106,8 +117,9 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
 fn some_ids(world: &World, kernel: &Kernel) -> (String, String) {
     let call = world.call("person:ann");
     let tasks = holds::Filter { kind: Some("task".into()), ..holds::Filter::default() };
-    let hold = kernel.holds_where(&call, &tasks, 1, None).unwrap().items.remove(0);
-    (hold.subject, hold.id)
+    let hold =
+        kernel.ask(&call, &holds::Holds { filter: tasks.clone(), limit: 1, cursor: None }).unwrap().items.remove(0);
+    (hold.subject, hold.id.into())
 }
 
 fn ask_many(world: &World, kernel: &Kernel, at_least: usize) {
@@ -130,7 +142,7 @@ fn files_stay(world: &World) {
     let modified = || std::fs::metadata(path).unwrap().modified().unwrap();
     let (before, at) = (bytes(path), modified());
     assert!(before.0.len() > 4_096 && before.1.is_empty());
-    let open = || Kernel::new(location.clone(), options.clone()).unwrap();
+    let open = || Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
     // Half of them over connections that stay open, half by kernels that come and go.
     ask_many(world, &open(), 5_000);
     for _ in 0..60 {
@@ -150,7 +162,7 @@ fn killed_files_stay(world: &World) {
     let reader = world.another();
     ask_many(world, &reader, 1_000);
     let call = world.call("person:ann");
-    assert!(reader.status(&call).unwrap().last_event > 20, "what was acknowledged is there");
+    assert!(reader.ask(&call, &query::status::Status {}).unwrap().last_event > 20, "what was acknowledged is there");
     drop(reader);
     assert_eq!(bytes(&path), before);
     // And the next writer goes on from there.
@@ -181,11 +193,11 @@ fn rows_stay(world: &World) {
 fn makes_none(world: &World) {
     let call = world.call("a");
     let kernel = &world.kernel;
-    assert_eq!(kernel.status(&call).unwrap().last_event, 0);
-    assert!(kernel.list(&call, &list::Filter::default()).unwrap().items.is_empty());
-    assert!(kernel.log(&call, &log::Filter { limit: 5, ..log::Filter::default() }).unwrap().items.is_empty());
-    assert_eq!(kernel.show(&call, "t-00000").unwrap_err().code(), "not_found");
-    assert!(kernel.next(&call, &[]).unwrap().task.is_none());
+    assert_eq!(kernel.ask(&call, &query::status::Status {}).unwrap().last_event, 0);
+    assert!(kernel.ask(&call, &list::List::default()).unwrap().items.is_empty());
+    assert!(kernel.ask(&call, &log::Log { limit: 5, ..log::Log::default() }).unwrap().items.is_empty());
+    assert_eq!(kernel.ask(&call, &query::show::Show { id: "t-00000".into() }).unwrap_err().code(), "not_found");
+    assert!(kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap().task.is_none());
     assert_eq!((kernel.store().identity().unwrap(), kernel.store().schema_version().unwrap()), (None, 0));
     assert_eq!(kernel.store().integrity().unwrap(), [""; 0]);
     match world.engine {
@@ -199,7 +211,7 @@ fn makes_none(world: &World) {
 
 fn beside_a_writer(world: &World) {
     let task = world.add("first");
-    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     let reader = world.another();
     let call = world.call("b");
     world
@@ -208,12 +220,12 @@ fn beside_a_writer(world: &World) {
         .write(&name, |tx, _| {
             tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
             // The write lock is held right here, by this thread: a query that waited for it would never return.
-            assert_eq!(reader.show(&call, &task).unwrap().task.title, "first");
-            assert_eq!(reader.list(&call, &list::Filter::default()).unwrap().items[0].title, "first");
-            Ok(Verdict::Commit(()))
+            assert_eq!(reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
+            assert_eq!(reader.ask(&call, &list::List::default()).unwrap().items[0].title, "first");
+            Ok(CommitDecision::Commit(()))
         })
         .unwrap();
-    assert_eq!(reader.show(&call, &task).unwrap().task.title, "half");
+    assert_eq!(reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "half");
 }
 
 fn cannot_write(world: &World) {
@@ -222,7 +234,7 @@ fn cannot_write(world: &World) {
     if world.engine != Engine::Memory {
         let write = Sql::same("UPDATE task SET title = 'changed by a query'");
         let error = world.kernel.store().read("name:p", |tx, _| tx.execute(write, &[])).unwrap_err();
-        assert_eq!((error.code(), error.stage()), ("not_writable", Stage::Write));
+        assert_eq!((error.code().as_str(), error.stage()), ("not_writable", Stage::Write));
     }
     assert_eq!(dump(&world.kernel), before);
 }

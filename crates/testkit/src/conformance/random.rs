@@ -4,10 +4,12 @@
 use serde_json::json;
 use tenure_core::Span;
 use tenure_core::event::kind;
-use tenure_core::task::State;
+use tenure_core::id::TaskId;
+use tenure_core::task::TaskState;
+use tenure_kernel::answer::Task;
 use tenure_kernel::op::{add, block, claim, edit, reopen, transfer, unblock};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
-use tenure_kernel::shape::Task;
 use tenure_kernel::{Call, Op};
 
 use super::Case;
@@ -49,11 +51,15 @@ fn wander(world: &World, seed: u64) {
         if dice.once_in(3) {
             world.advance(Span::seconds(i64::try_from(dice.below(1_500)).unwrap()));
         }
-        let shown = world.kernel.show(&world.call("person:ann"), dice.one(&tasks).as_str()).unwrap().task;
+        let shown = world
+            .kernel
+            .ask(&world.call("person:ann"), &query::show::Show { id: dice.one(&tasks).as_str().into() })
+            .unwrap()
+            .task;
         // Half of the time the holder itself acts: a walk of refusals gets nowhere.
         let agent = match &shown.holder {
             Some(holder) if dice.once_in(2) => holder.agent.clone(),
-            _ => (*dice.one(&AGENTS)).to_owned(),
+            _ => (*dice.one(&AGENTS)).into(),
         };
         let mut call = world.call(&agent);
         if dice.once_in(12) {
@@ -86,7 +92,7 @@ fn populate(world: &World, dice: &Dice) -> Vec<String> {
     }
     let mut tasks = vec![first];
     for n in 1..12 {
-        let after = tasks.iter().filter(|_| dice.once_in(4)).cloned().collect();
+        let after = tasks.iter().filter(|_| dice.once_in(4)).cloned().map(Into::into).collect();
         let request = add::Add {
             priority: i64::try_from(dice.below(5)).unwrap(),
             labels: if dice.once_in(2) { words(&["x"]) } else { Vec::new() },
@@ -103,7 +109,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let ttl_s = Some(i64::try_from(60 + dice.below(3_600)).unwrap());
     if dice.once_in(2) {
         let labels = if dice.once_in(3) { words(&["x"]) } else { Vec::new() };
-        let next = json!(world.kernel.next(call, &labels).unwrap());
+        let next = json!(world.kernel.ask(call, &query::next::Next { labels: labels.clone() }).unwrap());
         let op = Op::new(claim::Claim { task: None, ttl_s, labels });
         let claimed = world.run_call(call, &op).unwrap();
         for field in ["rule", "reason"] {
@@ -112,15 +118,14 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
         assert_eq!(claimed["task"]["id"], next["task"]["id"]);
         return;
     }
-    let shown = world.kernel.show(call, named).unwrap().task;
-    let claimed =
-        world.run_call(call, &Op::new(claim::Claim { task: Some(named.to_owned()), ttl_s, labels: Vec::new() }));
+    let shown = world.kernel.ask(call, &query::show::Show { id: named.into() }).unwrap().task;
+    let claimed = world.run_call(call, &Op::new(claim::Claim { task: Some(named.into()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
-    let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
+    let expected = shown.state == TaskState::Ready || mine || (holder_dead && shown.unmet.is_empty());
     assert_eq!(claimed.is_ok(), expected, "{} was shown as {}: {claimed:?}", shown.id, shown.state);
     if let (Ok(claimed), true) = (&claimed, mine) {
-        assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence);
+        assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence.0);
     }
 }
 
@@ -128,8 +133,8 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
     let task = shown.id.clone();
     if dice.once_in(2) {
         match shown.state {
-            State::Done | State::Cancelled => return Op::new(reopen::Reopen { task, reason: String::new() }),
-            State::Blocked => return Op::new(unblock::Unblock { task }),
+            TaskState::Done | TaskState::Cancelled => return Op::new(reopen::Reopen { task, reason: String::new() }),
+            TaskState::Blocked => return Op::new(unblock::Unblock { task }),
             _ => {}
         }
     }
@@ -139,26 +144,31 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
         4 => note_in_focus("going on"),
         5 => {
             let to = (*dice.one(&AGENTS)).to_owned();
-            Op::new(transfer::Transfer { task: named.map(str::to_owned), to, fence: None, force: dice.once_in(3) })
+            Op::new(transfer::Transfer {
+                task: named.map(str::to_owned).map(Into::into),
+                to: to.into(),
+                fence: None,
+                force: dice.once_in(3),
+            })
         }
         6 => Op::new(block::Block {
-            task: named.map(str::to_owned),
+            task: named.map(str::to_owned).map(Into::into),
             reason: "waits".into(),
-            on: Some(dice.one(tasks).clone()),
+            on: Some(dice.one(tasks).clone().into()),
             ..block::Block::default()
         }),
-        _ => Op::new(any_edit(dice, task, tasks)),
+        _ => Op::new(any_edit(dice, task.into(), tasks)),
     }
 }
 
 fn any_edit(dice: &Dice, task: String, tasks: &[String]) -> edit::Edit {
-    let mut request = edit::Edit { task, ..Default::default() };
+    let mut request = edit::Edit { task: task.into(), ..Default::default() };
     match dice.below(4) {
         0 => request.priority = Some(i64::try_from(dice.below(5)).unwrap()),
         1 if dice.once_in(2) => request.add_labels = words(&["x", "y"]),
         1 => request.remove_labels = words(&["x", "y"]),
-        2 => request.assignee = Some((*dice.one(&AGENTS)).to_owned()),
-        _ => request.after = Some(tasks.iter().filter(|_| dice.once_in(6)).cloned().collect()),
+        2 => request.assignee = Some((*dice.one(&AGENTS)).into()),
+        _ => request.after = Some(tasks.iter().filter(|_| dice.once_in(6)).cloned().map(Into::into).collect()),
     }
     request
 }
@@ -175,7 +185,7 @@ fn try_op(world: &World, call: &Call, op: &Op) {
 
 /// All tasks, without what presence and settling may change on their own.
 fn seen(world: &World) -> Vec<serde_json::Value> {
-    let all = list::Filter { all: true, ..list::Filter::default() };
+    let all = list::List { all: true, ..list::List::default() };
     let mut tasks: Vec<serde_json::Value> = world.list(&all).into_iter().map(|task| json!(task)).collect();
     for task in &mut tasks {
         task["assignee"] = json!(null);
@@ -190,38 +200,38 @@ fn seen(world: &World) -> Vec<serde_json::Value> {
 /// Lists, counts and holds must tell the same story at every instant, settled or not.
 fn compare_views(world: &World) {
     let call = world.call("person:ann");
-    let all = world.list(&list::Filter { all: true, ..list::Filter::default() });
-    let status = world.kernel.status(&call).unwrap();
-    let count = |state: State| i64::try_from(all.iter().filter(|task| task.state == state).count()).unwrap();
+    let all = world.list(&list::List { all: true, ..list::List::default() });
+    let status = world.kernel.ask(&call, &query::status::Status {}).unwrap();
+    let count = |state: TaskState| i64::try_from(all.iter().filter(|task| task.state == state).count()).unwrap();
     for (state, counted) in [
-        (State::Ready, status.ready),
-        (State::Waiting, status.waiting),
-        (State::Stuck, status.stuck),
-        (State::Held, status.started),
-        (State::Blocked, status.blocked),
-        (State::Done, status.done),
-        (State::Cancelled, status.cancelled),
+        (TaskState::Ready, status.ready),
+        (TaskState::Waiting, status.waiting),
+        (TaskState::Stuck, status.stuck),
+        (TaskState::Held, status.started),
+        (TaskState::Blocked, status.blocked),
+        (TaskState::Done, status.done),
+        (TaskState::Cancelled, status.cancelled),
     ] {
         assert_eq!(count(state), counted, "{state}");
     }
-    assert_eq!(count(State::Held), status.held);
-    let health = world.kernel.health(&call).unwrap();
+    assert_eq!(count(TaskState::Held), status.held);
+    let health = world.kernel.ask(&call, &query::health::Health {}).unwrap();
     assert_eq!(health.wrong_counters, [], "counters differ from what they count");
-    let ready: Vec<&Task> = all.iter().filter(|task| task.state == State::Ready).collect();
-    assert_eq!(world.in_state(State::Ready), ready.iter().map(|task| task.id.clone()).collect::<Vec<_>>());
-    let labelled = list::Filter { states: vec![State::Ready], labels: words(&["x"]), ..list::Filter::default() };
+    let ready: Vec<&Task> = all.iter().filter(|task| task.state == TaskState::Ready).collect();
+    assert_eq!(world.in_state(TaskState::Ready), ready.iter().map(|task| task.id.clone()).collect::<Vec<_>>());
+    let labelled = list::List { states: vec![TaskState::Ready], labels: words(&["x"]), ..list::List::default() };
     let expected: Vec<&str> =
         ready.iter().filter(|task| task.labels.contains(&"x".to_owned())).map(|task| task.id.as_str()).collect();
     let found = world.list(&labelled);
     assert_eq!(found.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), expected);
     for task in &all {
-        let unmet: Vec<&String> = task
+        let unmet: Vec<&TaskId> = task
             .after
             .iter()
-            .filter(|after| all.iter().any(|other| other.id == **after && other.state != State::Done))
+            .filter(|after| all.iter().any(|other| other.id == **after && other.state != TaskState::Done))
             .collect();
         assert_eq!(task.unmet.iter().collect::<Vec<_>>(), unmet, "{}", task.id);
-        if task.state == State::Ready {
+        if task.state == TaskState::Ready {
             assert!(unmet.is_empty(), "{} is ready and has unmet dependencies", task.id);
         }
     }

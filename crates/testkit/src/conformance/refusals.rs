@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_kernel::op::reserve;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
 
 use super::Case;
 use super::nested::{OUTER, SUB, at, details, request, take, take_on};
@@ -37,8 +37,8 @@ fn all_named(world: &World) {
     }
     let refused = details(take(world, OUTER, "z", &["src/"]));
     assert_eq!((named(&refused), refused["holders"].as_array().unwrap().len()), (50, 81));
-    let question = Question { paths: words(&["src/"]), ..Question::default() };
-    assert_eq!(world.kernel.check(&at(world, OUTER, "z"), &question).unwrap().holders.len(), 81);
+    let question = Check { paths: words(&["src/"]), ..Check::default() };
+    assert_eq!(world.kernel.ask(&at(world, OUTER, "z"), &question).unwrap().holders.len(), 81);
     let few = details(take(world, OUTER, "z", &["src/c/1"]));
     assert_eq!(few.get("holders"), None);
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tenure_core::number::{GAP, Point};
 use tenure_core::{Error, Kind, Result, Span};
-use tenure_kernel::backup::Taken;
+use tenure_kernel::backup::BackupTaken;
 use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
-use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::query;
+use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_store::Clock;
@@ -39,7 +40,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("a_restored_project_that_began_after_the_backup_is_forgotten", newer_projects),
 ];
 
-pub(super) fn take(world: &World, name: &str) -> (PathBuf, Taken) {
+pub(super) fn take(world: &World, name: &str) -> (PathBuf, BackupTaken) {
     let path = world.dir.path().join(name);
     let taken = world.kernel.backup(&world.call("b"), &path, Existing::Keep, &|_| {}).unwrap();
     (path, taken)
@@ -81,11 +82,25 @@ pub(super) fn again(world: &World, path: &Path, safety: &str) -> Restored {
 fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
     let task = || Some(task.to_owned());
     [
-        Op::new(note::Note { task: None, text: "late".into(), fence: given, ..note::Note::default() }),
-        Op::new(done::Done { task: task(), fence: given, ..done::Done::default() }),
-        Op::new(block::Block { task: task(), reason: "r".into(), fence: given, ..block::Block::default() }),
-        Op::new(release::Release { task: task(), fence: given, ..release::Release::default() }),
-        Op::new(transfer::Transfer { task: task(), to: "e".into(), fence: given, ..transfer::Transfer::default() }),
+        Op::new(note::Note { task: None, text: "late".into(), fence: given.map(Into::into), ..note::Note::default() }),
+        Op::new(done::Done { task: task().map(Into::into), fence: given.map(Into::into), ..done::Done::default() }),
+        Op::new(block::Block {
+            task: task().map(Into::into),
+            reason: "r".into(),
+            fence: given.map(Into::into),
+            ..block::Block::default()
+        }),
+        Op::new(release::Release {
+            task: task().map(Into::into),
+            fence: given.map(Into::into),
+            ..release::Release::default()
+        }),
+        Op::new(transfer::Transfer {
+            task: task().map(Into::into),
+            to: "e".into(),
+            fence: given.map(Into::into),
+            ..transfer::Transfer::default()
+        }),
     ]
 }
 
@@ -102,7 +117,7 @@ fn no_old_holder_passes(world: &World) {
     world
         .run(
             "person:ann",
-            Op::new(edit::Edit { task: assigned.clone(), assignee: Some("e".into()), ..edit::Edit::default() }),
+            Op::new(edit::Edit { task: assigned.clone().into(), assignee: Some("e".into()), ..edit::Edit::default() }),
         )
         .unwrap();
     let (path, _) = take(world, "b.db");
@@ -116,7 +131,11 @@ fn no_old_holder_passes(world: &World) {
         for given in [None, Some(shown)] {
             for op in &acts(task, given)[1..] {
                 let error = refusal(world.run(agent, op.clone()));
-                assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_fence"), "{agent} {op:?}: {error}");
+                assert_eq!(
+                    (error.kind(), error.code().as_str()),
+                    (Kind::Stale, "stale_fence"),
+                    "{agent} {op:?}: {error}"
+                );
             }
             // Without a task the focus is meant, and nobody has one.
             assert_eq!(code_of(world.run(agent, acts(task, given)[0].clone())), "no_focus");
@@ -147,7 +166,7 @@ fn clock_ahead(world: &World) {
         raw::tamper(&path, &format!("UPDATE project SET last_time = last_time + {ahead}"));
         let restored = again(&world, &path, safety);
         assert_eq!(restored.projects, 1);
-        let before = world.kernel.last_time(&world.call("a")).unwrap();
+        let before = world.kernel.ask(&world.call("a"), &query::last_time::LastTime {}).unwrap();
         let clock = world.kernel.store().read("", |_, entered| Ok(entered.clock)).unwrap();
         assert!(before.0 - clock.0 <= 60_000_000, "{ahead}: {before} is far ahead of {clock}");
         world.claim_for("a", &task, 60).unwrap();
@@ -160,7 +179,7 @@ fn never_back(world: &World) {
     let (path, _) = take(world, "b.db");
     world.advance(Span::hours(1));
     world.add("two");
-    let used = world.kernel.last_time(&world.call("a")).unwrap();
+    let used = world.kernel.ask(&world.call("a"), &query::last_time::LastTime {}).unwrap();
     world.advance(Span(-Span::seconds(30).0));
     again(world, &path, "safety.db");
     let number = restored_number(world);
@@ -186,12 +205,12 @@ fn senseless_rows(world: &World) {
         raw::tamper(&path, sql);
         let before = dump(&world.kernel);
         let error = refusal(restore(world, &world.kernel, "person:ann", &path, Some(&format!("s{n}.db"))));
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{sql}");
     }
     // What doctor asks finds the same in a store.
     raw::both(&world.kernel, "UPDATE event SET data = 'not json' WHERE number = 3");
-    assert_eq!(code_of(world.kernel.read_through(&world.call("a"))), "corrupt_store");
+    assert_eq!(code_of(world.kernel.ask(&world.call("a"), &query::read_through::ReadThrough {})), "corrupt_store");
 }
 
 fn inside_the_gap(world: &World) {
@@ -201,8 +220,8 @@ fn inside_the_gap(world: &World) {
     let seen = world.last_event();
     again(world, &path, "safety.db");
     let since = |number| {
-        let filter = Filter { since: Some(Since::Number(number)), limit: 10, ..Filter::default() };
-        world.kernel.log(&world.call("a"), &filter)
+        let filter = Log { since: Some(Since::Number(number)), limit: 10, ..Log::default() };
+        world.kernel.ask(&world.call("a"), &filter)
     };
     for number in [seen, 100_000] {
         assert_eq!(code_of(since(number)), "stale_cursor", "{number}");
@@ -231,14 +250,14 @@ fn fences_rise(world: &World) {
         highest = world.last_event();
         // The count is that of the events there are.
         assert_eq!(
-            world.kernel.log(&world.call("a"), &Filter { limit: 1, ..Filter::default() }).unwrap().total,
+            world.kernel.ask(&world.call("a"), &Log { limit: 1, ..Log::default() }).unwrap().total,
             Some(world.events().len() as i64)
         );
         world.sound();
     }
     // Ids do not grow with the jump: nothing was issued for the numbers in between.
     assert_eq!(world.note("a", &task, "x").unwrap()["id"].as_str().unwrap().len(), "n-00000".len());
-    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
+    assert!(world.kernel.ask(&world.call("a"), &query::health::Health {}).unwrap().wrong_counters.is_empty());
 }
 
 /// Restores a backup into a new, empty place under another clock, and lets the store issue `more` numbers before it is lost.
@@ -313,7 +332,7 @@ fn recorded_before_the_commit(world: &World) {
         restore_by(&other, &other.kernel, "person:ann", &path, None, ledger)
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(restoring)).is_err());
-    assert!(!other.kernel.switched_on(&other.call("a")).unwrap(), "nothing was committed");
+    assert!(!other.kernel.ask(&other.call("a"), &query::switched_on::SwitchedOn {}).unwrap(), "nothing was committed");
     restore(&other, &other.kernel, "person:ann", &path, None).unwrap();
     other.sound();
 }
@@ -321,7 +340,7 @@ fn recorded_before_the_commit(world: &World) {
 /// A project that began after the backup, or had no event yet when it was taken, in a store that is lost.
 fn lost_projects(world: &World) {
     let at = |world: &World, key: &str| Call {
-        project: project::Name { key: key.into(), label: key.into() },
+        project: project::NamedProject { key: key.into(), label: key.into() },
         ..world.call("a")
     };
     let claimed = |world: &World, key: &str| {
@@ -340,7 +359,7 @@ fn lost_projects(world: &World) {
             let fence = claimed(&other, key);
             assert!(fence > *highest, "{key}: {fence} was handed out before {highest}");
             *highest = fence + 1_000_000;
-            let page = other.kernel.log(&at(&other, key), &Filter { limit: 10, ..Filter::default() }).unwrap();
+            let page = other.kernel.ask(&at(&other, key), &Log { limit: 10, ..Log::default() }).unwrap();
             assert_eq!((page.items.len(), page.total), (4, Some(4)), "its log is whole");
         }
         other.sound();
@@ -349,7 +368,7 @@ fn lost_projects(world: &World) {
 
 fn cursors_are_stale(world: &World) {
     let task = world.add("one");
-    let read = |since| world.kernel.log(&world.call("a"), &Filter { since, limit: 2, ..Filter::default() });
+    let read = |since| world.kernel.ask(&world.call("a"), &Log { since, limit: 2, ..Log::default() });
     let forward = read(Some(Since::Number(0))).unwrap();
     let back = read(None).unwrap().next.unwrap();
     let (path, _) = take(world, "b.db");
@@ -360,7 +379,7 @@ fn cursors_are_stale(world: &World) {
     assert_ne!(identity.incarnation, before.incarnation);
     for old in [forward.cursor.unwrap(), forward.next.unwrap(), back] {
         let error = refusal(read(Some(Since::Cursor(old))));
-        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Stale, "stale_cursor"));
         let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned();
         assert_eq!(read(Some(Since::Cursor(oldest))).unwrap().items[0].number, 1);
     }
@@ -368,7 +387,7 @@ fn cursors_are_stale(world: &World) {
     // By time, over the gap.
     let all = world
         .kernel
-        .log(&world.call("a"), &Filter { since: Some(Since::Time(TestClock::START)), limit: 100, ..Filter::default() });
+        .ask(&world.call("a"), &Log { since: Some(Since::Time(TestClock::START)), limit: 100, ..Log::default() });
     assert_eq!(all.unwrap().items.len(), world.events().len());
 }
 
@@ -399,7 +418,7 @@ fn refusals_change_nothing(world: &World) {
         error
     };
     let error = refused("person:ann", &path, None);
-    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "store_not_empty"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "store_not_empty"));
     assert_eq!(refused("a", &path, Some("s.db")).code(), "people_only");
     // A safety backup that cannot be written leaves everything as it is.
     std::fs::write(world.dir.path().join("taken"), "x").unwrap();
@@ -410,7 +429,7 @@ fn refusals_change_nothing(world: &World) {
     let (foreign, _) = take(&other, "foreign.db");
     for safety in [None, Some("s2.db")] {
         let error = refused("person:ann", &foreign, safety);
-        assert_eq!((error.kind(), error.code()), (Kind::Conflict, "restore_other_store"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "restore_other_store"));
     }
     // A store in which nothing has happened takes any.
     let empty = World::with(Engine::File, |options| options.entropy = Arc::new(Seeded::new(9)));
@@ -453,7 +472,7 @@ fn newer_projects(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     let call = |request: &Call| Call {
-        project: project::Name { key: "name:later".into(), label: "later".into() },
+        project: project::NamedProject { key: "name:later".into(), label: "later".into() },
         ..request.clone()
     };
     let add = || Op::new(add::Add::titled("later"));
@@ -463,10 +482,10 @@ fn newer_projects(world: &World) {
     let old = fence(&serde_json::from_str(&claimed.body).unwrap());
     again(world, &path, "safety.db");
     let later = call(&world.call("a"));
-    assert!(!world.kernel.switched_on(&later).unwrap());
+    assert!(!world.kernel.ask(&later, &query::switched_on::SwitchedOn {}).unwrap());
     run(&add()).unwrap();
     let claimed = run(&Op::new(claim::Claim::default())).unwrap();
     assert!(fence(&serde_json::from_str(&claimed.body).unwrap()) > old, "its numbers are not handed out again");
-    let page = world.kernel.log(&later, &Filter { since: None, limit: 10, ..Filter::default() }).unwrap();
+    let page = world.kernel.ask(&later, &Log { since: None, limit: 10, ..Log::default() }).unwrap();
     assert_eq!((page.items.len(), page.total), (4, Some(4)));
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tenure_core::Span;
 use tenure_kernel::op::{add, block, edit, note, remember, resume};
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::query;
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 
 use super::Case;
 use super::shorthand::{fence, id, taken, words};
@@ -68,7 +69,7 @@ fn block_on(world: &World, agent: &str, task: &str, on: Option<&str>) {
     let request = block::Block {
         task: Some(task.into()),
         reason: "waits".into(),
-        on: on.map(str::to_owned),
+        on: on.map(str::to_owned).map(Into::into),
         ..block::Block::default()
     };
     world.run(agent, Op::new(request)).unwrap();
@@ -148,7 +149,7 @@ fn agree(world: &World) {
         let agent = ["a", "b", "c"][(dice >> 33) as usize % 3];
         let answer = resume(world, agent);
         let Some(task) = answer["focus"].as_str().map(str::to_owned) else {
-            world.reopen("person:ann", &world.in_state(tenure_core::task::State::Done)[0]).unwrap();
+            world.reopen("person:ann", &world.in_state(tenure_core::task::TaskState::Done)[0]).unwrap();
             continue;
         };
         match (dice >> 40) % 6 {
@@ -159,7 +160,7 @@ fn agree(world: &World) {
             4 => drop(world.note(agent, &task, &format!("step {step}")).unwrap()),
             _ => {}
         }
-        for blocked in world.in_state(tenure_core::task::State::Blocked) {
+        for blocked in world.in_state(tenure_core::task::TaskState::Blocked) {
             world.unblock("person:ann", &blocked).unwrap();
         }
     }
@@ -168,7 +169,7 @@ fn agree(world: &World) {
 
 fn race(world: &World) {
     let items = (0..200)
-        .map(|n| tenure_kernel::op::add_many::Item {
+        .map(|n| tenure_kernel::op::add_many::NewTask {
             title: format!("task {n}"),
             description: String::new(),
             priority: 2,
@@ -189,7 +190,7 @@ fn race(world: &World) {
             assert_eq!(body["focus"], body["task"]["id"]);
             let task = id(&body["task"]);
             mine.push((task.clone(), fence(&body)));
-            let done = tenure_kernel::op::done::Done { task: Some(task), ..Default::default() };
+            let done = tenure_kernel::op::done::Done { task: Some(task.into()), ..Default::default() };
             kernel.run(&world.call(&agent), &Op::new(done)).unwrap();
         }
         mine
@@ -207,7 +208,7 @@ fn peek(world: &World) {
     world.note("b", &best, "seen").unwrap();
     for round in 0..3 {
         let before = dump(&world.kernel);
-        let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+        let seen = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
         assert_eq!(dump(&world.kernel), before, "a look changes nothing");
         assert_eq!((seen.hold.is_none(), seen.events.offered), (true, None));
         let answer = resume(world, "a");
@@ -232,7 +233,7 @@ fn renewal(world: &World) {
     }
     for _ in 0..3 {
         world.advance(Span::seconds(29));
-        world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+        world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     }
     assert_eq!(world.show(&task)["state"], "ready", "queries keep nothing");
 }
@@ -240,17 +241,17 @@ fn renewal(world: &World) {
 fn reserved(world: &World) {
     let task = world.add("work");
     world.note("b", &task, "here").unwrap();
-    let for_b = edit::Edit { task: task.clone(), assignee: Some("b".into()), ..edit::Edit::default() };
+    let for_b = edit::Edit { task: task.clone().into(), assignee: Some("b".into()), ..edit::Edit::default() };
     world.run("person:ann", Op::new(for_b)).unwrap();
     world.claim("a", &task).unwrap();
     world.advance(Span::hours(2));
-    let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
+    let seen = world.kernel.ask(&world.call("a"), &query::peek::Peek(resume::Resume::default())).unwrap();
     let answer = resume(world, "a");
     assert_eq!((json!(seen.rule), json!(seen.reason)), (answer["rule"].clone(), answer["reason"].clone()));
     assert_eq!(answer["rule"], "own");
 }
 
-fn at(world: &World, agent: &str, tree: Tree) -> Call {
+fn at(world: &World, agent: &str, tree: WorkingTree) -> Call {
     let here = Checkout { host: "h".into(), path: "/p".into(), common: None, trust: Trust::Any, tree };
     Call { checkout: Some(here), ..world.call(agent) }
 }
@@ -263,11 +264,11 @@ fn take_over(world: &World) {
     });
     let next = world.add_after("ship it", &[&task]);
     let commit = "0123456789abcdef0123456789abcdef01234567";
-    let tree = Tree { head: commit.into(), ..Tree::default() };
+    let tree = WorkingTree { head: commit.into(), ..WorkingTree::default() };
     assert_eq!(taken(&resume(world, "a")), task);
     let whole = note::Note {
         text: "lexer done\n## Do next\nnothing, it is all finished".into(),
-        memories: vec![remember::Item { text: "the lexer wants UTF-8".into(), ..remember::Item::default() }],
+        memories: vec![remember::NewMemory { text: "the lexer wants UTF-8".into(), ..remember::NewMemory::default() }],
         artifacts: vec![note::Artifact {
             path: "out/report.txt".into(),
             kind: Some("report".into()),
@@ -278,7 +279,8 @@ fn take_over(world: &World) {
     };
     world.run_call(&at(world, "a", tree), &Op::new(whole)).unwrap();
     world.advance(Span::hours(2));
-    let dirty = Tree { head: "f".repeat(40), uncommitted: words(&["src/lexer.rs", "src/a b.rs"]), uncommitted_more: 3 };
+    let dirty =
+        WorkingTree { head: "f".repeat(40), uncommitted: words(&["src/lexer.rs", "src/a b.rs"]), uncommitted_more: 3 };
     let call = at(world, "b", dirty);
     let answer = world.run_call(&call, &Op::new(resume::Resume::default())).unwrap();
     agrees(world, "b", &answer);
@@ -316,7 +318,8 @@ fn take_over(world: &World) {
 fn forced(world: &World) {
     let task = world.add("work");
     world.claim("a", &task).unwrap();
-    let force = tenure_kernel::op::cancel::Cancel { task: Some(task.clone()), force: true, ..Default::default() };
+    let force =
+        tenure_kernel::op::cancel::Cancel { task: Some(task.clone().into()), force: true, ..Default::default() };
     world.run("person:ann", Op::new(force)).unwrap();
     let answer = resume(world, "a");
     let told = answer["events"]["items"].as_array().unwrap();
@@ -343,13 +346,13 @@ fn lessons_once(world: &World) {
     let memory = first["items"][0]["id"].as_str().unwrap().to_owned();
     let key = first["items"][1]["key"].as_str().unwrap().to_owned();
     world.advance(Span::seconds(1));
-    world.run("person:ann", Op::new(memory_forget::MemoryForget { memory })).unwrap();
-    let item = remember::Item {
+    world.run("person:ann", Op::new(memory_forget::MemoryForget { memory: memory.into() })).unwrap();
+    let item = remember::NewMemory {
         text: "in better words".into(),
         key: Some(key),
-        kind: tenure_core::memory::Kind::Lesson,
-        scope: Some(remember::Reach::Project),
-        ..remember::Item::default()
+        kind: tenure_core::memory::MemoryKind::Lesson,
+        scope: Some(remember::MemoryReach::Project),
+        ..remember::NewMemory::default()
     };
     world.run("person:ann", Op::new(remember::Remember { items: vec![item] })).unwrap();
     assert_eq!(learn()["count"], 0, "what people forgot or said better stays so");
@@ -366,11 +369,11 @@ fn hostile(world: &World) {
     });
     for n in 0..30 {
         world.add_after(&"dependent ".repeat(40), &[&task]);
-        let item = remember::Item {
+        let item = remember::NewMemory {
             text: format!("{n} {}", "directive ".repeat(300)),
-            kind: tenure_core::memory::Kind::Directive,
-            scope: Some(remember::Reach::Project),
-            ..remember::Item::default()
+            kind: tenure_core::memory::MemoryKind::Directive,
+            scope: Some(remember::MemoryReach::Project),
+            ..remember::NewMemory::default()
         };
         world.run("b", Op::new(remember::Remember { items: vec![item] })).unwrap();
         world.note("b", &task, &beginning(5_000 + n)).unwrap();
@@ -389,14 +392,15 @@ fn hostile(world: &World) {
         }
     }
     let call = world.call("a");
-    let peek = |request: &resume::Resume| world.kernel.peek(&call, request).unwrap().brief.text;
+    let peek =
+        |request: &resume::Resume| world.kernel.ask(&call, &query::peek::Peek(request.clone())).unwrap().brief.text;
     assert_eq!(peek(&resume::Resume::default()), peek(&resume::Resume::default()), "the same bytes");
 }
 
 fn whole_note(world: &World) {
     let task = world.add("work");
     world.claim("a", &task).unwrap();
-    let memory = |text: &str| remember::Item { text: text.into(), ..remember::Item::default() };
+    let memory = |text: &str| remember::NewMemory { text: text.into(), ..remember::NewMemory::default() };
     let file = |path: &str| note::Artifact { path: path.into(), kind: None, sha256: "0".repeat(64), size: 1 };
     let good = note::Note {
         text: "whole".into(),
@@ -427,14 +431,17 @@ fn whole_note(world: &World) {
         (
             "not_found",
             note::Note {
-                memories: vec![memory("one"), remember::Item { task: Some("t-none".into()), ..memory("two") }],
+                memories: vec![memory("one"), remember::NewMemory { task: Some("t-none".into()), ..memory("two") }],
                 ..good.clone()
             },
         ),
         (
             "global_apart",
             note::Note {
-                memories: vec![memory("one"), remember::Item { scope: Some(remember::Reach::Global), ..memory("two") }],
+                memories: vec![
+                    memory("one"),
+                    remember::NewMemory { scope: Some(remember::MemoryReach::Global), ..memory("two") },
+                ],
                 ..good.clone()
             },
         ),

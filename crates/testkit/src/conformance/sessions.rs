@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use tenure_core::agent::Process;
-use tenure_core::session::{Seen, Start, Whose};
+use tenure_core::session::{CommandOwner, Start, StoredSession};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{session_end, session_start, tool_used};
-use tenure_kernel::query::session::{Depth, Look, Standing};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, HookContext, Standing};
 use tenure_kernel::{Actor, Call, Door, Evidence, Kernel, Op};
 
 use super::Case;
@@ -60,8 +61,8 @@ pub(super) fn presence(session: &str) -> tool_used::ToolUsed {
     tool_used::ToolUsed { tool: "claude".into(), session: session.into(), ..tool_used::ToolUsed::default() }
 }
 
-fn look(kernel: &Kernel, call: &Call, session: &str) -> Option<Standing> {
-    kernel.standing(call, &Look { says: &presence(session), given: None, depth: Depth::Who }).unwrap()
+fn look(kernel: &Kernel, call: &Call, session: &str) -> Option<HookContext> {
+    kernel.ask(call, &Standing { says: presence(session), given: None, depth: Depth::Who }).unwrap()
 }
 
 /// Starts a session as a door does: it asks who it is, with proof about the processes it names, and asks again if
@@ -70,12 +71,12 @@ pub(super) fn start(world: &World, kernel: &Kernel, pid: i64, session: &str, sou
     let mut call = hook(world, "nobody", pid);
     loop {
         let standing = look(kernel, &call, session).expect("the project is switched on");
-        let is_dead = |seen: &Seen| dead.contains(&seen.process.pid);
+        let is_dead = |seen: &StoredSession| dead.contains(&seen.process.pid);
         let proofs = standing.known.iter().filter(|seen| is_dead(seen));
         call.proven_dead =
             proofs.map(|seen| Evidence { agent: seen.agent.clone(), process: seen.process.clone() }).collect();
         let mine = process(pid);
-        let asking = tenure_core::session::Asking { tool: "claude", session, start: source, process: &mine };
+        let asking = tenure_core::session::UnknownSession { tool: "claude", session, start: source, process: &mine };
         call.actor.name = tenure_core::session::decide(&asking, &standing.known, standing.now, is_dead).agent;
         match kernel.run(&call, &starting(session, source)) {
             Ok(reply) => return serde_json::from_str(&reply.body).unwrap(),
@@ -204,14 +205,18 @@ fn commands(world: &World) {
     world.add("something");
     let kernel = &world.kernel;
     let here = process(0);
-    let who = |tools: &[(&str, Option<&str>)], pids: &[i64]| {
-        let above: Vec<(i64, i64)> = pids.iter().map(|pid| (*pid, 100 + pid)).collect();
-        kernel.session_of(&world.call("nobody"), tools, &here, &above).unwrap()
+    let session_of = |tools: &[(&str, Option<&str>)], above: Vec<(i64, i64)>| {
+        let tools = tools.iter().map(|(tool, id)| ((*tool).to_owned(), id.map(str::to_owned))).collect();
+        let query = query::session_of::SessionOf { tools, here: here.clone(), above };
+        kernel.ask(&world.call("nobody"), &query).unwrap()
     };
-    let is = |name: &str| Whose::Agent(name.to_owned());
+    let who = |tools: &[(&str, Option<&str>)], pids: &[i64]| {
+        session_of(tools, pids.iter().map(|pid| (*pid, 100 + pid)).collect())
+    };
+    let is = |name: &str| CommandOwner::Agent(name.into());
     let before = dump(kernel);
     assert_eq!(who(&[("claude", Some("a"))], &[7, 1]), is("claude-a"), "the id alone");
-    assert_eq!(who(&[("gemini", None)], &[7, 1]), Whose::Unknown);
+    assert_eq!(who(&[("gemini", None)], &[7, 1]), CommandOwner::Unknown);
     assert_eq!(differing(&before, &dump(kernel)), Vec::<&str>::new());
     start(world, kernel, 1, "a", Start::Startup, &[]);
     start(world, kernel, 2, "a", Start::Resume, &[]);
@@ -224,17 +229,17 @@ fn commands(world: &World) {
         assert_eq!(who(&[("claude", id)], &[7, 2]), is("claude-a.2"), "{id:?}");
     }
     // A pid that is another process by now proves nothing, nor does a process of another tool.
-    let reused = kernel.session_of(&world.call("nobody"), &[("claude", None)], &here, &[(2, 999)]).unwrap();
-    assert_eq!(reused, Whose::Unknown);
-    assert_eq!(who(&[("gemini", None)], &[7, 2]), Whose::Unknown);
+    let reused = session_of(&[("claude", None)], vec![(2, 999)]);
+    assert_eq!(reused, CommandOwner::Unknown);
+    assert_eq!(who(&[("gemini", None)], &[7, 2]), CommandOwner::Unknown);
     // Two tools, one inside the other: the nearest process tells which is the inner one.
     let both = [("claude", Some("a")), ("codex", Some("t"))];
     assert_eq!(who(&both, &[7, 1]), is("claude-a"));
-    assert_eq!(who(&both, &[7]), Whose::Unknown);
+    assert_eq!(who(&both, &[7]), CommandOwner::Unknown);
     // No process that is registered: one id that is two agents is nobody, also once one of them said good-bye.
-    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
     world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
-    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
     assert_eq!(who(&[("claude", Some("a"))], &[7, 2]), is("claude-a.2"));
 }
 
@@ -253,7 +258,10 @@ fn given_names(world: &World) {
     for pid in [1, 2] {
         assert_eq!(given(pid)["agent"], "builder");
         // Only a process that a second event came out of is evidence of anything.
-        assert_eq!(world.kernel.suspects(&world.call("b"), "h").unwrap().len(), 0);
+        assert_eq!(
+            world.kernel.ask(&world.call("b"), &query::suspects::Suspects { host: "h".into() }).unwrap().len(),
+            0
+        );
         let again = Op::new(presence(&format!("S{pid}")));
         world.run_call(&hook(world, "builder", pid), &again).unwrap();
     }
@@ -263,9 +271,12 @@ fn given_names(world: &World) {
         proven_dead: pids.iter().map(|pid| Evidence { agent: "builder".into(), process: process(*pid) }).collect(),
         ..world.call("b")
     };
-    assert_eq!(world.kernel.suspects(&world.call("b"), "h").unwrap().len(), 2);
+    assert_eq!(world.kernel.ask(&world.call("b"), &query::suspects::Suspects { host: "h".into() }).unwrap().len(), 2);
     assert_eq!(kind_of(world.run_call(&proof(&[1]), &claiming(&task))), "conflict", "it lives in the other");
-    assert_eq!(world.kernel.next(&proof(&[1, 2]), &[]).unwrap().task.unwrap().id, task);
+    assert_eq!(
+        world.kernel.ask(&proof(&[1, 2]), &query::next::Next { labels: Vec::new() }).unwrap().task.unwrap().id,
+        task
+    );
     // One of its processes ends; the other is still that agent.
     assert_eq!(world.run_call(&hook(world, "builder", 1), &ending("S1", "other")).unwrap()["over"], false);
     assert_eq!(world.show(&task)["holder"]["agent"], "builder");
@@ -330,8 +341,11 @@ fn evidence(world: &World) {
     let late = knowing(1);
     start(world, &world.kernel, 2, "a", Start::Resume, &[1]);
     assert_eq!(kind_of(world.run_call(&late, &claiming(&task))), "conflict", "it came back");
-    assert!(world.kernel.next(&late, &[]).unwrap().task.is_none());
-    assert_eq!(world.kernel.next(&knowing(2), &[]).unwrap().task.unwrap().id, task);
+    assert!(world.kernel.ask(&late, &query::next::Next { labels: Vec::new() }).unwrap().task.is_none());
+    assert_eq!(
+        world.kernel.ask(&knowing(2), &query::next::Next { labels: Vec::new() }).unwrap().task.unwrap().id,
+        task
+    );
     assert_eq!(taken(&world.run_call(&knowing(2), &claiming(&task)).unwrap()), task);
     world.sound();
 }
@@ -363,13 +377,13 @@ fn never_on(world: &World) {
         assert_eq!(code_of(refused), "not_switched_on");
     }
     assert_eq!(world.last_event(), 0);
-    assert!(!world.kernel.switched_on(&call).unwrap());
-    assert_eq!(world.kernel.fired(&call).unwrap(), []);
+    assert!(!world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
+    assert_eq!(world.kernel.ask(&call, &query::fired::Fired {}).unwrap(), []);
 }
 
 fn second_event(world: &World) {
     let kernel = &world.kernel;
-    let suspects = || kernel.suspects(&world.call("b"), "h").unwrap().len();
+    let suspects = || kernel.ask(&world.call("b"), &query::suspects::Suspects { host: "h".into() }).unwrap().len();
     let task = world.add("held");
     start(world, kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();

@@ -5,10 +5,11 @@ use std::sync::Barrier;
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::agent::Process;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
+use tenure_kernel::answer::{Agent, NextChoice, Task};
 use tenure_kernel::op::{add, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
+use tenure_kernel::query;
 use tenure_kernel::query::list;
-use tenure_kernel::shape::{Agent, Next, Task};
 use tenure_kernel::{Call, Evidence, Kernel, Op};
 use tenure_store::table::project;
 
@@ -55,16 +56,16 @@ impl World {
         self.run(agent, Op::new(claim::Claim { labels: words(labels), ..claim::Claim::default() }))
     }
 
-    pub(super) fn next(&self, agent: &str, labels: &[&str]) -> Next {
-        self.kernel.next(&self.call(agent), &words(labels)).unwrap()
+    pub(super) fn next(&self, agent: &str, labels: &[&str]) -> NextChoice {
+        self.kernel.ask(&self.call(agent), &query::next::Next { labels: words(labels) }).unwrap()
     }
 
     /// All tasks that a filter lets through, read page by page.
-    pub(super) fn list(&self, filter: &list::Filter) -> Vec<Task> {
+    pub(super) fn list(&self, filter: &list::List) -> Vec<Task> {
         let mut filter = filter.clone();
         let mut all = Vec::new();
         loop {
-            let page = self.kernel.list(&self.call("person:ann"), &filter).unwrap();
+            let page = self.kernel.ask(&self.call("person:ann"), &filter).unwrap();
             assert_eq!(page.more, page.next.is_some());
             assert!(page.items.len() <= filter.limit);
             all.extend(page.items);
@@ -76,19 +77,22 @@ impl World {
     }
 
     /// The ids of the tasks in a state, in the order of choice.
-    pub(super) fn in_state(&self, state: State) -> Vec<String> {
-        let filter = list::Filter { states: vec![state], ..list::Filter::default() };
-        self.list(&filter).into_iter().map(|task| task.id).collect()
+    pub(super) fn in_state(&self, state: TaskState) -> Vec<String> {
+        let filter = list::List { states: vec![state], ..list::List::default() };
+        self.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     }
 
     /// An agent as the list of agents shows it.
     pub(super) fn agent(&self, name: &str) -> Option<Agent> {
-        let page = self.kernel.agents(&self.call("person:ann"), None, 1_000, None).unwrap();
+        let page = self
+            .kernel
+            .ask(&self.call("person:ann"), &query::agents::Agents { within_us: None, limit: 1_000, cursor: None })
+            .unwrap();
         page.items.into_iter().find(|agent| agent.name == name)
     }
 
     pub(super) fn focus(&self, agent: &str) -> Option<String> {
-        self.agent(agent).and_then(|agent| agent.focus)
+        self.agent(agent).and_then(|agent| agent.focus).map(String::from)
     }
 
     /// Runs something that must not change a task nor append anything.
@@ -110,18 +114,21 @@ impl World {
         let call = self.call("person:ann");
         let replay = crate::replay::replay(&self.events());
         for interval in &replay.intervals {
-            let hold = self.kernel.show_hold(&call, &interval.hold).unwrap();
-            assert_eq!((hold.fence, &hold.holder, &hold.subject), (interval.fence, &interval.holder, &interval.task));
+            let hold = self.kernel.ask(&call, &query::show_hold::ShowHold { id: interval.hold.clone() }).unwrap();
+            assert_eq!(
+                (hold.fence.0, hold.holder.as_str(), &hold.subject),
+                (interval.fence, interval.holder.as_str(), &interval.task)
+            );
             let is_open = matches!(hold.state.as_str(), "live" | "offered" | "lapsed");
             assert_eq!(is_open, interval.until.is_none(), "the log and the row of {} differ", interval.hold);
         }
-        let live = self.kernel.holds(&call, None, 1_000, None).unwrap();
+        let live = self.kernel.ask(&call, &query::holds::Holds::of(None, 1_000)).unwrap();
         for hold in live.items {
             assert!(replay.intervals.iter().any(|interval| interval.hold == hold.id), "{} is not in the log", hold.id);
         }
-        let all = list::Filter { all: true, ..list::Filter::default() };
+        let all = list::List { all: true, ..list::List::default() };
         for task in self.list(&all) {
-            let known = &replay.tasks[&task.id];
+            let known = &replay.tasks[task.id.as_str()];
             // A lapsed hold that nothing has settled yet is over for the view and not yet for the log.
             if task.lapsed_from.is_none() {
                 assert_eq!(known.status, task.status.as_str(), "{}", task.id);
@@ -132,7 +139,7 @@ impl World {
                 assert_eq!(*after, shown, "{}", task.id);
             }
         }
-        assert_eq!(self.kernel.health(&call).unwrap().wrong_counters, []);
+        assert_eq!(self.kernel.ask(&call, &query::health::Health {}).unwrap().wrong_counters, []);
         let counted = "SELECT (SELECT COUNT(*) FROM place WHERE ended_at = 0) - CAST(COALESCE(SUM(waiting), 0) AS BIGINT) FROM project";
         assert_eq!(crate::raw::number(&self.kernel, counted, &[]), 0, "places are counted right");
     }
@@ -176,10 +183,27 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
     let task = task.map(str::to_owned);
     let reason = String::from("because");
     [
-        Op::new(done::Done { task: task.clone(), fence, force }),
-        Op::new(block::Block { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
-        Op::new(cancel::Cancel { task: task.clone(), reason: reason.clone(), fence, force }),
-        Op::new(release::Release { task, reason, fence, force, ..release::Release::default() }),
+        Op::new(done::Done { task: task.clone().map(Into::into), fence: fence.map(Into::into), force }),
+        Op::new(block::Block {
+            task: task.clone().map(Into::into),
+            reason: reason.clone(),
+            on: None,
+            fence: fence.map(Into::into),
+            force,
+        }),
+        Op::new(cancel::Cancel {
+            task: task.clone().map(Into::into),
+            reason: reason.clone(),
+            fence: fence.map(Into::into),
+            force,
+        }),
+        Op::new(release::Release {
+            task: task.map(Into::into),
+            reason,
+            fence: fence.map(Into::into),
+            force,
+            ..release::Release::default()
+        }),
     ]
 }
 
@@ -195,11 +219,11 @@ pub(super) fn claiming(task: &str) -> Op {
 
 /// The proof that an agent is dead whose process no door has seen.
 pub(super) fn proof(agent: &str) -> Evidence {
-    Evidence { agent: agent.to_owned(), process: Process::default() }
+    Evidence { agent: agent.into(), process: Process::default() }
 }
 
-pub(super) fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+pub(super) fn words<T: for<'a> From<&'a str>>(words: &[&str]) -> Vec<T> {
+    words.iter().map(|word| T::from(word)).collect()
 }
 
 /// The id of a task in a response.

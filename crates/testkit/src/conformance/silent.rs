@@ -5,11 +5,13 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Stage};
 use tenure_kernel::op::note;
+use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
-use tenure_store::{Location, Options, Sql, Tx, Verdict};
+use tenure_store::{CommitDecision, Location, Options, Sql, Tx};
 
 use super::Case;
 use crate::fixture::{Engine, World, code_of, refusal};
@@ -39,11 +41,11 @@ fn noting(task: &str) -> Op {
 /// A kernel that gives the server little time.
 fn hasty(location: &Location, world: &World, patience: Duration) -> Kernel {
     let options = Options { patience, answer: Duration::from_secs(1), ..world.options.clone() };
-    Kernel::new(location.clone(), options).unwrap()
+    Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap()
 }
 
-fn project() -> project::Name {
-    project::Name { key: "name:p".into(), label: "p".into() }
+fn project() -> project::NamedProject {
+    project::NamedProject { key: "name:p".into(), label: "p".into() }
 }
 
 fn backend(tx: &mut dyn Tx) -> i32 {
@@ -53,11 +55,11 @@ fn backend(tx: &mut dyn Tx) -> i32 {
 
 /// Stops the session that the next call of a kernel would use.
 fn stop_session(kernel: &Kernel) -> Stopped {
-    Stopped::one(kernel.store().write(&project(), |tx, _| Ok(Verdict::Undo(backend(tx)))).unwrap())
+    Stopped::one(kernel.store().write(&project(), |tx, _| Ok(CommitDecision::Undo(backend(tx)))).unwrap())
 }
 
 fn is_silence(error: &Error) {
-    assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "connection_lost", true));
+    assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "connection_lost", true));
     assert!(error.message().contains("did not answer"), "{error:?}");
 }
 
@@ -67,11 +69,14 @@ fn left_behind(world: &World) {
     let call = world.call("a");
     let before = dump(&world.kernel);
     let read = stop_session(&kernel);
-    let error = refusal(kernel.show(&call, &task));
+    let error = refusal(kernel.ask(&call, &query::show::Show { id: task.clone() }));
     is_silence(&error);
-    assert!(error.stage() == Stage::Read && error.advice().unwrap().contains("Nothing was changed"), "{error:?}");
+    assert!(
+        error.stage() == Stage::Read && error.advice().unwrap().say(&Commands).contains("Nothing was changed"),
+        "{error:?}"
+    );
     // The session stands still as before, and nobody asks it any more.
-    assert_eq!(kernel.show(&call, &task).unwrap().task.title, "first");
+    assert_eq!(kernel.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
     let written = stop_session(&kernel);
     let error = refusal(kernel.run(&call, &noting(&task)));
     is_silence(&error);
@@ -90,7 +95,7 @@ fn inside_a_turn(world: &World) {
         tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
         *stopped.lock().unwrap() = Some(Stopped::one(backend(tx)));
         tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     });
     is_silence(&refusal(answer));
     // It has the turn until it wakes and finds that nobody is there, so nobody can run beside it.
@@ -125,7 +130,10 @@ fn unknown(world: &World) {
     let call = world.call("a");
     let error = refusal(kernel.run(&call, &noting(&task)));
     is_silence(&error);
-    assert!(error.stage() == Stage::Commit && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert!(
+        error.stage() == Stage::Commit && error.advice().unwrap().say(&Commands).contains("not known"),
+        "{error:?}"
+    );
     assert_eq!(world.last_event(), last + 1);
     let reply = kernel.run(&call, &noting(&task)).unwrap();
     assert!(reply.replayed, "the same call finds out");
@@ -137,7 +145,7 @@ fn stopped_altogether(world: &World) {
     let own = Own::start();
     let location = Location::Postgres(own.url("t"));
     let kernel = hasty(&location, world, Duration::from_secs(1));
-    let made = Kernel::new(location, world.options.clone()).unwrap();
+    let made = Kernel::new(location, world.options.clone(), tenure_client::phrasing::of).unwrap();
     made.store().create().unwrap();
     let everybody = |look: &(dyn Fn() + Sync)| {
         std::thread::scope(|scope| {
@@ -147,15 +155,15 @@ fn stopped_altogether(world: &World) {
         });
     };
     let call = world.call("a");
-    everybody(&|| drop(kernel.status(&call).unwrap()));
+    everybody(&|| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
     let stopped = own.stop();
-    everybody(&|| assert_eq!(refusal(kernel.status(&call)).kind().as_str(), "busy"));
+    everybody(&|| assert_eq!(refusal(kernel.ask(&call, &query::status::Status {})).kind().as_str(), "busy"));
     // All that was open is left behind; a new connection is accepted by the system, and nobody says a word on it.
-    assert_eq!(code_of(kernel.status(&call)), "unreachable");
+    assert_eq!(code_of(kernel.ask(&call, &query::status::Status {})), "unreachable");
     drop(stopped);
     everybody(&|| {
         // The server has nine sessions to end first, and may be slow for a moment.
-        while let Err(error) = kernel.status(&call) {
+        while let Err(error) = kernel.ask(&call, &query::status::Status {}) {
             assert_eq!(error.kind().as_str(), "busy");
         }
     });

@@ -3,8 +3,9 @@
 use serde_json::json;
 use tenure_core::tool;
 use tenure_kernel::op::{note, reserve, tool_used};
-use tenure_kernel::query::check::Question;
-use tenure_kernel::{Call, Op, Tree};
+use tenure_kernel::query;
+use tenure_kernel::query::why_path::WhyPath;
+use tenure_kernel::{Call, Op, WorkingTree};
 
 use super::Case;
 use super::shorthand::words;
@@ -18,8 +19,8 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn story(world: &World, path: &str) -> Vec<String> {
-    let question = Question { paths: words(&[path]), ..Question::default() };
-    let story = world.kernel.why_path(&world.from("main", "z"), &question).unwrap();
+    let question = WhyPath { paths: words(&[path]), ..WhyPath::default() };
+    let story = world.kernel.ask(&world.from("main", "z"), &question).unwrap();
     story.story.into_iter().map(|told| told.text).collect()
 }
 
@@ -40,8 +41,8 @@ fn held(world: &World) {
     assert_eq!(story(world, "src/"), expected);
     assert_eq!(story(world, "glob:d*/*.txt"), ["c reserved docs/, shared"]);
     assert!(story(world, "other.txt").is_empty());
-    let two = Question { paths: words(&["a", "b"]), ..Question::default() };
-    assert_eq!(code_of(world.kernel.why_path(&world.from("main", "z"), &two)), "one_path");
+    let two = WhyPath { paths: words(&["a", "b"]), ..WhyPath::default() };
+    assert_eq!(code_of(world.kernel.ask(&world.from("main", "z"), &two)), "one_path");
 }
 
 fn changed(world: &World) {
@@ -52,14 +53,14 @@ fn changed(world: &World) {
         tool: "claude".into(),
         session: "S".into(),
         tool_name: "Edit".into(),
-        kind: tool::Kind::Edit,
+        kind: tool::ToolKind::Edit,
         paths: words(&["src/lib.rs", "src/a/b.rs"]),
         ..tool_used::ToolUsed::default()
     };
     world.run_call(&here, &Op::new(used)).unwrap();
     let mut noting = world.from("main", "a");
     let head = "0123456789abcdef0123456789abcdef01234567";
-    noting.checkout.as_mut().unwrap().tree = Tree { head: head.into(), ..Tree::default() };
+    noting.checkout.as_mut().unwrap().tree = WorkingTree { head: head.into(), ..WorkingTree::default() };
     let note = note::Note { text: "half".into(), ..note::Note::default() };
     world.run_call(&noting, &Op::new(note)).unwrap();
     let told = story(world, "src/lib.rs");
@@ -76,10 +77,13 @@ fn apart(world: &World) {
     world.unlock("a", &task, None).unwrap();
     world.release_paths("b", &[&task]).unwrap();
     let call: Call = world.call("z");
-    let of = |story: tenure_kernel::shape::Story| story.story.into_iter().map(|told| told.text).collect::<Vec<_>>();
-    assert_eq!(of(world.kernel.why(&call, &task).unwrap()), [format!("person:ann added {task}: “one”")]);
+    let of = |story: tenure_kernel::answer::Story| story.story.into_iter().map(|told| told.text).collect::<Vec<_>>();
     assert_eq!(
-        of(world.kernel.why_lock(&call, &task).unwrap()),
+        of(world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap()),
+        [format!("person:ann added {task}: “one”")]
+    );
+    assert_eq!(
+        of(world.kernel.ask(&call, &query::why_lock::WhyLock { name: task.clone() }).unwrap()),
         [format!("a took the lock {task}"), format!("a released the lock {task}")]
     );
     assert_eq!(story(world, &task), [format!("b reserved {task}"), format!("b released {task}")]);
@@ -92,8 +96,8 @@ fn bounded(world: &World) {
         world.reserve("a", &["src/lib.rs"]).unwrap();
         world.release_paths("a", &["src/lib.rs"]).unwrap();
     }
-    let question = Question { paths: words(&["src/lib.rs"]), ..Question::default() };
-    let told = world.kernel.why_path(&world.from("main", "z"), &question).unwrap();
+    let question = WhyPath { paths: words(&["src/lib.rs"]), ..WhyPath::default() };
+    let told = world.kernel.ask(&world.from("main", "z"), &question).unwrap();
     assert_eq!((told.story.len(), told.more), (200, true));
     assert!(told.story.last().unwrap().text.contains("released"), "the newest are told");
     assert!(told.story.windows(2).all(|pair| pair[0].number < pair[1].number));

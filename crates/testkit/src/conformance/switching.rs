@@ -1,6 +1,7 @@
 //! A project that is switched on, and what is known of the hooks that ran in it.
 
 use tenure_kernel::op::{add, switch_on};
+use tenure_kernel::query;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
@@ -15,9 +16,9 @@ pub(super) const CASES: &[Case] = &[
 
 fn once(world: &World) {
     let call = world.call("person:ann");
-    assert!(!world.kernel.switched_on(&call).unwrap());
+    assert!(!world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
     world.kernel.run(&call, &Op::new(switch_on::SwitchOn::default())).unwrap();
-    assert!(world.kernel.switched_on(&call).unwrap());
+    assert!(world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
     let kinds = || number(&world.kernel, "SELECT COUNT(*) FROM event", &[]);
     assert_eq!(kinds(), 2, "the project and the person, nothing else");
     world.kernel.run(&world.call("person:ann"), &Op::new(switch_on::SwitchOn::default())).unwrap();
@@ -26,7 +27,7 @@ fn once(world: &World) {
 
 fn listed(world: &World) {
     let call = world.call("a");
-    assert_eq!(world.kernel.fired(&call).unwrap(), [], "of a project that does not exist");
+    assert_eq!(world.kernel.ask(&call, &query::fired::Fired {}).unwrap(), [], "of a project that does not exist");
     world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     for (tool, event) in [("codex", "SessionStart"), ("claude", "SessionStart"), ("claude", "PreToolUse")] {
         let sql =
@@ -34,11 +35,11 @@ fn listed(world: &World) {
         execute(&world.kernel, &sql, &sql).unwrap();
     }
     let before = dump(&world.kernel);
-    let fired = world.kernel.fired(&call).unwrap();
+    let fired = world.kernel.ask(&call, &query::fired::Fired {}).unwrap();
     let found: Vec<_> = fired.iter().map(|one| (one.tool.as_str(), one.event.as_str())).collect();
     assert_eq!(found, [("claude", "PreToolUse"), ("claude", "SessionStart"), ("codex", "SessionStart")]);
     assert!(fired[0].ago_s > 0);
-    let other = project::Name { key: "name:other".into(), label: "other".into() };
-    assert_eq!(world.kernel.fired(&Call { project: other, ..call }).unwrap(), []);
+    let other = project::NamedProject { key: "name:other".into(), label: "other".into() };
+    assert_eq!(world.kernel.ask(&Call { project: other, ..call }, &query::fired::Fired {}).unwrap(), []);
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "a query");
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tenure_core::Result;
 use tenure_kernel::op::{add, claim};
-use tenure_kernel::{Call, Op, Order, Ready, Reply};
+use tenure_kernel::{Call, Op, PendingOp, ReadyOp, Reply};
 use tenure_store::table::project;
-use tenure_store::{Entered, Part, Sql, Tx, Verdict};
+use tenure_store::{CommitDecision, Entered, GroupWrite, Sql, Tx};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -38,15 +38,15 @@ fn claim(task: &str) -> Op {
     Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
-fn ready(call: &Call, op: &Op) -> Ready {
-    Ready::new(call, op.clone()).unwrap()
+fn ready(call: &Call, op: &Op) -> ReadyOp {
+    ReadyOp::new(call, op.clone()).unwrap()
 }
 
 /// What is malformed never comes as far as the store; the rest shares a transaction.
 fn run(world: &World, work: &[(Call, Op)]) -> Vec<Result<Reply>> {
-    let checked: Vec<_> = work.iter().map(|(call, op)| (call, Ready::new(call, op.clone()))).collect();
+    let checked: Vec<_> = work.iter().map(|(call, op)| (call, ReadyOp::new(call, op.clone()))).collect();
     let fitting = checked.iter().filter_map(|(call, ready)| Some((*call, ready.as_ref().ok()?)));
-    let orders: Vec<_> = fitting.map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
+    let orders: Vec<_> = fitting.map(|(call, ready)| PendingOp { call, ready, is_wanted: &stays }).collect();
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers.len(), orders.len());
     let mut answers = answers.into_iter();
@@ -94,8 +94,8 @@ fn left_before(world: &World) {
     let (call, op) = (world.call("a"), add("for nobody"));
     let (other_call, other) = (world.call("b"), add("for b"));
     let orders = [
-        Order { call: &call, ready: &ready(&call, &op), is_wanted: &left },
-        Order { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
+        PendingOp { call: &call, ready: &ready(&call, &op), is_wanted: &left },
+        PendingOp { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
     ];
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
@@ -119,8 +119,8 @@ fn left_before_commit(world: &World) {
     let (call, op) = (world.call("a"), claim(&task));
     let (other_call, other) = (world.call("b"), add("for b"));
     let orders = [
-        Order { call: &call, ready: &ready(&call, &op), is_wanted: &leaves },
-        Order { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
+        PendingOp { call: &call, ready: &ready(&call, &op), is_wanted: &leaves },
+        PendingOp { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
     ];
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
@@ -141,7 +141,8 @@ fn told_while_deciding(world: &World) {
         seen.borrow_mut().push((other.store().is_deciding(), other.kept(&call, &op).unwrap().is_some()));
         true
     };
-    let answers = world.kernel.run_many(&[Order { call: &call, ready: &ready(&call, &op), is_wanted: &wanted }], LONG);
+    let answers =
+        world.kernel.run_many(&[PendingOp { call: &call, ready: &ready(&call, &op), is_wanted: &wanted }], LONG);
     let reply = answers[0].as_ref().unwrap();
     assert_eq!(*seen.borrow(), [(false, false), (true, false)]);
     assert!(!other.store().is_deciding());
@@ -152,15 +153,15 @@ fn told_while_deciding(world: &World) {
 }
 
 /// A write that leaves a row and panics.
-struct Panics(project::Name);
+struct Panics(project::NamedProject);
 
 /// A write that leaves a row.
-struct Writes(project::Name);
+struct Writes(project::NamedProject);
 
 const MARK: Sql = Sql::same("UPDATE project SET holds_issued = holds_issued + 1");
 
-impl Part<()> for Panics {
-    fn project(&self) -> &project::Name {
+impl GroupWrite<()> for Panics {
+    fn project(&self) -> &project::NamedProject {
         &self.0
     }
 
@@ -168,14 +169,14 @@ impl Part<()> for Panics {
         true
     }
 
-    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<Verdict<()>> {
+    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<CommitDecision<()>> {
         tx.execute(MARK, &[])?;
         panic!("on purpose");
     }
 }
 
-impl Part<()> for Writes {
-    fn project(&self) -> &project::Name {
+impl GroupWrite<()> for Writes {
+    fn project(&self) -> &project::NamedProject {
         &self.0
     }
 
@@ -183,9 +184,9 @@ impl Part<()> for Writes {
         true
     }
 
-    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<Verdict<()>> {
+    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<CommitDecision<()>> {
         tx.execute(MARK, &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     }
 }
 
@@ -216,7 +217,7 @@ fn once_among_many(world: &World) {
 fn several_projects(world: &World) {
     let in_project = |name: &str, agent: &str| {
         let call = world.call(agent);
-        Call { project: project::Name { key: format!("name:{name}"), label: name.to_owned() }, ..call }
+        Call { project: project::NamedProject { key: format!("name:{name}").into(), label: name.to_owned() }, ..call }
     };
     let work: Vec<_> = (0..64)
         .map(|n| (in_project(["p", "q", "r"][n % 3], &format!("a{}", n % 5)), add(&format!("task {n}"))))
@@ -238,7 +239,7 @@ fn no_longer(world: &World) {
             (call, ready)
         })
         .collect();
-    let mut orders: Vec<_> = work.iter().map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
+    let mut orders: Vec<_> = work.iter().map(|(call, ready)| PendingOp { call, ready, is_wanted: &stays }).collect();
     let mut rounds = 0;
     while !orders.is_empty() {
         let answers = world.kernel.run_many(&orders, Duration::ZERO);

@@ -4,6 +4,7 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::transfer;
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming, fence, note_in_focus};
@@ -52,7 +53,10 @@ fn handed(world: &World) {
     assert_eq!((&hold["holder"], &hold["subject"]), (&json!("b"), &json!(task)));
     assert_eq!((&hold["expires_in_s"], &hold["ttl_s"]), (&json!(900), &json!(1_000)), "the remaining time");
     assert_ne!(hold["id"], claimed["hold"]["id"]);
-    let old = world.kernel.show_hold(&world.call("a"), claimed["hold"]["id"].as_str().unwrap()).unwrap();
+    let old = world
+        .kernel
+        .ask(&world.call("a"), &query::show_hold::ShowHold { id: claimed["hold"]["id"].as_str().unwrap().into() })
+        .unwrap();
     assert_eq!(old.state, "transferred");
     let shown = world.show(&task);
     assert_eq!((&shown["holder"]["agent"], &shown["holder"]["fence"]), (&json!("b"), &hold["fence"]));
@@ -98,7 +102,8 @@ fn refused(world: &World) {
         assert_eq!(kind_of(world.transfer("person:ann", &task, "b")), "conflict", "a person says so with force");
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
         assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
-        let wrong = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: Some(1), force: false };
+        let wrong =
+            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: Some(1.into()), force: false };
         assert_eq!(kind_of(world.run("a", Op::new(wrong))), "stale");
     });
     assert_eq!(focus(), before);
@@ -113,7 +118,7 @@ fn nothing_to_move(world: &World) {
     world.done("a", &done).unwrap();
     for task in [&open, &blocked, &done] {
         for (agent, force) in [("a", false), ("person:ann", true)] {
-            let request = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force };
+            let request = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force };
             let refused = world.unchanged(task, || world.run(agent, Op::new(request)));
             assert_eq!(code_of(refused), "nothing_to_transfer");
         }
@@ -137,7 +142,7 @@ fn forced(world: &World) {
     appear(world, &["b"]);
     let task = world.add("moved");
     world.claim("a", &task).unwrap();
-    let force = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force: true };
+    let force = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force: true };
     world.run("person:ann", Op::new(force)).unwrap();
     let event = world.events().pop().unwrap();
     assert_eq!((&event.data["overrode"], event.actor.as_str()), (&json!("a"), "person:ann"));
@@ -177,7 +182,11 @@ fn race(world: &World) {
             let to = agents[(n + 1 + round % 5) % agents.len()].clone();
             let op = match round % 3 {
                 0 => claiming(task),
-                1 => Op::new(transfer::Transfer { task: Some(task.clone()), to, ..transfer::Transfer::default() }),
+                1 => Op::new(transfer::Transfer {
+                    task: Some(task.clone().into()),
+                    to: to.into(),
+                    ..transfer::Transfer::default()
+                }),
                 _ => acting(Some(task), None, false)[3].clone(),
             };
             // Most are refused: what counts is what the log says afterwards.

@@ -4,6 +4,7 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{block, edit, note, reopen, transfer, unblock};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming};
@@ -97,7 +98,7 @@ fn unknown_task(world: &World) {
         assert_eq!(kind_of(world.note("a", unknown, "x")), "not_found");
         assert_eq!(kind_of(world.transfer("a", unknown, "a")), "not_found");
         assert_eq!(kind_of(world.edit("a", unknown, |request| request.priority = Some(0))), "not_found");
-        assert_eq!(kind_of(world.kernel.show(&world.call("a"), unknown)), "not_found");
+        assert_eq!(kind_of(world.kernel.ask(&world.call("a"), &query::show::Show { id: unknown.into() })), "not_found");
     }
     assert_eq!(world.last_event(), before);
 }
@@ -109,7 +110,7 @@ fn repeated(world: &World) {
         let at = world.show(&task)["finished_at"].clone();
         world.advance(Span::minutes(1));
         let error = refusal(world.unchanged(&task, || world.run("b", op(verb, &task, false))));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "illegal_transition"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "illegal_transition"));
         assert_eq!(error.get("finished_by"), Some(&json!("a")));
         assert_eq!(error.get("finished_at"), Some(&at));
         assert!(error.blocker().unwrap().contains(" by a at "), "{:?}", error.blocker());
@@ -134,17 +135,18 @@ fn notes_and_edits(world: &World) {
         }
         assert_eq!(edited["version"], before["version"].as_i64().unwrap() + 1);
         if status != "started" {
-            let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), ..transfer::Transfer::default() };
+            let hand =
+                transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), ..transfer::Transfer::default() };
             let refused = world.unchanged(&task, || world.run("stranger", Op::new(hand)));
             assert_eq!(kind_of(refused), "not_found", "{status}");
         }
     }
     // What says nothing is refused before anything is read.
     let task = world.add("quiet");
-    let empty = note::Note { task: Some(task.clone()), text: " \n".into(), ..note::Note::default() };
+    let empty = note::Note { task: Some(task.clone().into()), text: " \n".into(), ..note::Note::default() };
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(empty)))), "text_empty");
     assert_eq!(code_of(world.unchanged(&task, || world.block("a", &task, ""))), "text_empty");
-    let nothing = edit::Edit { task: task.clone(), ..edit::Edit::default() };
+    let nothing = edit::Edit { task: task.clone().into(), ..edit::Edit::default() };
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(nothing)))), "nothing_to_change");
     world.sound();
 }
@@ -185,7 +187,7 @@ fn block_on(world: &World) {
 fn blocker_gone(world: &World) {
     let (task, on) = (world.add("blocked"), world.add("blocker"));
     world.run("a", blocked_on(&task, &on)).unwrap();
-    let status = || world.kernel.status(&world.call("a")).unwrap().blocked_by;
+    let status = || world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().blocked_by;
     assert_eq!(world.show(&task)["blocker_gone"], false);
     assert!(!status()[0].gone && status()[0].by.starts_with(&on));
     world.done("a", &on).unwrap();
@@ -208,7 +210,14 @@ fn block_and_unblock(world: &World) {
     let blocked = world.block("a", &task, "no answer").unwrap();
     assert_eq!((&blocked["state"], &blocked["reason"]), (&"blocked".into(), &"no answer".into()));
     assert!(blocked["holder"].is_null());
-    assert_eq!(world.kernel.show_hold(&world.call("a"), hold.as_str().unwrap()).unwrap().state, "finished");
+    assert_eq!(
+        world
+            .kernel
+            .ask(&world.call("a"), &query::show_hold::ShowHold { id: hold.as_str().unwrap().into() })
+            .unwrap()
+            .state,
+        "finished"
+    );
     assert_eq!(world.focus("a"), None);
     assert!(world.claim_any("b").unwrap()["task"].is_null(), "blocked tasks are not chosen");
     assert_eq!(world.unblock("c", &task).unwrap()["state"], "ready");

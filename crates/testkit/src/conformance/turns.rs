@@ -5,7 +5,7 @@ use std::thread;
 
 use tenure_kernel::Kernel;
 use tenure_store::table::project;
-use tenure_store::{Entered, Sql, Tx, Verdict};
+use tenure_store::{CommitDecision, Entered, Sql, Tx};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -16,8 +16,8 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Postgres], "projects_of_one_name_in_two_schemas_do_not_wait_for_each_other", apart),
 ];
 
-fn name() -> project::Name {
-    project::Name { key: "name:p".into(), label: "p".into() }
+fn name() -> project::NamedProject {
+    project::NamedProject { key: "name:p".into(), label: "p".into() }
 }
 
 /// How many transactions wait for this one, directly or behind each other.
@@ -42,7 +42,7 @@ fn turn(kernel: &Kernel, body: impl Fn(&mut dyn Tx, &Entered)) {
     let write = |tx: &mut dyn Tx, entered: Entered| {
         body(tx, &entered);
         tx.execute(Sql::same("UPDATE project SET holds_issued = holds_issued + 1"), &[])?;
-        Ok(Verdict::Commit(()))
+        Ok(CommitDecision::Commit(()))
     };
     kernel.store().write(&name(), write).unwrap();
 }
@@ -93,7 +93,7 @@ fn sees_the_newest(world: &World) {
             tx.execute(Sql::same("UPDATE store SET incarnation = 'newer'"), &[]).unwrap();
         });
     });
-    assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".to_owned()));
+    assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".into()));
 }
 
 /// Numbers of locks are the database's; a store is a schema.

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::{Result, Span};
+use tenure_kernel::answer::{Blocker, PlaceTurn};
 use tenure_kernel::op::{release, reserve};
-use tenure_kernel::shape::{Blocker, Turn};
+use tenure_kernel::query;
 use tenure_kernel::{Call, Op};
 
 use super::Case;
@@ -52,13 +53,13 @@ impl World {
         id(&answer)
     }
 
-    fn turn(&self, agent: &str, place: &str) -> Turn {
-        self.kernel.turn(&self.from("main", agent), place, None).unwrap()
+    fn turn(&self, agent: &str, place: &str) -> PlaceTurn {
+        self.kernel.ask(&self.from("main", agent), &query::turn::Turn { place: place.into(), before: None }).unwrap()
     }
 
     /// Whether an agent has an offer or hold on just this path, by the state of it.
     fn state_of(&self, agent: &str, path: &str) -> Option<String> {
-        let page = self.kernel.holds(&self.from("main", agent), Some(agent), 100, None).unwrap();
+        let page = self.kernel.ask(&self.from("main", agent), &query::holds::Holds::of(Some(agent), 100)).unwrap();
         page.items.into_iter().find(|hold| hold.subject == path).map(|hold| hold.state)
     }
 
@@ -78,7 +79,7 @@ fn no_barging(world: &World) {
     world.advance(Span::seconds(10));
     let events = world.last_event();
     let error = refusal(world.reserve("new", &["src/b"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "path_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!(
         (&blocker["id"], &blocker["state"], &blocker["holder"], &blocker["place"], &blocker["pattern"]),
@@ -260,7 +261,7 @@ fn circles(world: &World) {
     world.waits("a", &["g"], 1);
     let before = world.last_event();
     let error = refusal(world.wait("b", &["f"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "waits_in_circle"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "waits_in_circle"));
     assert_eq!(error.get("circle"), Some(&json!(["b", "a", "b"])));
     assert!(error.message().contains("a, who waits for b"), "{error}");
     world.waits("b", &["h"], 1);
@@ -296,7 +297,7 @@ fn endings(world: &World) {
     world.unblock("h", &task).unwrap();
     with_task(world);
     offered(world, "forced", &|world| {
-        let hold = world.kernel.holds(&world.from("main", "h"), Some("h"), 10, None).unwrap();
+        let hold = world.kernel.ask(&world.from("main", "h"), &query::holds::Holds::of(Some("h"), 10)).unwrap();
         let path = hold.items.iter().find(|hold| hold.kind == "path").unwrap();
         world.force_release(&path.id).unwrap();
     });
@@ -372,7 +373,7 @@ fn leaving(world: &World) {
     // By the id of the place, and nobody else's.
     let place = world.waits("a", &["f"], 1);
     let by_id = |agent: &str| {
-        let request = release::Release { hold: Some(place.clone()), ..release::Release::default() };
+        let request = release::Release { hold: Some(place.clone().into()), ..release::Release::default() };
         world.run_call(&world.from("main", agent), &Op::new(request))
     };
     assert_eq!(code_of(by_id("b")), "not_held");
@@ -426,10 +427,10 @@ fn pure(world: &World) {
     world.waits("b", &["f"], 2);
     let before = crate::raw::dump(&world.kernel);
     let line = |world: &World| -> Vec<(String, Option<i64>)> {
-        let page = world.kernel.holds(&world.from("main", "x"), None, 100, None).unwrap();
-        let status = world.kernel.status(&world.from("main", "x")).unwrap();
+        let page = world.kernel.ask(&world.from("main", "x"), &query::holds::Holds::of(None, 100)).unwrap();
+        let status = world.kernel.ask(&world.from("main", "x"), &query::status::Status {}).unwrap();
         assert_eq!(page.waiting.len(), status.line.iter().filter(|place| place.state == "waiting").count());
-        page.waiting.into_iter().map(|place| (place.agent, place.place)).collect()
+        page.waiting.into_iter().map(|place| (place.agent.into(), place.place)).collect()
     };
     assert_eq!(line(world), [("a".to_owned(), Some(1)), ("b".to_owned(), Some(2))]);
     let blockers: Vec<Blocker> = world.check("x", &["f"]).blockers;

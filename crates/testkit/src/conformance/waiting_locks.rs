@@ -54,8 +54,9 @@ fn locks(world: &World) {
     world.give_lock("a", "y").unwrap();
     let offer = world.events().into_iter().rfind(|event| event.kind == kind::LOCK_OFFERED).unwrap();
     let taken = world.count(kind::OFFER_TAKEN);
-    let held =
-        world.lock_wait("b", "y", |request| (request.fence, request.wait) = (Some(offer.number), false)).unwrap();
+    let held = world
+        .lock_wait("b", "y", |request| (request.fence, request.wait) = (Some(offer.number.into()), false))
+        .unwrap();
     assert_eq!((&held["fence"], &held["ttl_s"]), (&json!(offer.number), &json!(600)));
     assert_eq!(world.count(kind::OFFER_TAKEN), taken + 1);
     world.advance(Span::minutes(5));
@@ -88,15 +89,18 @@ fn names_and_paths(world: &World) {
 }
 
 fn own_lock(world: &World) {
-    let first = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
-    let second = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
+    let first = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
+    let second = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
     assert_eq!((&second["waiting"], &second["place"]), (&json!(true), &json!(1)));
     world.advance(Span::seconds(15));
-    world.lock_wait("a", "gate", |request| request.fence = first["fence"].as_i64()).unwrap();
-    let request =
-        release::Release { lock: Some("gate".into()), fence: first["fence"].as_i64(), ..release::Release::default() };
+    world.lock_wait("a", "gate", |request| request.fence = first["fence"].as_i64().map(Into::into)).unwrap();
+    let request = release::Release {
+        lock: Some("gate".into()),
+        fence: first["fence"].as_i64().map(Into::into),
+        ..release::Release::default()
+    };
     world.run("a", Op::new(request)).unwrap();
-    let held = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
+    let held = world.lock_wait("a", "gate", |request| request.renewal = lock::LockRenewal::Runner).unwrap();
     assert_eq!((held["ttl_s"].as_i64(), &held["state"]), (Some(60), &json!("live")));
     assert_ne!(held["fence"], first["fence"]);
     assert_eq!(world.lock_wait("a", "gate", |_| {}).unwrap()["waiting"], true);

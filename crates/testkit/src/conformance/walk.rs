@@ -10,7 +10,7 @@ use tenure_kernel::op::{
     principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on, token_add,
     token_revoke, tool_used, transfer, unblock,
 };
-use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Op, Reply, Trust, WorkingTree};
 use tenure_store::table::project;
 
 use super::shorthand::{id, words};
@@ -37,43 +37,43 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let ann = "person:ann";
     let labels = words(&["x", "y"]);
     let first = id(&go(ann, Op::new(add::Add { labels: labels.clone(), ..add::Add::titled("first") })));
-    go(ann, Op::new(add::Add { after: vec![first.clone()], labels, ..add::Add::titled("second") }));
+    go(ann, Op::new(add::Add { after: vec![first.clone().into()], labels, ..add::Add::titled("second") }));
     let items = ["third", "fourth"].map(item).to_vec();
     let many = go(ann, Op::new(add_many::AddMany { items }));
     let [third, fourth] = [&many["ids"][0], &many["ids"][1]].map(|id| id.as_str().unwrap().to_owned());
-    go(ann, Op::new(edit::Edit { task: third.clone(), title: Some("3rd".into()), ..edit::Edit::default() }));
+    go(ann, Op::new(edit::Edit { task: third.clone().into(), title: Some("3rd".into()), ..edit::Edit::default() }));
     let named = Some(first.clone());
-    go("b", Op::new(note::Note { task: Some(third.clone()), text: "seen".into(), ..note::Note::default() }));
-    go("a", Op::new(claim::Claim { task: named.clone(), ttl_s: Some(600), ..claim::Claim::default() }));
+    go("b", Op::new(note::Note { task: Some(third.clone().into()), text: "seen".into(), ..note::Note::default() }));
+    go("a", Op::new(claim::Claim { task: named.clone().map(Into::into), ttl_s: Some(600), ..claim::Claim::default() }));
     go("a", Op::new(note::Note { text: "half".into(), ..note::Note::default() }));
     go("a", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() }));
-    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
-    go("b", Op::new(release::Release { task: named.clone(), ..release::Release::default() }));
-    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
-    go("b", Op::new(done::Done { task: named, ..done::Done::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone().map(Into::into), ..claim::Claim::default() }));
+    go("b", Op::new(release::Release { task: named.clone().map(Into::into), ..release::Release::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone().map(Into::into), ..claim::Claim::default() }));
+    go("b", Op::new(done::Done { task: named.map(Into::into), ..done::Done::default() }));
     let reason = String::from("waits for ann");
-    go("a", Op::new(block::Block { task: Some(third.clone()), reason, ..block::Block::default() }));
-    go("a", Op::new(unblock::Unblock { task: third.clone() }));
-    go("a", Op::new(claim::Claim { task: Some(third), ..claim::Claim::default() }));
-    go(ann, Op::new(cancel::Cancel { task: Some(fourth.clone()), ..cancel::Cancel::default() }));
-    go(ann, Op::new(reopen::Reopen { task: fourth, ..reopen::Reopen::default() }));
-    go(ann, Op::new(reopen::Reopen { task: first, ..reopen::Reopen::default() }));
+    go("a", Op::new(block::Block { task: Some(third.clone().into()), reason, ..block::Block::default() }));
+    go("a", Op::new(unblock::Unblock { task: third.clone().into() }));
+    go("a", Op::new(claim::Claim { task: Some(third.into()), ..claim::Claim::default() }));
+    go(ann, Op::new(cancel::Cancel { task: Some(fourth.clone().into()), ..cancel::Cancel::default() }));
+    go(ann, Op::new(reopen::Reopen { task: fourth.into(), ..reopen::Reopen::default() }));
+    go(ann, Op::new(reopen::Reopen { task: first.into(), ..reopen::Reopen::default() }));
     let said = go(
         ann,
         Op::new(remember::Remember {
-            items: vec![remember::Item { text: "mind the gap".into(), ..remember::Item::default() }],
+            items: vec![remember::NewMemory { text: "mind the gap".into(), ..remember::NewMemory::default() }],
         }),
     );
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }));
-    go(ann, Op::new(memory_forget::MemoryForget { memory }));
+    go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true }));
+    go(ann, Op::new(memory_forget::MemoryForget { memory: memory.into() }));
     let resumed = go("b", Op::new(resume::Resume::default()));
     go("b", Op::new(confirm::Confirm { events: resumed["events"]["offered"].as_i64(), mail: None }));
     go(
         "b",
         Op::new(note::Note {
             text: "with all that belongs to it".into(),
-            memories: vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }],
+            memories: vec![remember::NewMemory { text: "a fact".into(), ..remember::NewMemory::default() }],
             artifacts: vec![note::Artifact { path: "out/a.txt".into(), kind: None, sha256: "ab".repeat(32), size: 3 }],
             ..note::Note::default()
         }),
@@ -94,7 +94,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         session: session.clone(),
         event,
         tool_name: "Bash".into(),
-        kind: tool::Kind::Shell,
+        kind: tool::ToolKind::Shell,
         program: Some("cargo test".into()),
         paths: words(&["src/lib.rs"]),
         failed: true,
@@ -109,7 +109,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let text = String::from("how far is it?");
     let sent = go("b", Op::new(send::Send { to: words(&["a"]), text, request: true, ..send::Send::default() }));
     go("a", Op::new(inbox::Inbox::default()));
-    let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent)], limit: Some(7) }));
+    let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent).into()], limit: Some(7) }));
     go("a", Op::new(confirm::Confirm { events: None, mail: acked["offered"].as_i64() }));
     go(ann, Op::new(switch_on::SwitchOn::default()));
     go(ann, Op::new(off::Off { for_s: Some(600) }));
@@ -133,7 +133,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     send(world.call("a"), Op::new(lock::Lock { name: "deploy".into(), reason: "v2".into(), ..lock::Lock::default() }));
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::new(join::Join::default()));
     access(world, &mut send);
-    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let forget = forget::Forget { key: elsewhere.key.clone(), force: false };
     send(Call { project: elsewhere, ..world.call(ann) }, Op::new(forget));
 
@@ -162,18 +162,25 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
         ..Default::default()
     };
     let token = id(&go(ann, Op::new(token)));
-    go(ann, Op::new(token_revoke::TokenRevoke { token }));
-    let member = member_set::MemberSet { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
+    go(ann, Op::new(token_revoke::TokenRevoke { token: token.into() }));
+    let member =
+        member_set::MemberSet { principal: bob.clone().into(), project: "*".into(), role: Some(Role::Operator) };
     go(ann, Op::new(member));
-    go(ann, Op::new(login_offer::LoginOffer { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
+    go(ann, Op::new(login_offer::LoginOffer { principal: bob.clone().into(), hash: link.clone(), expires_in_s: None }));
     let taken =
         login_take::LoginTake { link, session: session.clone(), csrf, expires_in_s: Some(60), from: String::new() };
     go("service:tenure", Op::new(taken));
     go(&bob, Op::new(login_close::LoginClose { session: Some(session), principal: None }));
-    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: true }));
-    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: false }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone().into(), disabled: true }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone().into(), disabled: false }));
     let (what, project, code) = (String::from("add"), String::from("name:p"), String::from("unknown_project"));
-    let denied = access_denied::AccessDenied { principal: bob, what, project, code, ..Default::default() };
+    let denied = access_denied::AccessDenied {
+        principal: bob.into(),
+        what,
+        project: project.into(),
+        code,
+        ..Default::default()
+    };
     go("service:tenure", Op::new(denied));
 }
 
@@ -198,11 +205,11 @@ fn brought() -> import::Import {
 
 fn copy() -> Checkout {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() }
+    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: WorkingTree::default() }
 }
 
-fn item(title: &str) -> add_many::Item {
+fn item(title: &str) -> add_many::NewTask {
     let (description, acceptance) = (String::new(), String::new());
     let (labels, after) = (Vec::new(), Vec::new());
-    add_many::Item { title: title.into(), description, priority: 2, labels, acceptance, after, key: None, line: 1 }
+    add_many::NewTask { title: title.into(), description, priority: 2, labels, acceptance, after, key: None, line: 1 }
 }

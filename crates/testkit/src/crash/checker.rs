@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_core::event::kind;
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_core::{Span, Time};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, claim, note};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::{Clock, Options, Sql, SystemClock};
 
@@ -46,7 +47,7 @@ struct Checker {
     sent: BTreeMap<String, (Sent, Fate)>,
     /// Stored responses by request id.
     kept: BTreeMap<String, String>,
-    events: Vec<Event>,
+    events: Vec<LoggedEvent>,
     by_request: BTreeMap<String, Vec<usize>>,
     findings: Findings,
 }
@@ -72,7 +73,7 @@ pub(super) fn check(store: &str, heard: &Heard) -> Findings {
 
 impl Checker {
     fn new(store: &str, heard: &Heard) -> Checker {
-        let kernel = Kernel::new(location(store), Options::default()).unwrap();
+        let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
         let mut findings = Findings::default();
         let sent = fates(&heard.lines, &mut findings.violations);
         let damage = kernel.store().integrity().unwrap();
@@ -94,7 +95,8 @@ impl Checker {
     fn promises(&mut self) {
         // Numbers without gaps, one holder at a time, readiness told once.
         replay(&self.events);
-        let wrong = self.kernel.health(&call("person:ann", "health", false)).unwrap().wrong_counters;
+        let wrong =
+            self.kernel.ask(&call("person:ann", "health", false), &query::health::Health {}).unwrap().wrong_counters;
         if !wrong.is_empty() {
             self.findings.violations.push(format!("counters are wrong: {wrong:?}"));
         }
@@ -179,12 +181,12 @@ impl Checker {
         let tomorrow: Time = SystemClock.now() + Span::hours(25);
         let clock = Arc::new(TestClock::at(tomorrow));
         let options = Options { clock, own_clock: true, ..Options::default() };
-        let held = list::Filter { states: vec![State::Held], ..list::Filter::default() };
-        let held = self.kernel.list(&call("person:ann", "held", false), &held).unwrap();
-        let later = Kernel::new(location(store), options).unwrap();
+        let held = list::List { states: vec![TaskState::Held], ..list::List::default() };
+        let held = self.kernel.ask(&call("person:ann", "held", false), &held).unwrap();
+        let later = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
-            let old = task.holder.as_ref().map_or(0, |holder| holder.fence);
+            let old = task.holder.as_ref().map_or(0, |holder| holder.fence.0);
             let op = Op::new(claim::Claim { task: Some(task.id.clone()), ..claim::Claim::default() });
             let taken = later.run(&call("stranger", &format!("take-{}", task.id), false), &op);
             match taken.map(|reply| serde_json::from_str::<Value>(&reply.body).unwrap()["hold"]["fence"].as_i64()) {
@@ -317,12 +319,12 @@ fn remembered(items: &Value) -> Vec<(&str, &str)> {
     items.filter_map(|item| Some((told(item)?, item["id"].as_str()?))).collect()
 }
 
-fn all_events(kernel: &Kernel) -> Vec<Event> {
+fn all_events(kernel: &Kernel) -> Vec<LoggedEvent> {
     let mut since = log::Since::Number(0);
     let mut all = Vec::new();
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call("person:ann", "log", false), &filter).unwrap();
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call("person:ann", "log", false), &filter).unwrap();
         all.extend(page.items);
         match page.next {
             Some(next) => since = log::Since::Cursor(next),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_kernel::op::{claim, join, resume};
 use tenure_kernel::query::list;
-use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -65,9 +65,10 @@ impl Sent {
 /// A call in the project that all of them share.
 pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    let copy = Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() };
+    let copy =
+        Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: WorkingTree::default() };
     Call {
-        project: project::Name { key: "name:p".into(), label: "p".into() },
+        project: project::NamedProject { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),
         request_id: RequestId::given(id).unwrap(),
         checkout: joins.then_some(copy),
@@ -91,7 +92,7 @@ pub(super) fn play() -> i32 {
     let store = std::env::var(STORE).unwrap();
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let dice = Dice::new(seed);
-    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut tasks = Vec::new();
     for n in 0_u64.. {
         if n % 4 == 0
@@ -105,7 +106,7 @@ pub(super) fn play() -> i32 {
         let line = Line::Sent(sent.clone());
         let answer = |id: String| match kernel.run(&sent.call(), &sent.op()) {
             Ok(reply) => Line::Answered { id, body: reply.body },
-            Err(error) if error.is_refusal() => Line::Refused { id, code: error.code().to_owned() },
+            Err(error) if error.is_refusal() => Line::Refused { id, code: error.code().as_str().to_owned() },
             Err(error) => Line::Failed { id, error: format!("{error:?}") },
         };
         if !say(&line) || !say(&answer(sent.id.clone())) {
@@ -116,9 +117,9 @@ pub(super) fn play() -> i32 {
 }
 
 fn some_tasks(kernel: &Kernel, dice: &Dice) -> Result<Vec<String>> {
-    let filter = list::Filter { all: true, limit: 200, ..list::Filter::default() };
-    let page = kernel.list(&call("person:ann", "a-look", false), &filter)?;
-    let mut ids: Vec<String> = page.items.into_iter().map(|task| task.id).collect();
+    let filter = list::List { all: true, limit: 200, ..list::List::default() };
+    let page = kernel.ask(&call("person:ann", "a-look", false), &filter)?;
+    let mut ids: Vec<String> = page.items.into_iter().map(|task| task.id).map(String::from).collect();
     while ids.len() > KNOWN {
         ids.swap_remove(dice.below(ids.len()));
     }

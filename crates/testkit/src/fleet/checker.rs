@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 use tenure_core::event::kind;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 use super::ground::Ground;
 use super::{By, Found, Life, Line};
@@ -249,7 +249,7 @@ pub(super) fn size(items: &[Value]) -> (usize, usize) {
 }
 
 /// The log has no two holders at once and no name that nobody has.
-fn log(events: &[Event], lives: &[Life], found: &mut Found) {
+fn log(events: &[LoggedEvent], lives: &[Life], found: &mut Found) {
     add(found, EVENTS, events.len());
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| replay(events))) {
         let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 use crate::fixture::Engine;
 use crate::pg;
@@ -115,11 +115,11 @@ impl Ground {
     }
 
     /// All events, oldest first.
-    pub(crate) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<LoggedEvent> {
         let mut all = Vec::new();
         let mut page = self.call(&[], &["log", "--since", "0", "--limit", "1000"], "").data;
         loop {
-            all.extend(serde_json::from_value::<Vec<Event>>(page["items"].take()).unwrap());
+            all.extend(serde_json::from_value::<Vec<LoggedEvent>>(page["items"].take()).unwrap());
             match page["next"].as_str() {
                 Some(next) => page = self.call(&[], &["log", "--cursor", next, "--limit", "1000"], "").data,
                 None => return all,

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{Domain, OPS, add_many, import, inbox, login_offer, remember, send, token_add};
-use tenure_kernel::query::{access, list, log};
+use tenure_kernel::query;
+use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
@@ -32,8 +33,11 @@ impl Scene {
         world.claim("a", &held).unwrap();
         world.done("person:ann", &done).unwrap();
         world.block("b", &blocked, "waits").unwrap();
-        let item =
-            remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+        let item = remember::NewMemory {
+            text: "mind the gap".into(),
+            scope: Some(remember::MemoryReach::Project),
+            ..Default::default()
+        };
         let said = world.run("a", Op::new(remember::Remember { items: vec![item] })).unwrap();
         let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
         let message = send::Send { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
@@ -41,9 +45,10 @@ impl Scene {
         let message = sent["id"].as_str().unwrap().to_owned();
         world.run("a", Op::new(inbox::Inbox::default())).unwrap();
         let ann = String::from("person:ann");
-        let token = token_add::TokenAdd { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
+        let token = token_add::TokenAdd { principal: ann.clone().into(), hash: "ab".repeat(32), ..Default::default() };
         let token = world.in_store(&ann, Op::new(token)).unwrap()["id"].as_str().unwrap().to_owned();
-        let link = login_offer::LoginOffer { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
+        let link =
+            login_offer::LoginOffer { principal: ann.clone().into(), hash: "cd".repeat(32), ..Default::default() };
         world.in_store(&ann, Op::new(link)).unwrap();
         Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
@@ -116,7 +121,7 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
             }
             Err(error) => {
                 scene.refused(&error, events);
-                (false, Some(Err(error.code())))
+                (false, Some(Err(error.code().as_str())))
             }
         }
     })
@@ -247,36 +252,52 @@ fn look(engine: Engine, words: &str) {
         let words = words.replace("$i", &since);
         let answers = [
             kernel
-                .list(&call, &list::Filter { cursor, all: true, limit: 2, ..list::Filter::default() })
+                .ask(&call, &list::List { cursor, all: true, limit: 2, ..list::List::default() })
                 .map(|page| page.items.len()),
             kernel
-                .log(
+                .ask(
                     &call,
-                    &log::Filter { since: Some(log::Since::Cursor(words.clone())), limit: 2, ..log::Filter::default() },
+                    &log::Log { since: Some(log::Since::Cursor(words.clone())), limit: 2, ..log::Log::default() },
                 )
                 .map(|page| page.items.len()),
-            kernel.holds(&call, None, 2, Some(&words)).map(|page| page.items.len()),
-            kernel.agents(&call, None, 2, Some(&words)).map(|page| page.items.len()),
-            kernel.show(&call, &words).map(|_| 1),
-            kernel.show_hold(&call, &words).map(|_| 1),
-            kernel.why(&call, &words).map(|_| 1),
-            kernel.graph(&call, &words).map(|_| 1),
             kernel
-                .log(&call, &log::Filter { subject: Some(words.clone()), limit: 2, ..log::Filter::default() })
-                .map(|_| 1),
+                .ask(&call, &query::holds::Holds { cursor: Some(words.clone()), ..query::holds::Holds::of(None, 2) })
+                .map(|page| page.items.len()),
             kernel
-                .log(&call, &log::Filter { agent: Some(words.clone()), limit: 2, ..log::Filter::default() })
+                .ask(&call, &query::agents::Agents { within_us: None, limit: 2, cursor: Some(words.clone()) })
+                .map(|page| page.items.len()),
+            kernel.ask(&call, &query::show::Show { id: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::show_hold::ShowHold { id: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::why::Why { id: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::graph::Graph { id: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &log::Log { subject: Some(words.clone()), limit: 2, ..log::Log::default() }).map(|_| 1),
+            kernel
+                .ask(&call, &log::Log { agent: Some(words.clone().into()), limit: 2, ..log::Log::default() })
                 .map(|_| 1),
-            kernel.list(&call, &list::Filter { assignee: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
-            kernel.list(&call, &list::Filter { holder: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
-            kernel.next(&call, std::slice::from_ref(&words)).map(|_| 1),
-            kernel.task_id(&call, &words).map(|_| 1),
-            kernel.any_id(&call, &words).map(|_| 1),
-            kernel.tokens(&person, None, 2, Some(&words)).map(|page| page.items.len()),
-            kernel.members(&person, access::Of::All, 2, Some(&words)).map(|page| page.items.len()),
-            kernel.members(&person, access::Of::Project(&words), 2, None).map(|page| page.items.len()),
-            kernel.principals(&person, 2, Some(&words)).map(|page| page.items.len()),
-            kernel.token_id(&person, &words).map(|_| 1),
+            kernel.ask(&call, &list::List { assignee: Some(words.clone().into()), ..list::List::default() }).map(|_| 1),
+            kernel.ask(&call, &list::List { holder: Some(words.clone().into()), ..list::List::default() }).map(|_| 1),
+            kernel.ask(&call, &query::next::Next { labels: vec![words.clone()] }).map(|_| 1),
+            kernel.ask(&call, &query::task_id::TaskId { typed: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::any_id::AnyId { typed: words.clone() }).map(|_| 1),
+            kernel
+                .ask(&person, &query::tokens::Tokens { principal: None, limit: 2, cursor: Some(words.clone()) })
+                .map(|page| page.items.len()),
+            kernel
+                .ask(
+                    &person,
+                    &query::members::Members { principal: None, project: None, limit: 2, cursor: Some(words.clone()) },
+                )
+                .map(|page| page.items.len()),
+            kernel
+                .ask(
+                    &person,
+                    &query::members::Members { principal: None, project: Some(words.clone()), limit: 2, cursor: None },
+                )
+                .map(|page| page.items.len()),
+            kernel
+                .ask(&person, &query::principals::Principals { limit: 2, cursor: Some(words.clone()) })
+                .map(|page| page.items.len()),
+            kernel.ask(&person, &query::token_id::TokenId { typed: words.clone() }).map(|_| 1),
             kernel.who_is(&words).map(|_| 1),
         ];
         for answer in answers {

@@ -1,8 +1,10 @@
 //! Ids, times, names, texts and store URLs: what is read from words alone.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
+use tenure_core::event::{self, Event};
 use tenure_core::text::{LABEL_MAX, LABELS_MAX, TEXT_MAX, TITLE_MAX};
-use tenure_core::{Error, Kind, Span, Time, event, id, name, text};
+use tenure_core::{Error, Kind, Span, Time, id, name, text};
 use tenure_store::{Location, Options, Store, redact};
 
 /// A refusal of words: of kind usage or not found, in one line that does nothing to a terminal.
@@ -15,8 +17,8 @@ pub(super) fn refused(error: &Error) {
 pub(super) fn readable(error: &Error) {
     assert_eq!(text::hidden(error.message()).next(), None, "{:?}", error.message());
     assert!(error.message().len() < 4_000, "{} bytes of message", error.message().len());
-    assert!(error.attempts().len() <= 3, "{error:?}");
-    assert!(!error.to_json()["message"].is_null());
+    assert!(error.attempts(&Commands).len() <= 3, "{error:?}");
+    assert!(!error.to_json(&Commands)["message"].is_null());
 }
 
 /// An id typed by anyone is a prefix or not, and whole or not; what is whole is a prefix of itself.
@@ -122,7 +124,7 @@ pub(super) fn texts(input: &[u8]) {
     for kind in event::kind::ALL {
         let data =
             json!({ "title": words, "text": words, "reason": words, "imported": labels.len().is_multiple_of(2) });
-        plain(&event::sentence(kind, "a", "t-00000", &data), &[]);
+        plain(&Event::read(kind, &data).sentence("a", "t-00000"), &[]);
     }
 }
 
@@ -144,6 +146,6 @@ pub(super) fn urls(input: &[u8]) {
     if let Err(error) = Store::new(Location::Postgres(words), options) {
         assert_eq!(error.kind(), Kind::Usage, "{error:?}");
         readable(&error);
-        assert!(!told_once || !format!("{error:?} {}", error.to_json()).contains(secret), "{error:?}");
+        assert!(!told_once || !format!("{error:?} {}", error.to_json(&Commands)).contains(secret), "{error:?}");
     }
 }

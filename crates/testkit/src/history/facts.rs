@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tenure_core::event::kind;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 use super::record::{Answer, Ask, Got, Reading, Record, digest};
 use super::search::Evidence;
 
 /// The event by which an op tells its effect.
-fn tells(event: &Event) -> bool {
+fn tells(event: &LoggedEvent) -> bool {
     matches!(
         event.kind.as_str(),
         kind::TASK_CLAIMED
@@ -26,8 +26,8 @@ fn tells(event: &Event) -> bool {
 }
 
 /// What the log says about each request: the number of its event, and the task.
-pub(super) fn evidence(events: &[Event], tasks: &[String]) -> Evidence {
-    let place = |event: &Event| tasks.iter().position(|task| *task == event.subject);
+pub(super) fn evidence(events: &[LoggedEvent], tasks: &[String]) -> Evidence {
+    let place = |event: &LoggedEvent| tasks.iter().position(|task| *task == event.subject);
     events
         .iter()
         .filter(|event| tells(event))
@@ -39,7 +39,7 @@ pub(super) fn evidence(events: &[Event], tasks: &[String]) -> Evidence {
 pub(super) fn violations(
     records: &[&Record],
     readings: &[&Reading],
-    events: &[Event],
+    events: &[LoggedEvent],
     tasks: &[String],
 ) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -73,7 +73,7 @@ fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<boo
 }
 
 /// T6, T15: an answered change is in the log once, a refusal is not in it, an unanswered call at most once.
-fn once_each(records: &[&Record], events: &[Event]) -> Vec<String> {
+fn once_each(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let mut numbers: HashMap<&str, Vec<i64>> = HashMap::new();
     for event in events.iter().filter(|event| tells(event)) {
         numbers.entry(&event.request_id).or_default().push(event.number);
@@ -113,7 +113,7 @@ fn in_real_time(records: &[&Record], evidence: &Evidence) -> Vec<String> {
 }
 
 /// L1, L4: a fence goes to one holder of one task, and whoever finishes does so under the newest.
-fn fences(records: &[&Record], events: &[Event]) -> Vec<String> {
+fn fences(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut owners: HashMap<i64, (usize, usize)> = HashMap::new();
     for record in records {
@@ -150,7 +150,7 @@ fn fences(records: &[&Record], events: &[Event]) -> Vec<String> {
 }
 
 /// L9: each answered change raised the version once, and no two of them made the same one.
-fn versions(records: &[&Record], events: &[Event], tasks: &[String]) -> Vec<String> {
+fn versions(records: &[&Record], events: &[LoggedEvent], tasks: &[String]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
         let raising =
@@ -175,10 +175,10 @@ fn versions(records: &[&Record], events: &[Event], tasks: &[String]) -> Vec<Stri
 }
 
 /// L11, M1: each note brought its memory along, and each memory says what the one before it said.
-fn memories(records: &[&Record], events: &[Event]) -> Vec<String> {
+fn memories(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let asked: HashSet<&str> = records.iter().map(|record| record.request.as_str()).collect();
-    let is_memory = |event: &&Event| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(&event.kind.as_str());
-    let requests = |of: &dyn Fn(&&Event) -> bool| -> Vec<&str> {
+    let is_memory = |event: &&LoggedEvent| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(&event.kind.as_str());
+    let requests = |of: &dyn Fn(&&LoggedEvent) -> bool| -> Vec<&str> {
         events.iter().filter(of).map(|event| event.request_id.as_str()).collect()
     };
     let (notes, memories) = (
@@ -201,7 +201,7 @@ fn memories(records: &[&Record], events: &[Event]) -> Vec<String> {
 }
 
 /// T3: who has read up to N has read everything up to N: nothing new comes at or below it later.
-fn readers(readings: &[&Reading], events: &[Event]) -> Vec<String> {
+fn readers(readings: &[&Reading], events: &[LoggedEvent]) -> Vec<String> {
     let mut upto = vec![0];
     for event in events {
         upto.push(digest(*upto.last().unwrap_or(&0), event.number, &event.kind, &event.request_id));

@@ -17,9 +17,10 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, note};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::Options;
 
@@ -86,7 +87,7 @@ struct Found {
 
 /// Makes projects, lets processes loose on them, and judges what they wrote down.
 fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Duration)>) -> Found {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let projects: Vec<Vec<String>> = (0..PROJECTS).map(|project| prepare(&kernel, project)).collect();
     let until = monotonic() + Nanos::try_from(time.as_nanos()).unwrap();
     let mut found = Found::default();
@@ -117,7 +118,7 @@ fn prepare(kernel: &Kernel, project: usize) -> Vec<String> {
         })
         .collect();
     for who in 0..PROCESSES * AGENTS {
-        let seen = note::Note { task: Some(tasks[0].clone()), text: "here".into(), ..note::Note::default() };
+        let seen = note::Note { task: Some(tasks[0].clone().into()), text: "here".into(), ..note::Note::default() };
         run(&agent(who), "here", Op::new(seen));
     }
     tasks
@@ -183,19 +184,19 @@ fn gather(
 
 fn last_look(kernel: &Kernel, project: usize, place: usize, task: &str) -> Record {
     let invoked = monotonic();
-    let shown = kernel.show(&call(project, "person:ann", "look"), task).unwrap();
+    let shown = kernel.ask(&call(project, "person:ann", "look"), &query::show::Show { id: task.into() }).unwrap();
     let view = view(&serde_json::to_value(shown).unwrap());
     let got = Got::Answer(Answer::Task { task: place, view, late: false });
     let ask = Ask::Show { task: place };
     Record { process: PROCESSES, project, agent: 0, request: "look".into(), invoked, returned: monotonic(), ask, got }
 }
 
-fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<Event>> {
-    let mut all: Vec<Event> = Vec::new();
+fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<LoggedEvent>> {
+    let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
-        let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call(project, "person:ann", "read"), &filter)?;
+        let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call(project, "person:ann", "read"), &filter)?;
         if page.items.is_empty() {
             return Ok(all);
         }
@@ -203,7 +204,7 @@ fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<Event>> {
     }
 }
 
-fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[Event], found: &mut Found) {
+fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[LoggedEvent], found: &mut Found) {
     let records: Vec<&Record> = lines
         .iter()
         .filter_map(|line| match line {
@@ -234,7 +235,7 @@ fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[Event], fou
     }
 }
 
-fn count(records: &[&Record], events: &[Event], found: &mut Found) {
+fn count(records: &[&Record], events: &[LoggedEvent], found: &mut Found) {
     for record in records {
         match &record.got {
             Got::Answer(Answer::Refused { code, .. }) => {

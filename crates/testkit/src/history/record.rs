@@ -142,7 +142,7 @@ pub(super) fn answer(ask: &Ask, body: &Value, tasks: &[String]) -> Answer {
 pub(super) fn refused(error: &Error) -> Answer {
     let blockers = error.get("blockers");
     Answer::Refused {
-        code: error.code().to_owned(),
+        code: error.code().as_str().to_owned(),
         holder: blockers.and_then(|blockers| agent_of(&blockers[0]["holder"])),
         version: error.get("version").and_then(Value::as_i64),
         fence: error.get("current_fence").and_then(Value::as_i64),

@@ -1,7 +1,7 @@
 //! The checker itself: histories written by hand, good and bad. Times are in milliseconds.
 
 use tenure_core::event::kind;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 use super::facts;
 use super::model::Project;
@@ -160,8 +160,8 @@ fn inv_t6_what_was_not_answered_takes_effect_once_or_never() {
     assert!(!has_order(&[unknown, held, show(1, 60, 70, view("open", 1, 0, None))], &[("r0-0", 5)]));
 }
 
-fn event(number: i64, kind: &str, request: &str) -> Event {
-    Event {
+fn event(number: i64, kind: &str, request: &str) -> LoggedEvent {
+    LoggedEvent {
         number,
         at: "2033-05-18T03:33:20Z".into(),
         kind: kind.into(),
@@ -175,7 +175,7 @@ fn event(number: i64, kind: &str, request: &str) -> Event {
     }
 }
 
-fn is_told_rightly(records: &[Record], readings: &[Reading], events: &[Event]) -> bool {
+fn is_told_rightly(records: &[Record], readings: &[Reading], events: &[LoggedEvent]) -> bool {
     let (records, readings): (Vec<_>, Vec<_>) = (records.iter().collect(), readings.iter().collect());
     facts::violations(&records, &readings, events, &["t-1".to_owned()]).is_empty()
 }
@@ -233,9 +233,9 @@ fn inv_m1_a_note_without_its_memory_and_a_change_that_was_lost_are_seen() {
     let both = [note(0), note(20)];
     let memory = |number, kind: &str, request: &str, old: Option<&str>| {
         let old = old.map(|text| serde_json::json!({ "text": text }));
-        Event { data: serde_json::json!({ "text": request, "old": old }), ..event(number, kind, request) }
+        LoggedEvent { data: serde_json::json!({ "text": request, "old": old }), ..event(number, kind, request) }
     };
-    let log = |memories: &[Event]| {
+    let log = |memories: &[LoggedEvent]| {
         let mut log = vec![event(1, kind::TASK_NOTED, "r0-0"), event(3, kind::TASK_NOTED, "r0-20")];
         log.extend(memories.iter().cloned());
         log.sort_by_key(|event| event.number);

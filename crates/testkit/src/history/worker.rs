@@ -5,8 +5,10 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
@@ -49,7 +51,7 @@ pub(super) fn location(store: &str) -> Location {
 /// A call by an agent in one of the projects.
 pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:p{project}"), label: format!("p{project}") },
+        project: project::NamedProject { key: format!("name:p{project}").into(), label: format!("p{project}") },
         actor: Actor::named(actor),
         request_id: RequestId::given(request).unwrap(),
         checkout: None,
@@ -65,7 +67,7 @@ pub(super) fn play() -> i32 {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
     let orders: Orders = serde_json::from_str(&line).unwrap();
-    let kernel = Kernel::new(location(&orders.store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&orders.store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut process = Process {
         kernel,
         chance: Chance(orders.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (orders.process as u64 + 1)),
@@ -206,7 +208,7 @@ impl Process {
                         break if lost { Got::Unknown } else { Got::Undone };
                     }
                 }
-                Err(error) => break Got::Odd(error.to_json().to_string()),
+                Err(error) => break Got::Odd(error.to_json(&Commands).to_string()),
             }
         };
         let record =
@@ -219,7 +221,7 @@ impl Process {
         let tasks = &self.orders.projects[project];
         let call = call(project, &agent(who), request);
         if let Ask::Show { task } = ask {
-            let shown = self.kernel.show(&call, &tasks[*task])?;
+            let shown = self.kernel.ask(&call, &query::show::Show { id: tasks[*task].clone() })?;
             let shown = serde_json::to_value(shown).unwrap();
             return Ok(Answer::Task { task: *task, view: view(&shown), late: false });
         }
@@ -248,10 +250,11 @@ impl Process {
     /// was in the log in the end is found out by its digest.
     fn read_log(&mut self, project: usize) {
         let (upto, before) = self.read[project];
-        let filter = log::Filter { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Filter::default() };
-        let Ok(page) = self.kernel.log(&call(project, "a0", "read"), &filter) else { return };
-        let fold =
-            |hash, event: &tenure_kernel::shape::Event| digest(hash, event.number, &event.kind, &event.request_id);
+        let filter = log::Log { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Log::default() };
+        let Ok(page) = self.kernel.ask(&call(project, "a0", "read"), &filter) else { return };
+        let fold = |hash, event: &tenure_kernel::answer::LoggedEvent| {
+            digest(hash, event.number, &event.kind, &event.request_id)
+        };
         let digest = page.items.iter().fold(before, fold);
         let upto = page.items.last().map_or(upto, |event| event.number);
         self.read[project] = (upto, digest);
@@ -269,43 +272,51 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
     let named = |task: &usize| Some(tasks[*task].clone());
     match ask {
         Ask::Claim { task, ttl_s } => Op::new(claim::Claim {
-            task: task.as_ref().and_then(named),
+            task: task.as_ref().and_then(named).map(Into::into),
             ttl_s: Some(*ttl_s),
             ..claim::Claim::default()
         }),
-        Ask::Done { task, fence } => Op::new(done::Done { task: named(task), fence: *fence, ..done::Done::default() }),
-        Ask::Release { task, fence } => {
-            Op::new(release::Release { task: named(task), fence: *fence, ..release::Release::default() })
-        }
+        Ask::Done { task, fence } => Op::new(done::Done {
+            task: named(task).map(Into::into),
+            fence: fence.map(Into::into),
+            ..done::Done::default()
+        }),
+        Ask::Release { task, fence } => Op::new(release::Release {
+            task: named(task).map(Into::into),
+            fence: fence.map(Into::into),
+            ..release::Release::default()
+        }),
         Ask::Block { task, fence } => Op::new(block::Block {
-            task: named(task),
+            task: named(task).map(Into::into),
             reason: "it rains".into(),
-            fence: *fence,
+            fence: fence.map(Into::into),
             ..block::Block::default()
         }),
-        Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone() }),
-        Ask::Reopen { task } => Op::new(reopen::Reopen { task: tasks[*task].clone(), ..reopen::Reopen::default() }),
+        Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone().into() }),
+        Ask::Reopen { task } => {
+            Op::new(reopen::Reopen { task: tasks[*task].clone().into(), ..reopen::Reopen::default() })
+        }
         Ask::Transfer { task, to, fence } => Op::new(transfer::Transfer {
-            task: named(task),
-            to: agent(*to),
-            fence: *fence,
+            task: named(task).map(Into::into),
+            to: agent(*to).into(),
+            fence: fence.map(Into::into),
             ..transfer::Transfer::default()
         }),
         Ask::Note { task, fence } => Op::new(note::Note {
-            task: named(task),
+            task: named(task).map(Into::into),
             text: "seen".into(),
-            fence: *fence,
+            fence: fence.map(Into::into),
             // All of them about the same thing, and no two of them alike: each changes what the one before said.
-            memories: vec![remember::Item {
+            memories: vec![remember::NewMemory {
                 text: request.to_owned(),
                 key: Some("seen".into()),
-                scope: Some(remember::Reach::Project),
-                ..remember::Item::default()
+                scope: Some(remember::MemoryReach::Project),
+                ..remember::NewMemory::default()
             }],
             ..note::Note::default()
         }),
         Ask::Edit { task, title, expect } => Op::new(edit::Edit {
-            task: tasks[*task].clone(),
+            task: tasks[*task].clone().into(),
             title: Some(title.clone()),
             expect_version: *expect,
             ..edit::Edit::default()

@@ -184,8 +184,8 @@ impl Opened<'_> {
         let mut events = Vec::new();
         let mut since = log::Since::Number(0);
         loop {
-            let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-            let page = kernel.log(&call, &filter).map_err(|error| format!("the log: {error:?}"))?;
+            let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+            let page = kernel.ask(&call, &filter).map_err(|error| format!("the log: {error:?}"))?;
             events.extend(page.items);
             match page.next {
                 Some(next) => since = log::Since::Cursor(next),

@@ -42,7 +42,7 @@ pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay:
     drop(watcher);
     // The last close is only the last if nobody else has the store open.
     let mut world = world;
-    world.kernel = Kernel::new(world.location.clone(), world.options.clone()).unwrap();
+    world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
     // Bytes 18 and 19 of the file say how it is written: 2 is WAL.
     assert_eq!(std::fs::read(crate::raw::file(&world)).unwrap()[18..20], [2, 2], "the store is not in WAL mode");
     let broken = Broken { world: &world, shim: &shim, trouble, stay };

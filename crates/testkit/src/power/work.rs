@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Span, Time};
-use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
 use tenure_store::{Clock, Durability, Location, Options};
 
@@ -212,10 +212,10 @@ pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
         path: "/copy".into(),
         common: common.clone(),
         trust: Trust::Joined,
-        tree: Tree::default(),
+        tree: WorkingTree::default(),
     };
     Call {
-        project: project::Name { key: "name:p".into(), label: "p".into() },
+        project: project::NamedProject { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),
         request_id: RequestId::given(request_id).unwrap(),
         checkout: op.get::<tenure_kernel::op::join::Join>().is_some().then(copy),
@@ -246,7 +246,9 @@ pub(super) fn stock(path: std::path::PathBuf, now: Time) -> Kernel {
         entropy: Arc::new(Seeded::new(99)),
         // Nobody else is there to take turns with.
         turnstile: false,
+        // What a power cut leaves is put into new files here. In the world it is the same file.
+        any_file: true,
         ..Options::default()
     };
-    Kernel::new(Location::File(path), options).unwrap()
+    Kernel::new(Location::File(path), options, tenure_client::phrasing::of).unwrap()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure_core::event::kind;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 use super::{Prize, RACERS, run};
 use crate::fixture::Engine;
@@ -85,7 +85,7 @@ fn hook(ground: &Ground, session: &str, name: &str, fields: &serde_json::Value) 
 }
 
 /// The log has one grant for each round, and replays.
-fn compare(events: &[Event], found: &Guards) -> Vec<String> {
+fn compare(events: &[LoggedEvent], found: &Guards) -> Vec<String> {
     let granted = events.iter().filter(|event| event.kind == kind::PATH_RESERVED).count();
     let mut wrong = Vec::new();
     if granted != found.rounds {

@@ -7,9 +7,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, note, send};
-use tenure_kernel::shape::Inbox;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::{Durability, Options};
 
@@ -34,7 +35,12 @@ struct Response {
 
 fn open(store: &str) -> Kernel {
     // What a power cut leaves is looked at elsewhere: most of the time would be waiting for the disk.
-    Kernel::new(location(store), Options { durability: Durability::Fast, ..Options::default() }).unwrap()
+    Kernel::new(
+        location(store),
+        Options { durability: Durability::Fast, ..Options::default() },
+        tenure_client::phrasing::of,
+    )
+    .unwrap()
 }
 
 /// A sender: waits for a byte, writes, and says what failed.
@@ -46,9 +52,13 @@ pub(super) fn write(input: &mut impl BufRead, store: &str, sender: usize, messag
     for n in 0..messages {
         let mut to = vec![READER.to_owned()];
         to.extend((n % 2 == 0).then(|| OTHER.to_owned()));
-        let request = send::Send { to, text: format!("{sender}.{n}"), ..send::Send::default() };
+        let request = send::Send {
+            to: to.into_iter().map(Into::into).collect(),
+            text: format!("{sender}.{n}"),
+            ..send::Send::default()
+        };
         if let Err(error) = kernel.run(&call("p", &format!("sender-{sender}")), &Op::new(request)) {
-            failed.push(error.to_json().to_string());
+            failed.push(error.to_json(&Commands).to_string());
         }
     }
     say(&mut std::io::stdout().lock(), &failed);
@@ -87,7 +97,7 @@ pub(super) fn read(input: &mut impl BufRead, store: &str, reader: usize, rounds:
 fn one(kernel: &Kernel, agent: &str, confirms: bool) -> Response {
     let request = inbox::Inbox { limit: Some(PAGE), ..inbox::Inbox::default() };
     let reply = kernel.run(&call("p", agent), &Op::new(request)).unwrap();
-    let found: Inbox = serde_json::from_str(&reply.body).unwrap();
+    let found: InboxPage = serde_json::from_str(&reply.body).unwrap();
     if confirms && found.offered.is_some() {
         let request = confirm::Confirm { events: None, mail: found.offered };
         kernel.run(&call("p", agent), &Op::new(request)).unwrap();
@@ -113,10 +123,10 @@ fn start(order: &Order) -> Worker {
 
 /// Lets many write and two read, and says what was wrong.
 fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let task = add(&kernel, 1).remove(0);
     for agent in [READER, OTHER] {
-        let request = note::Note { task: Some(task.clone()), text: "here".into(), ..note::Note::default() };
+        let request = note::Note { task: Some(task.clone().into()), text: "here".into(), ..note::Note::default() };
         kernel.run(&call("p", agent), &Op::new(request)).unwrap();
     }
     let store = || store.to_owned();

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_kernel::op::add;
+use tenure_kernel::query;
 use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::{Entropy, Options, OsEntropy};
 
@@ -42,10 +44,10 @@ fn stopping(project: &str) -> Call {
 /// The client: claims a task, stops in the middle of it, and says how it ended when it was continued.
 pub(super) fn play(store: &str, project: &str, task: &str) -> i32 {
     let options = Options { entropy: Arc::new(Stops(AtomicBool::new(true))), ..Options::default() };
-    let kernel = Kernel::new(location(store), options).unwrap();
+    let kernel = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
     let answer = match kernel.run(&stopping(project), &claiming(task)) {
         Ok(reply) => json!({ "body": reply.body, "replayed": reply.replayed }),
-        Err(error) => error.to_json(),
+        Err(error) => error.to_json(&Commands),
     };
     say(&mut std::io::stdout().lock(), &answer);
     0
@@ -103,9 +105,9 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 fn grants(kernel: &Kernel, project: &str) -> Vec<(String, String)> {
-    let claimed = |event: &tenure_kernel::shape::Event| event.kind == tenure_core::event::kind::TASK_CLAIMED;
+    let claimed = |event: &tenure_kernel::answer::LoggedEvent| event.kind == tenure_core::event::kind::TASK_CLAIMED;
     let events = events(kernel, project).unwrap();
-    events.into_iter().filter(claimed).map(|event| (event.actor, event.request_id)).collect()
+    events.into_iter().filter(claimed).map(|event| (event.actor.into(), event.request_id)).collect()
 }
 
 pub(super) fn postgres() {
@@ -117,7 +119,7 @@ pub(super) fn postgres() {
 fn hold_up() -> Duration {
     let server = crate::pg::server();
     let store = server.url(&server.fresh_schema());
-    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&store), Options::default(), tenure_client::phrasing::of).unwrap();
     let (contested, free) = (add(&kernel, "p"), add(&kernel, "r"));
     let other = add(&kernel, "q");
     let beaten = Client::stopped(&store, "p", &contested);
@@ -156,9 +158,9 @@ fn make_busy() -> Duration {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
     let store = dir.path().join("tenure.db").display().to_string();
     let options = |turnstile| Options { patience: Duration::from_millis(200), turnstile, ..Options::default() };
-    let kernel = Kernel::new(location(&store), options(true)).unwrap();
+    let kernel = Kernel::new(location(&store), options(true), tenure_client::phrasing::of).unwrap();
     // Order is the turnstile's, exclusion is SQLite's own: without the one the other still stands.
-    let disorderly = Kernel::new(location(&store), options(false)).unwrap();
+    let disorderly = Kernel::new(location(&store), options(false), tenure_client::phrasing::of).unwrap();
     let (task, other) = (add(&kernel, "p"), add(&kernel, "q"));
     let client = Client::stopped(&store, "p", &task);
 
@@ -168,11 +170,11 @@ fn make_busy() -> Duration {
         for (call, task) in [(&call_p, &task), (&call_q, &other)] {
             let (answer, waited) = timed(|| kernel.run(call, &claiming(task)));
             let error = answer.unwrap_err();
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", code, true));
+            assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", code, true));
             longest = longest.max(waited);
         }
     }
-    let seen = serde_json::to_value(kernel.show(&call_p, &task).unwrap()).unwrap();
+    let seen = serde_json::to_value(kernel.ask(&call_p, &query::show::Show { id: task.clone() }).unwrap()).unwrap();
     assert_eq!((&seen["state"], &seen["version"]), (&"ready".into(), &1.into()), "queries see what was committed");
 
     let granted = client.go_on();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tenure_core::message::Urgency;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, inbox, lock, memory_forget, memory_pin, note, release,
     remember, reopen, reserve, resume, send, session_end, transfer, unblock,
@@ -95,13 +95,13 @@ impl Cast {
             Request::Add { draft, assignee } => Op::new(add::Add {
                 priority: draft.priority,
                 labels: draft.labels,
-                after: self.ids(&draft.after),
-                assignee,
+                after: self.ids(&draft.after).into_iter().map(Into::into).collect(),
+                assignee: assignee.map(Into::into),
                 ..add::Add::titled(&format!("task {}", draft.task))
             }),
             Request::AddMany { items } => Op::new(add_many::AddMany { items: self.items(&items) }),
             Request::Claim { task, ttl_s, labels } => {
-                Op::new(claim::Claim { task: task.map(|task| self.id(task)), ttl_s, labels })
+                Op::new(claim::Claim { task: task.map(|task| self.id(task)).map(Into::into), ttl_s, labels })
             }
             Request::Resume { labels, ttl_s, budget, limit } => {
                 Op::new(resume::Resume { labels, ttl_s, budget, limit })
@@ -127,20 +127,25 @@ impl Cast {
                 name: NAMES[wanted.name as usize % NAMES.len()].to_owned(),
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
-                fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)),
-                renewal: if wanted.runner { lock::Renewal::Runner } else { lock::Renewal::Session },
+                fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)).map(Into::into),
+                renewal: if wanted.runner { lock::LockRenewal::Runner } else { lock::LockRenewal::Session },
                 wait: wanted.wait,
                 ..lock::Lock::default()
             }),
             Request::ReleaseLock { name, fence, force } => Op::new(release::Release {
                 lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
-                fence: fence.map(|fence| lock_fence(fence, name, model)),
+                fence: fence.map(|fence| lock_fence(fence, name, model)).map(Into::into),
                 force,
                 ..release::Release::default()
             }),
             Request::ReleasePaths { patterns, fence, force } => {
                 let fence = fence.map(|fence| path_fence(fence, newest(model, agent, patterns.first().copied())));
-                Op::new(release::Release { paths: typed(&patterns), fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    paths: typed(&patterns),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::ReleaseHold { hold, fence, force } => {
                 let of = |fence: Fence| match &hold {
@@ -150,10 +155,15 @@ impl Cast {
                 };
                 let fence = fence.map(of);
                 let hold = Some(self.hold(&hold, model));
-                Op::new(release::Release { hold, fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    hold: hold.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::Send { to, about, request, urgent } => Op::new(send::Send {
-                to,
+                to: to.into_iter().map(Into::into).collect(),
                 about: about.map(|about| match about {
                     About::Task(task) => self.id(task),
                     About::Hold(which) => self.hold(&which, model),
@@ -165,7 +175,7 @@ impl Cast {
             Request::Inbox { limit, ack } => {
                 let own = model.newest_letters(agent);
                 let id = |at: usize| own.get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned());
-                Op::new(inbox::Inbox { limit, ack: ack.into_iter().map(id).collect() })
+                Op::new(inbox::Inbox { limit, ack: ack.into_iter().map(id).map(Into::into).collect() })
             }
             Request::SessionEnd => Op::new(session_end::SessionEnd {
                 tool: "claude".to_owned(),
@@ -179,7 +189,14 @@ impl Cast {
                 let memories = memories.iter().map(|item| self.memory(item, agent, about.as_deref())).collect();
                 let artifacts = artifacts.into_iter().map(artifact).collect();
                 let text = "went on".to_owned();
-                Op::new(note::Note { task, text, fence, memories, artifacts, data: None })
+                Op::new(note::Note {
+                    task: task.map(Into::into),
+                    text,
+                    fence: fence.map(Into::into),
+                    memories,
+                    artifacts,
+                    data: None,
+                })
             }
             Request::Remember { items } => {
                 let focus = model.agents.get(agent).map(|agent| agent.focus.clone());
@@ -187,32 +204,55 @@ impl Cast {
                 Op::new(remember::Remember { items })
             }
             Request::MemoryPin { of, pinned } => {
-                Op::new(memory_pin::MemoryPin { memory: self.kept(&of, model), pinned })
+                Op::new(memory_pin::MemoryPin { memory: self.kept(&of, model).into(), pinned })
             }
-            Request::MemoryForget { of } => Op::new(memory_forget::MemoryForget { memory: self.kept(&of, model) }),
+            Request::MemoryForget { of } => {
+                Op::new(memory_forget::MemoryForget { memory: self.kept(&of, model).into() })
+            }
             Request::Done { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(done::Done { task, fence, force })
+                Op::new(done::Done { task: task.map(Into::into), fence: fence.map(Into::into), force })
             }
             Request::Block { on, blocker } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
                 let on = blocker.map(|task| self.id(task));
-                Op::new(block::Block { task, reason: "no way".to_owned(), on, fence, force })
+                Op::new(block::Block {
+                    task: task.map(Into::into),
+                    reason: "no way".to_owned(),
+                    on: on.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                })
             }
             Request::Release { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(release::Release { task, fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    task: task.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::Cancel { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(cancel::Cancel { task, reason: "not needed".to_owned(), fence, force })
+                Op::new(cancel::Cancel {
+                    task: task.map(Into::into),
+                    reason: "not needed".to_owned(),
+                    fence: fence.map(Into::into),
+                    force,
+                })
             }
             Request::Transfer { on, to } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(transfer::Transfer { task, to, fence, force })
+                Op::new(transfer::Transfer {
+                    task: task.map(Into::into),
+                    to: to.into(),
+                    fence: fence.map(Into::into),
+                    force,
+                })
             }
-            Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task) }),
-            Request::Reopen { task } => Op::new(reopen::Reopen { task: self.id(task), reason: String::new() }),
+            Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task).into() }),
+            Request::Reopen { task } => Op::new(reopen::Reopen { task: self.id(task).into(), reason: String::new() }),
             Request::Edit(edit) => self.edit(edit, model),
         }
     }
@@ -221,12 +261,12 @@ impl Cast {
         let task = self.id(edit.task);
         let version = model.tasks.get(&task).map_or(1, |task| task.version);
         Op::new(edit::Edit {
-            task,
+            task: task.into(),
             priority: edit.priority,
             add_labels: edit.add_labels,
             remove_labels: edit.remove_labels,
-            assignee: edit.assignee,
-            after: edit.after.map(|after| self.ids(&after)),
+            assignee: edit.assignee.map(Into::into),
+            after: edit.after.map(|after| self.ids(&after).into_iter().map(Into::into).collect()),
             expect_version: edit.version.map(|wanted| match wanted {
                 Version::Current => version,
                 Version::Behind => version - 1,
@@ -236,14 +276,14 @@ impl Cast {
     }
 
     /// The items of a batch: each has a key, by which those of the same batch refer to it.
-    fn items(&self, items: &[Draft]) -> Vec<add_many::Item> {
+    fn items(&self, items: &[Draft]) -> Vec<add_many::NewTask> {
         let within = |task: &u32| items.iter().any(|item| item.task == *task);
         let key = |task: u32| format!("item {task}");
         let after = |task: &u32| if within(task) { key(*task) } else { self.id(*task) };
         items
             .iter()
             .enumerate()
-            .map(|(index, item)| add_many::Item {
+            .map(|(index, item)| add_many::NewTask {
                 title: format!("task {}", item.task),
                 description: String::new(),
                 priority: item.priority,
@@ -269,17 +309,17 @@ impl Cast {
     }
 
     /// A memory as it is sent. Its text says for whom it is, so that it can be told where it must not be seen.
-    fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::Item {
+    fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::NewMemory {
         let task = item.task.map(|task| self.id(task));
         let words = TEXTS[item.text as usize % TEXTS.len()];
         let about = about.filter(|about| !about.is_empty());
         let text = match (item.scope, task.as_deref().or(about)) {
-            (Some(Reach::Agent), _) => format!("{words} only {agent}"),
-            (Some(Reach::Task) | None, Some(task)) => format!("{words} within {task}"),
+            (Some(MemoryReach::Agent), _) => format!("{words} only {agent}"),
+            (Some(MemoryReach::Task) | None, Some(task)) => format!("{words} within {task}"),
             _ => words.to_owned(),
         };
         let (key, kind, scope, ttl_s) = (item.key.clone(), item.kind, item.scope, item.ttl_s);
-        remember::Item { text, key, kind, scope, task, ttl_s }
+        remember::NewMemory { text, key, kind, scope, task: task.map(Into::into), ttl_s }
     }
 
     fn kept(&self, of: &Kept, model: &Model) -> String {

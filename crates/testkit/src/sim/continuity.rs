@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
+use tenure_kernel::query;
 
 use super::property::{Broken, Property};
 use super::run::{Happened, Scene};
@@ -41,7 +42,15 @@ impl Property for OneTask {
         let Some(happened) = &scene.happened else { return Ok(()) };
         let (Known::Resume(_), Some(answer)) = (Known::of(happened.op), answered(happened)) else { return Ok(()) };
         let me = happened.call.agent.as_str();
-        let agents = scene.world.kernel.agents(&scene.world.call("person:eve"), None, 1_000, None).unwrap().items;
+        let agents = scene
+            .world
+            .kernel
+            .ask(
+                &scene.world.call("person:eve"),
+                &query::agents::Agents { within_us: None, limit: 1_000, cursor: None },
+            )
+            .unwrap()
+            .items;
         let stored = agents.into_iter().find(|agent| agent.name == me).map_or(Value::Null, |agent| json!(agent.focus));
         let of = |path: &str| answer.pointer(path).cloned().unwrap_or(Value::Null);
         let said = [of("/focus"), of("/task/id"), of("/hold/subject"), stored];

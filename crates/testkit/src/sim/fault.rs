@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_store::{Faults, Moment};
 
 use super::plan::Fault;
@@ -54,11 +54,9 @@ impl Faults for Strikes {
 /// What the caller is told.
 fn error(at: Moment) -> Error {
     match at {
-        Moment::Lock => Error::new(Kind::Busy, "store_busy", Stage::Lock, "a planned fault: no turn"),
-        Moment::Statement => Error::new(Kind::Storage, "io_failure", Stage::Write, "a planned fault: a statement"),
-        Moment::Commit => Error::new(Kind::Storage, "io_failure", Stage::Commit, "a planned fault: the commit"),
-        Moment::Committed => {
-            Error::new(Kind::Busy, "connection_lost", Stage::Commit, "a planned fault: the acknowledgement")
-        }
+        Moment::Lock => Error::new(Code::StoreBusy, "a planned fault: no turn").at(Stage::Lock),
+        Moment::Statement => Error::new(Code::IoFailure, "a planned fault: a statement").at(Stage::Write),
+        Moment::Commit => Error::new(Code::IoFailure, "a planned fault: the commit").at(Stage::Commit),
+        Moment::Committed => Error::new(Code::ConnectionLost, "a planned fault: the acknowledgement").at(Stage::Commit),
     }
 }

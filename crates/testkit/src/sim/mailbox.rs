@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tenure_kernel::Call;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query;
+use tenure_kernel::query::check::Check;
 use tenure_kernel::query::holds;
 
 use super::model::files::PATTERNS;
@@ -25,13 +26,14 @@ pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
         (0..=step % 2).map(|more| PATTERNS[(step * 5 + more * 7) % PATTERNS.len()].0.to_owned()).collect();
     let (shared, all_checkouts) = (step.is_multiple_of(3), step.is_multiple_of(7));
     let call = Call { checkout: place(name), ..scene.world.call(agent) };
-    let question = Question { paths: typed.clone(), shared, all_checkouts, fold_case: false };
-    let found = json!(scene.world.kernel.check(&call, &question).unwrap());
+    let question = Check { paths: typed.clone(), shared, all_checkouts, fold_case: false };
+    let found = json!(scene.world.kernel.ask(&call, &question).unwrap());
     let expected = scene.model.check_paths(agent, name, (&typed, shared, all_checkouts), scene.now);
     compare("inv_r2_check_as_seen", &expected, &found)?;
     let filter = holds::Filter { paths: vec![typed[0].clone()], ..holds::Filter::default() };
-    let found = scene.world.kernel.holds_where(&call, &filter, 1_000, None).unwrap();
-    let found: Vec<String> = found.items.into_iter().map(|hold| hold.id).collect();
+    let found =
+        scene.world.kernel.ask(&call, &holds::Holds { filter: filter.clone(), limit: 1_000, cursor: None }).unwrap();
+    let found: Vec<String> = found.items.into_iter().map(|hold| hold.id).map(String::from).collect();
     compare("inv_r2_holds_as_seen", &json!(scene.model.met(name, &typed[0], scene.now)), &json!(found))
 }
 
@@ -39,7 +41,7 @@ pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
 pub(super) fn seen(scene: &Scene<'_>) -> Result<(), Broken> {
     let agent = ["a", "b", "c", "d", "person:ann", "person:bob"][scene.step % 6];
     let limit = if scene.step.is_multiple_of(4) { 1 } else { 20 };
-    let found = scene.world.kernel.mail(&scene.world.call(agent), Some(limit)).unwrap();
+    let found = scene.world.kernel.ask(&scene.world.call(agent), &query::mail::Mail { limit: Some(limit) }).unwrap();
     compare("inv_m6_mail_as_seen", &scene.model.letters(agent, limit), &json!(found))
 }
 

@@ -5,8 +5,8 @@
 //! still means something.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::memory::Kind;
-use tenure_kernel::op::remember::Reach;
+use tenure_core::memory::MemoryKind;
+use tenure_kernel::op::remember::MemoryReach;
 
 /// What happens, step by step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -146,10 +146,10 @@ pub struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// For whom.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Reach>,
+    pub scope: Option<MemoryReach>,
     /// For which task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
 use tenure_kernel::Op;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 use tenure_store::Moment;
 
 use super::continuity::{Batches, NothingSkipped, OneTask, promised};
@@ -186,7 +186,7 @@ impl Property for Answers {
 /// R6: a refusal names all who stand in the way.
 fn in_the_way(happened: &Happened<'_>, expected: &Outcome) -> Option<String> {
     let error = happened.answer.as_ref().err()?;
-    if !["path_held", "lock_held"].contains(&error.code()) {
+    if !["path_held", "lock_held"].contains(&error.code().as_str()) {
         return None;
     }
     let found = error.get("blockers").cloned().unwrap_or_default();
@@ -258,11 +258,12 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
 /// T3, T9, L8, R8: the log is the model's, event by event, without a gap.
 struct Log;
 
-fn same(expected: &Told, found: &Event, happened: &Happened<'_>) -> bool {
+fn same(expected: &Told, found: &LoggedEvent, happened: &Happened<'_>) -> bool {
     let data = expected.data.as_object().unwrap().iter().all(|(key, value)| found.data.get(key) == Some(value));
     let subject = expected.kind == kind::PROJECT_CREATED || expected.subject == found.subject;
     data && subject
-        && (expected.number, expected.kind, &expected.actor) == (found.number, found.kind.as_str(), &found.actor)
+        && (expected.number, expected.kind, expected.actor.as_str())
+            == (found.number, found.kind.as_str(), found.actor.as_str())
         && Time(expected.at).to_string() == found.at
         && expected.hold == found.hold.clone().unwrap_or_default()
         && expected.cause == found.cause
@@ -318,7 +319,10 @@ impl Property for Refused {
             .iter()
             .find(|event| !settles.contains(&event.kind.as_str()) && !line.contains(&event.kind.as_str()));
         if let Some(own) = own {
-            return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", format!("{} and {own:?}", error.code())));
+            return Err(Broken::new(
+                "inv_t15_a_refusal_leaves_nothing",
+                format!("{} and {own:?}", error.code().as_str()),
+            ));
         }
         // Answers whose time is over may be dropped, and nothing else may come or go.
         let kept = |table: &str| table != "event" && table != "request" && table != "project";
@@ -331,7 +335,7 @@ impl Property for Refused {
                 _ => 0,
             };
             if before + more != after {
-                let what = format!("{} and {table} has {after} rows, not {before}", error.code());
+                let what = format!("{} and {table} has {after} rows, not {before}", error.code().as_str());
                 return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
             }
         }
@@ -340,7 +344,7 @@ impl Property for Refused {
         match changed.into_iter().find(|table| untouched.contains(table)) {
             None => Ok(()),
             Some(table) => {
-                let what = format!("{} and {table} changed", error.code());
+                let what = format!("{} and {table} changed", error.code().as_str());
                 Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what))
             }
         }

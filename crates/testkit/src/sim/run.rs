@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
+use tenure_client::phrasing::Commands;
 use tenure_core::agent::Process;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::log;
-use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Trust, WorkingTree};
 use tenure_store::table::checkout;
 use tenure_store::{Clock, Moment, Sql};
 
@@ -23,13 +24,13 @@ use crate::raw::{Dump, dump};
 
 /// The proof that an agent of a plan is dead: none of them has a process.
 fn proof(agent: String) -> Evidence {
-    Evidence { agent, process: Process::default() }
+    Evidence { agent: agent.into(), process: Process::default() }
 }
 
 /// The working tree with a name.
 pub(super) fn place(name: &str) -> Option<Checkout> {
     let (host, path) = ("host".to_owned(), format!("/repos/{name}"));
-    let here = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+    let here = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
     Some(here).filter(|_| !name.is_empty())
 }
 
@@ -41,7 +42,7 @@ fn checkouts(world: &World) -> BTreeMap<String, String> {
         return BTreeMap::new();
     };
     let all = world.kernel.store().read("", |tx, _| tx.fetch(checkout::all(&project))).unwrap();
-    all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id)).collect()
+    all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id.into())).collect()
 }
 
 /// What a call led to.
@@ -59,7 +60,7 @@ pub struct Happened<'a> {
     /// What the model says; nothing where a fault took everything back.
     pub expected: Option<&'a Outcome>,
     /// The events that were appended.
-    pub events: &'a [Event],
+    pub events: &'a [LoggedEvent],
     /// Every row before.
     pub before: &'a Dump,
     /// Every row after.
@@ -274,7 +275,7 @@ impl Run {
             }
             Err(error) => {
                 self.ran.refused += usize::from(error.is_refusal());
-                error.to_json().to_string()
+                error.to_json(&Commands).to_string()
             }
         };
         self.ran.transcript.push(format!("{at} {} {} {:?}: {shown}", call.agent, op.name(), struck));
@@ -287,18 +288,18 @@ impl Run {
     }
 
     /// The events after a number.
-    fn events(&self, after: i64) -> Vec<Event> {
+    fn events(&self, after: i64) -> Vec<LoggedEvent> {
         events(&self.world, after)
     }
 }
 
 /// The events of a world after a number, oldest first.
-pub(super) fn events(world: &World, after: i64) -> Vec<Event> {
+pub(super) fn events(world: &World, after: i64) -> Vec<LoggedEvent> {
     let mut since = log::Since::Number(after);
     let mut all = Vec::new();
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = match world.kernel.log(&world.call("person:ann"), &filter) {
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = match world.kernel.ask(&world.call("person:ann"), &filter) {
             Ok(page) => page,
             // Nothing has happened beyond what the caller knows of.
             Err(error) if after > 0 => panic!("the log ends before {after}: {error:?}"),
@@ -322,5 +323,5 @@ fn request_id(call: &Call) -> RequestId {
 
 /// The code of an answer, `ok` for none.
 pub(super) fn code(answer: &Result<Reply>) -> (&'static str, &'static str) {
-    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code()), |_| ("ok", "ok"))
+    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code().as_str()), |_| ("ok", "ok"))
 }

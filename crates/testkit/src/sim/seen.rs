@@ -1,10 +1,11 @@
 //! What queries show after every step is what the model says, settled or not.
 
 use serde_json::{Value, json};
-use tenure_core::task::State;
+use tenure_core::task::TaskState;
 use tenure_kernel::Call;
 use tenure_kernel::op::resume;
-use tenure_kernel::query::{list, memory};
+use tenure_kernel::query;
+use tenure_kernel::query::{list, memories};
 
 use super::continuity::promised;
 use super::property::{Broken, Property, difference, without_names};
@@ -49,14 +50,14 @@ fn compare_all(property: &'static str, expected: &[Value], found: &[Value], id: 
 }
 
 fn tasks(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let filter = list::Filter { all: true, limit: 1_000, ..list::Filter::default() };
+    let filter = list::List { all: true, limit: 1_000, ..list::List::default() };
     let found: Vec<Value> =
-        scene.world.kernel.list(call, &filter).unwrap().items.into_iter().map(|task| json!(task)).collect();
+        scene.world.kernel.ask(call, &filter).unwrap().items.into_iter().map(|task| json!(task)).collect();
     compare_all("inv_l3_tasks_as_seen", &scene.model.list(scene.now), &found, "id")
 }
 
 fn holds(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let page = scene.world.kernel.holds(call, None, 1_000, None).unwrap();
+    let page = scene.world.kernel.ask(call, &query::holds::Holds::of(None, 1_000)).unwrap();
     let in_line: Vec<Value> =
         page.waiting.iter().map(|place| json!([place.id, place.agent, place.wanted, place.place])).collect();
     compare("inv_r7_line_as_seen", &json!(scene.model.in_line(scene.now)), &json!(in_line))?;
@@ -65,7 +66,8 @@ fn holds(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 }
 
 fn agents(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let page = scene.world.kernel.agents(call, None, 1_000, None).unwrap();
+    let page =
+        scene.world.kernel.ask(call, &query::agents::Agents { within_us: None, limit: 1_000, cursor: None }).unwrap();
     let found: Vec<Value> = page
         .items
         .into_iter()
@@ -80,7 +82,7 @@ fn agents(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 }
 
 fn status(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let found = scene.world.kernel.status(call).unwrap();
+    let found = scene.world.kernel.ask(call, &query::status::Status {}).unwrap();
     let mut found = json!({
         "ready": found.ready, "waiting": found.waiting, "stuck": found.stuck, "started": found.started,
         "blocked": found.blocked, "done": found.done, "cancelled": found.cancelled, "held": found.held,
@@ -102,7 +104,7 @@ fn status(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 }
 
 fn counters(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let health = scene.world.kernel.health(call).unwrap();
+    let health = scene.world.kernel.ask(call, &query::health::Health {}).unwrap();
     if !health.wrong_counters.is_empty() {
         let what = format!("(class, stored, counted): {:?}", health.wrong_counters);
         return Err(Broken::new("inv_l8_counters_count", what));
@@ -113,17 +115,17 @@ fn counters(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 
 /// One state and label after the other.
 fn filtered(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
-    let state = State::ALL[scene.step % State::ALL.len()];
+    let state = TaskState::ALL[scene.step % TaskState::ALL.len()];
     let label = ["", "x", "y"][scene.step % 3].to_owned();
     let label = Some(label).filter(|label| !label.is_empty());
-    let filter = list::Filter {
+    let filter = list::List {
         states: vec![state],
         labels: label.iter().cloned().collect(),
         limit: 1_000,
-        ..list::Filter::default()
+        ..list::List::default()
     };
-    let page = scene.world.kernel.list(call, &filter).unwrap();
-    let found: Vec<String> = page.items.into_iter().map(|task| task.id).collect();
+    let page = scene.world.kernel.ask(call, &filter).unwrap();
+    let found: Vec<String> = page.items.into_iter().map(|task| task.id).map(String::from).collect();
     let expected = scene.model.filtered(state, label.as_ref(), scene.now);
     compare("inv_l7_lists_by_state_and_label", &json!(expected), &json!(found))
 }
@@ -131,7 +133,8 @@ fn filtered(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 fn next(scene: &Scene<'_>) -> Result<(), Broken> {
     let actor = ["a", "b", "person:ann", "nobody"][scene.step % 4];
     let labels: Vec<String> = if scene.step.is_multiple_of(5) { vec!["x".to_owned()] } else { Vec::new() };
-    let found = scene.world.kernel.next(&scene.world.call(actor), &labels).unwrap();
+    let found =
+        scene.world.kernel.ask(&scene.world.call(actor), &query::next::Next { labels: labels.clone() }).unwrap();
     let found = json!({ "task": found.task.map(|task| task.id), "rule": found.rule, "reason": found.reason });
     compare("inv_l7_next_as_seen", &scene.model.next(actor, &labels, scene.now), &found)
 }
@@ -142,7 +145,7 @@ fn peek(scene: &Scene<'_>) -> Result<(), Broken> {
     let labels: Vec<String> = if scene.step.is_multiple_of(4) { vec!["x".to_owned()] } else { Vec::new() };
     let limit = if scene.step.is_multiple_of(3) { 3 } else { 20 };
     let request = resume::Resume { labels: labels.clone(), limit: Some(limit), ..resume::Resume::default() };
-    let found = scene.world.kernel.peek(&scene.world.call(actor), &request).unwrap();
+    let found = scene.world.kernel.ask(&scene.world.call(actor), &query::peek::Peek(request.clone())).unwrap();
     let expected = scene.model.peek(actor, &labels, limit, scene.now);
     compare("inv_l6_peek_as_seen", &expected, &promised(&json!(found)))
 }
@@ -154,15 +157,21 @@ fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
     let task =
         (scene.step.is_multiple_of(2) && tasks > 0).then(|| scene.model.tasks.keys().nth(scene.step / 2 % tasks));
     let task = task.flatten().cloned();
-    let filter = memory::Filter { task: task.clone(), limit: 1_000, ..memory::Filter::default() };
+    let filter =
+        memories::Memories { task: task.clone().map(Into::into), limit: 1_000, ..memories::Memories::default() };
     let call = scene.world.call(reader);
-    let found = scene.world.kernel.memories(&call, &filter).unwrap().items;
+    let found = scene.world.kernel.ask(&call, &filter).unwrap().items;
     let found: Vec<Value> = found.into_iter().map(|memory| json!(memory)).collect();
     let expected = scene.model.memory_list(reader, task.as_deref(), scene.now);
     compare_all("inv_m3_memories_as_seen", &expected, &found, "id")?;
     let word = ["kiwi", "mango", "plum", "quince"][scene.step % 4];
-    let found = scene.world.kernel.recall(&call, word, &filter).unwrap().items;
-    let mut found: Vec<String> = found.into_iter().map(|memory| memory.id).collect();
+    let found = scene
+        .world
+        .kernel
+        .ask(&call, &query::recall::Recall { question: word.into(), filter: filter.clone() })
+        .unwrap()
+        .items;
+    let mut found: Vec<String> = found.into_iter().map(|memory| memory.id).map(String::from).collect();
     found.sort();
     let expected = scene.model.recalled(reader, task.as_deref(), word, scene.now);
     compare("inv_m3_recall_as_seen", &json!(expected), &json!(found))
@@ -180,7 +189,7 @@ fn show(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
         return Ok(());
     }
     let id = scene.model.tasks.keys().nth(scene.step % scene.model.tasks.len()).unwrap();
-    let found = scene.world.kernel.show(call, id).unwrap();
+    let found = scene.world.kernel.ask(call, &query::show::Show { id: id.into() }).unwrap();
     let notes = found.notes.iter().map(
         |note| json!({ "id": note.id, "number": note.number, "agent": note.agent, "at": note.at, "late": note.late }),
     );

@@ -1,7 +1,7 @@
 //! Sessions: agents that come, resume, work, note, remember, and go without a word.
 
-use tenure_core::memory::Kind;
-use tenure_kernel::op::remember::Reach;
+use tenure_core::memory::MemoryKind;
+use tenure_kernel::op::remember::MemoryReach;
 
 use super::dice::Dice;
 use super::plan::{Acting, Call, Fault, Kept, Memory, Request, Shown, Step, Whose};
@@ -115,18 +115,18 @@ fn items(dice: &Dice, sight: &Sight<'_>) -> Vec<Memory> {
 fn item(dice: &Dice, sight: &Sight<'_>) -> Memory {
     let scope = match dice.below(12) {
         0..=3 => None,
-        4..=6 => Some(Reach::Agent),
-        7..=9 => Some(Reach::Project),
-        10 => Some(Reach::Task),
-        _ => dice.maybe(4, || Reach::Global),
+        4..=6 => Some(MemoryReach::Agent),
+        7..=9 => Some(MemoryReach::Project),
+        10 => Some(MemoryReach::Task),
+        _ => dice.maybe(4, || MemoryReach::Global),
     };
     let keys = if dice.once_in(20) { &KEYS[..] } else { &KEYS[..5] };
     Memory {
         text: u32::try_from(dice.below(6)).unwrap(),
         key: (!dice.once_in(6)).then(|| (*dice.one(keys)).to_owned()),
-        kind: *dice.one(&Kind::ALL),
+        kind: *dice.one(&MemoryKind::ALL),
         scope,
-        task: dice.maybe(if scope == Some(Reach::Task) { 2 } else { 12 }, || some_task(dice, sight)),
+        task: dice.maybe(if scope == Some(MemoryReach::Task) { 2 } else { 12 }, || some_task(dice, sight)),
         ttl_s: dice.maybe(4, || if dice.once_in(12) { 59 } else { dice.within(60, 7_200) }),
     }
 }

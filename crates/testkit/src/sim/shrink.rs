@@ -83,7 +83,7 @@ fn simpler_acting(on: &Acting) -> Vec<Acting> {
 fn simpler_items(items: &[Memory]) -> Vec<Vec<Memory>> {
     let mut all = fewer(items);
     for (at, item) in items.iter().enumerate() {
-        let plain = Memory { kind: tenure_core::memory::Kind::Fact, ..item.clone() };
+        let plain = Memory { kind: tenure_core::memory::MemoryKind::Fact, ..item.clone() };
         for simpler in [plain, Memory { ttl_s: None, ..item.clone() }, Memory { task: None, ..item.clone() }] {
             let mut items = items.to_vec();
             items[at] = simpler;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::task::{State, Status};
+use tenure_core::task::{TaskState, TaskStatus};
 
 use super::cast::Cast;
 use super::dice::Dice;
@@ -286,10 +286,10 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
     if closed && dice.once_in(2) {
         return Request::Reopen { task: number };
     }
-    if task.is_some_and(|task| task.status == Status::Blocked) && dice.once_in(2) {
+    if task.is_some_and(|task| task.status == TaskStatus::Blocked) && dice.once_in(2) {
         return Request::Unblock { task: number };
     }
-    if state == Some(State::Ready) && dice.once_in(2) {
+    if state == Some(TaskState::Ready) && dice.once_in(2) {
         return claiming(dice, Some(number));
     }
     let on = Acting {

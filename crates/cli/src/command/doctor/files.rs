@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure_core::Result;
-use tenure_store::{Queue, Size, Store};
+use tenure_store::{FileState, Size, Store, TurnstileState};
 
-use super::{Check, fault, ok, remark, wrong};
+use super::{DoctorCheck, fault, ok, remark, wrong};
 use crate::env::Env;
-use crate::place::ignored::Ignored;
-use crate::place::tracking;
+use crate::output::time::short;
 use crate::setup;
+use crate::workspace::gitignore::GitIgnore;
+use crate::workspace::tracking;
 
 /// How long a writer waits for its turn before that is worth a word. A turn takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOG_LARGE: u64 = 64 * 1024 * 1024;
 
 /// Looks at the files of an embedded store.
-pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
+pub(super) fn examine(store: &Store, database: &Path) -> Vec<DoctorCheck> {
     let dir = database.parent().unwrap_or(database);
     let mut checks = vec![match store.check_file_system() {
         Ok(()) => ok("file system", format!("{} is local", dir.display())),
@@ -39,12 +40,36 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
             Some("In a sandbox: `tenure setup`, run outside it, allows writing the directory of the store."),
         ));
     }
+    checks.extend(own_file(store.file_state()));
     checks.push(turnstile(store.queue(PATIENCE)));
     checks
 }
 
+/// What there is to say about a file that is, or was, not the one that the store was written in.
+fn own_file(state: Result<FileState>) -> Option<DoctorCheck> {
+    match state {
+        Ok(FileState::Own) => None,
+        Ok(FileState::Copied) => Some(wrong(
+            "file",
+            "the file is a copy, or an older one that was put back: what was written since is not in it",
+            "Put the newer file back if there is one. Otherwise the next write continues as after a restore: all holds end, \
+             and old fences and cursors are stale.",
+        )),
+        Ok(FileState::Continued(at)) => Some(remark(
+            "file",
+            format!(
+                "at {} the file turned out to be a copy, or an older one that was put back: the store continued as after a \
+                 restore",
+                short(&at.to_string())
+            ),
+            None,
+        )),
+        Err(error) => Some(fault("file", &error)),
+    }
+}
+
 /// Whether git leaves alone a store that is in a checkout. One that it tracks was refused before.
-pub(super) fn git(env: &Env, database: &Path) -> Option<Check> {
+pub(super) fn git(env: &Env, database: &Path) -> Option<DoctorCheck> {
     let checkout = tracking::checkout_around(database)?;
     let real = database.canonicalize().ok()?;
     let inside = real.strip_prefix(&checkout.top).ok()?.to_str()?;
@@ -57,7 +82,7 @@ pub(super) fn git(env: &Env, database: &Path) -> Option<Check> {
             "Commit that it is taken out of git's index.",
         ));
     }
-    Some(match Ignored::of(&checkout, env).has(&real) {
+    Some(match GitIgnore::of(&checkout, env).has(&real) {
         true => ok("git", format!("the store is in the checkout {top}, and git ignores it")),
         false => remark(
             "git",
@@ -67,11 +92,11 @@ pub(super) fn git(env: &Env, database: &Path) -> Option<Check> {
     })
 }
 
-fn turnstile(queue: Result<Queue>) -> Check {
+fn turnstile(queue: Result<TurnstileState>) -> DoctorCheck {
     match queue {
-        Ok(Queue::None) => ok("turnstile", "nobody has written yet"),
-        Ok(Queue::Free) => ok("turnstile", "a writer gets its turn"),
-        Ok(Queue::Stuck { file, holder }) => {
+        Ok(TurnstileState::None) => ok("turnstile", "nobody has written yet"),
+        Ok(TurnstileState::Free) => ok("turnstile", "a writer gets its turn"),
+        Ok(TurnstileState::Stuck { file, holder }) => {
             let waited = format!("no turn to write within {} s: {} is held", PATIENCE.as_secs(), file.display());
             match holder {
                 Some((pid, program)) => wrong(
@@ -91,7 +116,7 @@ fn turnstile(queue: Result<Queue>) -> Check {
 }
 
 /// How large a store is, and what it has in it.
-pub(super) fn size(store: &Store) -> Vec<Check> {
+pub(super) fn size(store: &Store) -> Vec<DoctorCheck> {
     let (size, rows) = match store.size().and_then(|size| Ok((size, store.rows()?))) {
         Ok(found) => found,
         Err(error) => return vec![fault("size", &error)],

@@ -3,22 +3,27 @@
 mod files;
 
 use serde::Serialize;
+use tenure_client::Remote;
+use tenure_client::phrasing::Commands;
+use tenure_client::wire::VERSION;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::query::fired::Fired;
 use tenure_kernel::query::health::Health;
-use tenure_server::reach::Far;
-use tenure_server::wire::VERSION;
+use tenure_kernel::query::health::HealthReport;
+use tenure_kernel::query::read_through::ReadThrough;
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_store::{Store, migrate};
 
-use super::setup::Summary;
+use super::setup::HookSummary;
 use super::{Group, Spec};
-use crate::context::Context;
 use crate::guard;
 use crate::output::table::table;
 use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
-use crate::place::Location;
 use crate::runner;
-use crate::setup::diagnosis::Level;
+use crate::session::Session;
+use crate::setup::diagnosis::DiagnosisLevel;
+use crate::workspace::StoreLocation;
 
 pub(super) const SPEC: Spec = Spec {
     name: "doctor",
@@ -27,13 +32,13 @@ pub(super) const SPEC: Spec = Spec {
     about: "Check the store and this project; exit 1 when something is wrong",
     examples: &["tenure doctor", "tenure doctor --json"],
     args: |command| command,
-    run: |context, _| {
-        let checks = examine(context);
-        let healthy = checks.iter().all(|check| check.result != Finding::Fault);
-        if context.out.is_json() {
-            context.out.data(&Report { healthy, checks });
+    run: |session, _| {
+        let checks = examine(session);
+        let healthy = checks.iter().all(|check| check.result != DoctorFinding::Fault);
+        if session.out.is_json() {
+            session.out.data(&DoctorReport { healthy, checks });
         } else {
-            context.out.text(&page(context.out, &checks, healthy));
+            session.out.text(&page(session.out, &checks, healthy));
         }
         Ok(u8::from(!healthy))
     },
@@ -43,16 +48,16 @@ pub(super) const SPEC: Spec = Spec {
 const CLOCKS_APART_S: i64 = 5;
 
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     healthy: bool,
-    checks: Vec<Check>,
+    checks: Vec<DoctorCheck>,
 }
 
 /// One thing looked at.
 #[derive(Serialize)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    result: Finding,
+    result: DoctorFinding,
     text: String,
     /// What to do, where there is something to do.
     step: Option<String>,
@@ -60,34 +65,35 @@ struct Check {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Finding {
+enum DoctorFinding {
     Ok,
     /// Worth knowing, not wrong.
     Remark,
     Fault,
 }
 
-fn ok(name: &'static str, text: impl Into<String>) -> Check {
-    Check { name, result: Finding::Ok, text: text.into(), step: None }
+fn ok(name: &'static str, text: impl Into<String>) -> DoctorCheck {
+    DoctorCheck { name, result: DoctorFinding::Ok, text: text.into(), step: None }
 }
 
-fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> Check {
-    Check { name, result: Finding::Remark, text: text.into(), step: step.map(str::to_owned) }
+fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> DoctorCheck {
+    DoctorCheck { name, result: DoctorFinding::Remark, text: text.into(), step: step.map(str::to_owned) }
 }
 
-fn fault(name: &'static str, error: &Error) -> Check {
-    let step = error.advice().map(str::to_owned).or_else(|| error.attempts().first().cloned());
-    Check { name, result: Finding::Fault, text: error.message().to_owned(), step }
+fn fault(name: &'static str, error: &Error) -> DoctorCheck {
+    let advice = error.advice().map(|advice| advice.say(&Commands));
+    let step = advice.or_else(|| error.attempts(&Commands).into_iter().next());
+    DoctorCheck { name, result: DoctorFinding::Fault, text: error.message().to_owned(), step }
 }
 
-fn wrong(name: &'static str, text: impl Into<String>, step: &str) -> Check {
-    Check { name, result: Finding::Fault, text: text.into(), step: Some(step.to_owned()) }
+fn wrong(name: &'static str, text: impl Into<String>, step: &str) -> DoctorCheck {
+    DoctorCheck { name, result: DoctorFinding::Fault, text: text.into(), step: Some(step.to_owned()) }
 }
 
 /// Looks at everything, one thing after the other; what cannot be looked at is itself a finding.
-fn examine(context: &Context<'_>) -> Vec<Check> {
+fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
-    let place = match context.place() {
+    let place = match session.workspace() {
         Ok(place) => place,
         Err(error) => return vec![fault("place", &error)],
     };
@@ -95,11 +101,11 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
         "project",
         format!("{} ({})", place.project.label, place.project.key.as_deref().unwrap_or("no id yet")),
     ));
-    if let Location::Server(_) = &place.store {
-        checks.extend(server(context));
+    if let StoreLocation::Server(_) = &place.store {
+        checks.extend(server(session));
         return checks;
     }
-    let kernel = match context.kernel("`doctor`") {
+    let kernel = match session.kernel("`doctor`") {
         Ok(kernel) => kernel,
         Err(error) => {
             checks.push(fault("store", &error));
@@ -140,23 +146,23 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
         ),
         Err(error) => fault("integrity", &error),
     });
-    if let Location::Sqlite(path) = &place.store {
+    if let StoreLocation::Sqlite(path) = &place.store {
         checks.extend(files::examine(store, path));
-        checks.extend(files::git(context.env, path));
+        checks.extend(files::git(session.env, path));
     }
     checks.extend(files::size(store));
-    checks.extend(rows(context, store));
-    checks.extend(hooks(context));
-    checks.push(guards(context));
-    checks.push(processes(context));
+    checks.extend(rows(session, store));
+    checks.extend(hooks(session));
+    checks.push(guards(session));
+    checks.push(processes(session));
     checks
 }
 
 /// How the command of `lock NAME -- COMMAND` is ended with all that it has started.
-fn processes(context: &Context<'_>) -> Check {
+fn processes(session: &Session<'_>) -> DoctorCheck {
     let how = if !cfg!(target_os = "linux") {
         "by their process group: what leaves it is not found"
-    } else if !runner::wants_cgroup(context.env) {
+    } else if !runner::wants_cgroup(session.env) {
         "by looking for their descendants, since TENURE_CGROUP is off"
     } else if tenure_engine::process::cgroup_holds() {
         "by a cgroup of their own"
@@ -167,12 +173,12 @@ fn processes(context: &Context<'_>) -> Check {
 }
 
 /// What can be seen of a server from here.
-fn server(context: &Context<'_>) -> Vec<Check> {
-    let place = match context.place() {
+fn server(session: &Session<'_>) -> Vec<DoctorCheck> {
+    let place = match session.workspace() {
         Ok(place) => place,
         Err(error) => return vec![fault("place", &error)],
     };
-    let hello = match context.reach().and_then(|reach| reach.server().map(Far::hello).transpose()) {
+    let hello = match session.client().and_then(|client| client.remote().map(Remote::hello).transpose()) {
         Ok(Some(hello)) => hello,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![fault("server", &error)],
@@ -186,21 +192,21 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(()) => ok("pin", "this project is used with this store"),
         Err(error) => fault("pin", &error),
     });
-    checks.push(match context.ask(|reach, call| reach.switched_on(call)) {
+    checks.push(match session.ask(&SwitchedOn {}) {
         Ok(true) => ok("access", "the token is let in, and something has happened in this project"),
         Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
         Err(error) => fault("access", &error),
     });
-    checks.extend(hooks(context));
-    checks.push(guards(context));
-    checks.push(processes(context));
+    checks.extend(hooks(session));
+    checks.push(guards(session));
+    checks.push(processes(session));
     checks.push(remark("store", "it is looked at where the server runs: `tenure doctor` there", None));
     checks
 }
 
 /// Whether the guards are on, and what they do when they cannot look.
-fn guards(context: &Context<'_>) -> Check {
-    match guard::state(context) {
+fn guards(session: &Session<'_>) -> DoctorCheck {
+    match guard::state(session) {
         Ok(guards) => match guard::sentence(&guards) {
             Some(off) => remark("guards", off, None),
             None => ok("guards", "on"),
@@ -209,7 +215,7 @@ fn guards(context: &Context<'_>) -> Check {
     }
 }
 
-fn schema(version: Result<i64>) -> Check {
+fn schema(version: Result<i64>) -> DoctorCheck {
     match version {
         Ok(found) if found == migrate::VERSION => ok("schema", format!("version {found}")),
         Ok(found) if found > migrate::VERSION => wrong(
@@ -224,12 +230,15 @@ fn schema(version: Result<i64>) -> Check {
 
 /// The tools that are set up here, when one of their hooks last ran in this project, and what `setup --check` would say
 /// besides.
-fn hooks(context: &Context<'_>) -> Vec<Check> {
-    let Summary { hooks: tools, diagnoses } = match super::setup::summary(context) {
+fn hooks(session: &Session<'_>) -> Vec<DoctorCheck> {
+    let HookSummary { hooks: tools, diagnoses } = match super::setup::summary(session) {
         Ok(found) => found,
-        Err(error) => return vec![remark("hooks", error.message(), error.advice())],
+        Err(error) => {
+            let advice = error.advice().map(|advice| advice.say(&Commands));
+            return vec![remark("hooks", error.message(), advice.as_deref())];
+        }
     };
-    let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
+    let fired = session.ask(&Fired {}).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);
     let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
     let mut checks = vec![match (tools.is_empty(), last) {
@@ -244,25 +253,25 @@ fn hooks(context: &Context<'_>) -> Vec<Check> {
     checks.extend(diagnoses.into_iter().map(|diagnosis| {
         let tool = diagnosis.tool.map(|tool| format!("{tool}: ")).unwrap_or_default();
         let result = match diagnosis.level {
-            Level::Remark => Finding::Remark,
-            Level::Fault => Finding::Fault,
+            DiagnosisLevel::Remark => DoctorFinding::Remark,
+            DiagnosisLevel::Fault => DoctorFinding::Fault,
         };
-        Check { name: "setup", result, text: format!("{tool}{}", diagnosis.text), step: Some(diagnosis.step) }
+        DoctorCheck { name: "setup", result, text: format!("{tool}{}", diagnosis.text), step: Some(diagnosis.step) }
     }));
     checks
 }
 
-fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
-    let health = match context.ask(|reach, call| reach.health(call)) {
+fn rows(session: &Session<'_>, store: &Store) -> Vec<DoctorCheck> {
+    let health = match session.ask(&Health {}) {
         Ok(health) => health,
         Err(error) => return vec![fault("rows", &error)],
     };
     if !health.switched_on {
         return vec![clock(&health, store), remark("rows", "nothing has happened in this project yet", None)];
     }
-    let keep = context.place().ok().and_then(|place| place.config.keep_events);
+    let keep = session.workspace().ok().and_then(|place| place.config.keep_events);
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
-    checks.push(match context.ask(|reach, call| reach.read_through(call)) {
+    checks.push(match session.ask(&ReadThrough {}) {
         Ok(()) => ok("rows", "all can be read"),
         Err(error) => wrong("rows", error.message(), "Restore a backup, and please report this."),
     });
@@ -282,7 +291,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
 }
 
 /// What is kept of the log, and whether it is what the project's row says.
-fn retention(health: &Health, keep: Option<Span>) -> Check {
+fn retention(health: &HealthReport, keep: Option<Span>) -> DoctorCheck {
     if !health.events_fit {
         return wrong(
             "retention",
@@ -302,7 +311,7 @@ fn retention(health: &Health, keep: Option<Span>) -> Check {
     )
 }
 
-fn clock(health: &Health, store: &Store) -> Check {
+fn clock(health: &HealthReport, store: &Store) -> DoctorCheck {
     if health.clock_behind_s > 60 {
         return remark(
             "clock",
@@ -324,14 +333,14 @@ fn clock(health: &Health, store: &Store) -> Check {
     }
 }
 
-fn page(out: &Printer, checks: &[Check], healthy: bool) -> String {
+fn page(out: &Printer, checks: &[DoctorCheck], healthy: bool) -> String {
     let rows: Vec<Vec<String>> = checks
         .iter()
         .map(|check| {
             let mark = match check.result {
-                Finding::Ok => out.ink(Ink::Green, "ok"),
-                Finding::Remark => out.ink(Ink::Yellow, "remark"),
-                Finding::Fault => out.ink(Ink::Red, "FAULT"),
+                DoctorFinding::Ok => out.ink(Ink::Green, "ok"),
+                DoctorFinding::Remark => out.ink(Ink::Yellow, "remark"),
+                DoctorFinding::Fault => out.ink(Ink::Red, "FAULT"),
             };
             let step = check.step.as_ref().map_or(String::new(), |step| format!(" → {step}"));
             vec![check.name.to_owned(), mark, format!("{}{step}", check.text)]

@@ -2,27 +2,28 @@
 
 use serde_json::{Value, json};
 use tenure_core::Result;
-use tenure_kernel::shape::Fired;
+use tenure_kernel::answer::HookRun;
+use tenure_kernel::query::fired;
 
-use super::Job;
+use super::SetupJob;
 use crate::output::table::table;
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
-use crate::setup::check::{Finding, Installed, State, replay};
-use crate::setup::diagnosis::{Diagnosis, Level, diagnose, survey};
-use crate::setup::target::Target;
+use crate::setup::check::{HookFinding, HookState, Installed, replay};
+use crate::setup::diagnosis::{Diagnosis, DiagnosisLevel, diagnose, survey};
+use crate::setup::target::SetupTarget;
 
-impl Job<'_> {
+impl SetupJob<'_> {
     pub(super) fn check(&self) -> Result<u8> {
-        let out = self.context.out;
-        let mut findings: Vec<Finding> = Vec::new();
+        let out = self.session.out;
+        let mut findings: Vec<HookFinding> = Vec::new();
         let mut others: Vec<Vec<String>> = Vec::new();
         let found = survey(&self.targets, &self.scopes, &self.ground);
         for one in &found {
             let target = one.target;
             let Some(installed) = one.installed.as_ref().ok().filter(|installed| installed.is_any()) else { continue };
             match target {
-                Target::Agents => others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]),
+                SetupTarget::Agents => others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]),
                 _ => findings.extend(self.tried(target, one.scope.as_str(), installed)?),
             }
             if target.tool().is_some() {
@@ -30,19 +31,19 @@ impl Job<'_> {
                 others.push(vec![target.name().into(), "MCP server".into(), server.into()]);
             }
         }
-        let diagnoses = diagnose(&found, &self.ground, self.context.env);
-        let fired = self.context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
+        let diagnoses = diagnose(&found, &self.ground, self.session.env);
+        let fired = self.session.ask(&fired::Fired {}).unwrap_or_default();
         let is_any = !findings.is_empty() || !others.is_empty();
-        let has_place = self.targets != [Target::Git] || !self.has_no_hooks();
+        let has_place = self.targets != [SetupTarget::Git] || !self.has_no_hooks();
         let healthy = is_any
             && has_place
-            && findings.iter().all(|finding| finding.state == State::Works)
+            && findings.iter().all(|finding| finding.state == HookState::Works)
             && others.iter().all(|row| row[2] == "installed")
-            && diagnoses.iter().all(|diagnosis| diagnosis.level != Level::Fault);
+            && diagnoses.iter().all(|diagnosis| diagnosis.level != DiagnosisLevel::Fault);
         // What is about single hooks stands in the table.
         let notes: Vec<String> = diagnoses
             .iter()
-            .filter(|diagnosis| diagnosis.level == Level::Remark || is_of_file(diagnosis, &findings))
+            .filter(|diagnosis| diagnosis.level == DiagnosisLevel::Remark || is_of_file(diagnosis, &findings))
             .map(Diagnosis::sentence)
             .collect();
         if out.is_json() {
@@ -87,7 +88,7 @@ impl Job<'_> {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
         }
         if is_any {
-            let is_left = |finding: &Finding| [State::Works, State::Untrusted].contains(&finding.state);
+            let is_left = |finding: &HookFinding| [HookState::Works, HookState::Untrusted].contains(&finding.state);
             text.push_str(match (healthy, findings.iter().all(is_left)) {
                 (true, _) if notes.is_empty() => "\nEverything works.\n",
                 (true, _) => "\nEverything works; the notes above say what to look at.\n",
@@ -99,39 +100,39 @@ impl Job<'_> {
         Ok(u8::from(!healthy))
     }
 
-    fn tried(&self, target: Target, scope: &'static str, installed: &Installed) -> Result<Vec<Finding>> {
-        self.context.out.progress(&format!("running the hooks of {}", target.name()));
-        replay(target, scope, installed, self.context.env)
+    fn tried(&self, target: SetupTarget, scope: &'static str, installed: &Installed) -> Result<Vec<HookFinding>> {
+        self.session.out.progress(&format!("running the hooks of {}", target.name()));
+        replay(target, scope, installed, self.session.env)
     }
 }
 
 /// Whether a fault is none of single hooks: a file that cannot be read.
-fn is_of_file(diagnosis: &Diagnosis, findings: &[Finding]) -> bool {
+fn is_of_file(diagnosis: &Diagnosis, findings: &[HookFinding]) -> bool {
     !findings.iter().any(|finding| Some(finding.tool) == diagnosis.tool)
 }
 
-fn last<'a>(fired: &'a [Fired], finding: &Finding) -> Option<&'a Fired> {
+fn last<'a>(fired: &'a [HookRun], finding: &HookFinding) -> Option<&'a HookRun> {
     fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event)
 }
 
-fn when(last: Option<&Fired>, finding: &Finding) -> String {
+fn when(last: Option<&HookRun>, finding: &HookFinding) -> String {
     match last {
         Some(fired) => format!("last fired {} ago", span(fired.ago_s)),
         // A guard of git that lets a commit through writes nothing.
-        None if finding.tool == Target::Git.name() && finding.event.starts_with("pre-") => {
+        None if finding.tool == SetupTarget::Git.name() && finding.event.starts_with("pre-") => {
             "has refused nothing here".to_owned()
         }
         None => "never fired here".to_owned(),
     }
 }
 
-fn mark(out: &Printer, finding: &Finding) -> String {
+fn mark(out: &Printer, finding: &HookFinding) -> String {
     match (finding.state, &finding.problem) {
-        (State::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
-        (State::Missing, _) => out.ink(Ink::Red, "MISSING"),
-        (State::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
-        (State::Untrusted, Some(problem)) => format!("installed, {}", out.ink(Ink::Red, problem)),
-        (State::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
-        (State::Fails | State::Untrusted, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
+        (HookState::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
+        (HookState::Missing, _) => out.ink(Ink::Red, "MISSING"),
+        (HookState::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
+        (HookState::Untrusted, Some(problem)) => format!("installed, {}", out.ink(Ink::Red, problem)),
+        (HookState::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
+        (HookState::Fails | HookState::Untrusted, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
     }
 }

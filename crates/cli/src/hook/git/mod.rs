@@ -4,11 +4,11 @@
 //! in Tenure follows `guard.fail`: `open` lets it through with one line, `closed` refuses. A panic is such a failure, and
 //! never an exit status of its own. Unlike the hooks of agent tools this one may start git, and waits for it only so long.
 
-mod ask;
-mod committed;
-mod committing;
-mod pushing;
-mod words;
+mod git_command;
+mod messages;
+mod post_commit;
+mod pre_commit;
+mod pre_push;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,20 +17,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure_core::guard::Treatment;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::{Actor, Op};
 use tenure_store::Deadline;
 
 use super::{log, policy};
-use crate::callable::callable;
-use crate::context::{Context, HookTime, is_unconfirmed};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard;
-use crate::identity::{Caller, Identity, Who};
+use crate::identity::{ActorKind, Identity, ResolvedCaller};
 use crate::output::Printer;
-use crate::place::config::Fail;
+use crate::program_path::callable;
+use crate::session::{HookTime, Session, is_unconfirmed};
+use crate::workspace::config::Fail;
 
 /// How long a guard waits for the store: somebody waits for the commit.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ const TIME: Duration = Duration::from_secs(4);
 
 /// The events that git has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
+enum GitEvent {
     PreCommit,
     PostCommit,
     /// A merge that makes its commit itself.
@@ -48,45 +48,45 @@ enum Event {
     PrePush,
 }
 
-impl Event {
-    fn called(name: &str) -> Option<Event> {
+impl GitEvent {
+    fn called(name: &str) -> Option<GitEvent> {
         match name.to_lowercase().replace('_', "-").as_str() {
-            "pre-commit" => Some(Event::PreCommit),
-            "post-commit" => Some(Event::PostCommit),
-            "pre-merge-commit" => Some(Event::PreMergeCommit),
-            "post-merge" => Some(Event::PostMerge),
-            "pre-push" => Some(Event::PrePush),
+            "pre-commit" => Some(GitEvent::PreCommit),
+            "post-commit" => Some(GitEvent::PostCommit),
+            "pre-merge-commit" => Some(GitEvent::PreMergeCommit),
+            "post-merge" => Some(GitEvent::PostMerge),
+            "pre-push" => Some(GitEvent::PrePush),
             _ => None,
         }
     }
 
     const fn name(self) -> &'static str {
         match self {
-            Event::PreCommit => "pre-commit",
-            Event::PostCommit => "post-commit",
-            Event::PreMergeCommit => "pre-merge-commit",
-            Event::PostMerge => "post-merge",
-            Event::PrePush => "pre-push",
+            GitEvent::PreCommit => "pre-commit",
+            GitEvent::PostCommit => "post-commit",
+            GitEvent::PreMergeCommit => "pre-merge-commit",
+            GitEvent::PostMerge => "post-merge",
+            GitEvent::PrePush => "pre-push",
         }
     }
 
     /// What it is about, for sentences.
     const fn deed(self) -> &'static str {
         match self {
-            Event::PrePush => "push",
+            GitEvent::PrePush => "push",
             _ => "commit",
         }
     }
 
     /// Whether it comes after the deed.
     const fn is_after(self) -> bool {
-        matches!(self, Event::PostCommit | Event::PostMerge)
+        matches!(self, GitEvent::PostCommit | GitEvent::PostMerge)
     }
 }
 
 /// What came of looking.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum GuardOutcome {
     /// Nothing is in the way.
     Fine,
     /// It goes on, and there is something to say.
@@ -95,7 +95,7 @@ enum Outcome {
 }
 
 /// What the command line of such a hook says.
-pub(super) struct Asked<'a> {
+pub(super) struct GitHookArgs<'a> {
     pub(super) event: &'a str,
     /// What git gave the hook: for a push the name and the address of the other side.
     pub(super) arguments: &'a [OsString],
@@ -103,16 +103,16 @@ pub(super) struct Asked<'a> {
 }
 
 /// Runs a hook of git. The exit code is 0 or 1.
-pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
-    let Some(event) = Event::called(asked.event) else {
-        log::append(env, "git", "bad_arguments");
+pub(super) fn run(asked: &GitHookArgs<'_>, env: &Env) -> ExitCode {
+    let Some(event) = GitEvent::called(asked.event) else {
+        log::append(env, "git", Code::BadArguments.as_str());
         return ExitCode::SUCCESS;
     };
     let outcome = outcome(event, env, || act(event, asked, env));
     let (text, code) = match outcome {
-        Outcome::Fine => return ExitCode::SUCCESS,
-        Outcome::Said(text) => (text, ExitCode::SUCCESS),
-        Outcome::Refused(text) => (text, ExitCode::FAILURE),
+        GuardOutcome::Fine => return ExitCode::SUCCESS,
+        GuardOutcome::Said(text) => (text, ExitCode::SUCCESS),
+        GuardOutcome::Refused(text) => (text, ExitCode::FAILURE),
     };
     let text = callable(text, env);
     let mut stderr = std::io::stderr().lock();
@@ -122,16 +122,16 @@ pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
 }
 
 /// What was found out, or what the policy says where nothing could be.
-fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Outcome {
+fn outcome(event: GitEvent, env: &Env, act: impl FnOnce() -> Result<GuardOutcome>) -> GuardOutcome {
     let failure = match catch_unwind(AssertUnwindSafe(act)) {
         Ok(Ok(outcome)) => return outcome,
         Ok(Err(error)) if is_unconfirmed(&error) => {
-            log::append(env, &format!("git {}", event.name()), error.code());
-            return Outcome::Fine;
+            log::append(env, &format!("git {}", event.name()), error.code().as_str());
+            return GuardOutcome::Fine;
         }
         // What the environment says wrong, nobody finds in the store.
-        Ok(Err(error)) if error.code() == "bad_name" => "bad_name: TENURE_AGENT is not the name of an agent",
-        Ok(Err(error)) => error.code(),
+        Ok(Err(error)) if error.code() == Code::BadName => "bad_name: TENURE_AGENT is not the name of an agent",
+        Ok(Err(error)) => error.code().as_str(),
         Err(_) => "panic",
     };
     let looked = catch_unwind(AssertUnwindSafe(|| {
@@ -142,55 +142,55 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
     let deed = event.deed();
     match (event.is_after(), looked.unwrap_or(Fail::Closed)) {
         // The commit is made; nothing can be undone by complaining.
-        (true, _) => Outcome::Fine,
-        (_, Fail::Open) => Outcome::Said(format!(
+        (true, _) => GuardOutcome::Fine,
+        (_, Fail::Open) => GuardOutcome::Said(format!(
             "tenure: could not look whether others hold what you {deed} ({failure}); it goes on unchecked. `tenure doctor` \
              says what is wrong."
         )),
-        (_, Fail::Closed) => Outcome::Refused(format!(
+        (_, Fail::Closed) => GuardOutcome::Refused(format!(
             "tenure: could not look whether others hold what you {deed} ({failure}), and guard.fail = \"closed\" refuses it \
              then. `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml."
         )),
     }
 }
 
-fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
+fn act(event: GitEvent, asked: &GitHookArgs<'_>, env: &Env) -> Result<GuardOutcome> {
     let out = Printer::new(false, true, env);
-    let context = Context::new(asked.globals.clone(), env, &out);
+    let context = Session::new(asked.globals.clone(), env, &out);
     let time = HookTime { patience: PATIENCE, deadline: Deadline::after(TIME) };
     context.is_hook(time, event.is_after());
-    let place = context.place()?;
+    let place = context.workspace()?;
     if place.checkout.is_none() || place.project.key.is_none() {
-        return Ok(Outcome::Fine);
+        return Ok(GuardOutcome::Fine);
     }
-    if event == Event::PostMerge {
+    if event == GitEvent::PostMerge {
         // What only moved the branch on was committed elsewhere; what was squashed is not committed yet.
         let is_squash = asked.arguments.first().is_some_and(|argument| argument == "1");
-        return if is_squash || !ask::is_merge() { Ok(Outcome::Fine) } else { committed::act(context) };
+        return if is_squash || !git_command::is_merge() { Ok(GuardOutcome::Fine) } else { post_commit::act(context) };
     }
-    if event == Event::PostCommit {
-        return committed::act(context);
+    if event == GitEvent::PostCommit {
+        return post_commit::act(context);
     }
     if let Some(sentence) = guard::sentence(&guard::state(&context)?) {
-        return Ok(Outcome::Said(format!("tenure: {sentence}")));
+        return Ok(GuardOutcome::Said(format!("tenure: {sentence}")));
     }
     let outcome = match event {
-        Event::PrePush => pushing::act(&context, asked.arguments),
-        _ => committing::act(&context, event == Event::PreMergeCommit),
+        GitEvent::PrePush => pre_push::act(&context, asked.arguments),
+        _ => pre_commit::act(&context, event == GitEvent::PreMergeCommit),
     }?;
-    if outcome != Outcome::Fine
+    if outcome != GuardOutcome::Fine
         && let Err(error) = fired(context, event)
     {
         // What was found out counts, whether or not it can be remembered: a sandbox may not let the store be written.
-        log::append(env, &format!("git {}", event.name()), error.code());
+        log::append(env, &format!("git {}", event.name()), error.code().as_str());
     }
     Ok(outcome)
 }
 
 /// Remembers that a guard had something to say. One that lets a commit through in silence writes nothing.
-fn fired(context: Context<'_>, event: Event) -> Result<()> {
+fn fired(context: Session<'_>, event: GitEvent) -> Result<()> {
     // A session that is nobody's can be refused, but says nothing about itself.
-    if !matches!(context.asker()?, Caller::Known(_)) {
+    if !matches!(context.asker()?, ResolvedCaller::Known(_)) {
         return Ok(());
     }
     let identity = context.caller()?;
@@ -208,7 +208,7 @@ fn fired(context: Context<'_>, event: Event) -> Result<()> {
 /// Whoever runs git, as the hook of it acts.
 fn actor(identity: Identity) -> Actor {
     Actor {
-        name: identity.name,
+        name: identity.name.into(),
         tool: identity.tool.unwrap_or_default().to_owned(),
         process: None,
         door: tenure_kernel::Door::Hook,
@@ -227,20 +227,23 @@ enum Manner {
 }
 
 /// Who asks, and how they are dealt with. An agent tool that does not say which session it is has no holds of its own.
-fn manner(context: &Context<'_>) -> Result<Manner> {
+fn manner(context: &Session<'_>) -> Result<Manner> {
     Ok(match context.asker()? {
-        Caller::Known(identity) => match guard::treats(&context.place()?.config, identity.kind == Who::Person) {
-            Treatment::Warn => Manner::Warn,
-            Treatment::Refuse => Manner::Refuse,
-        },
-        Caller::Pretender(_) => Manner::Refuse,
-        Caller::Unnamed(_) | Caller::Several(_) => Manner::RefuseUnknown,
+        ResolvedCaller::Known(identity) => {
+            match guard::treats(&context.workspace()?.config, identity.kind == ActorKind::Person) {
+                Treatment::Warn => Manner::Warn,
+                Treatment::Refuse => Manner::Refuse,
+            }
+        }
+        ResolvedCaller::Pretender(_) => Manner::Refuse,
+        ResolvedCaller::Unnamed(_) | ResolvedCaller::Several(_) => Manner::RefuseUnknown,
     })
 }
 
 /// A failure of git, which is one of looking.
 fn git_failed(what: &str) -> Error {
-    Error::new(Kind::Storage, "git_failed", Stage::Read, format!("git did not say {what} in time"))
+    Error::new(Code::GitFailed, format!("git did not say {what} in time"))
+        .at(Stage::Read)
         .hint("Try the commit again; `git status` shows whether the repository is well.")
 }
 
@@ -253,15 +256,15 @@ mod tests {
     fn inv_r11_what_fails_follows_the_policy_a_panic_included() {
         let dir = tempfile::tempdir().unwrap();
         let env = Env::of(dir.path(), []).with("HOME", dir.path()).with("XDG_STATE_HOME", dir.path().join("state"));
-        type Act = fn() -> Result<Outcome>;
+        type Act = fn() -> Result<GuardOutcome>;
         let failures: [Act; 2] = [|| Err(Error::bug("broken")), || panic!("at the worst moment")];
-        for event in [Event::PreCommit, Event::PreMergeCommit, Event::PrePush] {
+        for event in [GitEvent::PreCommit, GitEvent::PreMergeCommit, GitEvent::PrePush] {
             for act in failures {
                 std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
-                assert!(matches!(outcome(event, &env, act), Outcome::Said(text) if text.lines().count() == 1));
+                assert!(matches!(outcome(event, &env, act), GuardOutcome::Said(text) if text.lines().count() == 1));
                 std::fs::write(dir.path().join("tenure.toml"), "[guard]\nfail = \"closed\"").unwrap();
-                assert!(matches!(outcome(event, &env, act), Outcome::Refused(text) if text.contains("closed")));
-                assert_eq!(outcome(Event::PostCommit, &env, act), Outcome::Fine);
+                assert!(matches!(outcome(event, &env, act), GuardOutcome::Refused(text) if text.contains("closed")));
+                assert_eq!(outcome(GitEvent::PostCommit, &env, act), GuardOutcome::Fine);
             }
         }
         let log = std::fs::read_to_string(dir.path().join("state/tenure/hook.log")).unwrap();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::place::git::locate;
+use crate::workspace::git::locate;
 
 /// Lines that change files of the repository around, wherever that is decided.
 const REFUSED: &[&str] = &[
@@ -451,6 +451,129 @@ fn inv_r13_lines_that_change_files_of_others_are_seen() {
     assert!(missed.is_empty(), "{} let through:\n{}", missed.len(), missed.join("\n"));
 }
 
+/// Wrappers, each before a command that puts files of others at risk and before one that does not.
+const WRAPPED: &[&str] = &[
+    "aa-exec -p x --",
+    "abduco -n s",
+    "alacritty -e",
+    "annotate-output",
+    "bwrap --bind / / --dev /dev --chdir .",
+    "bwrap --ro-bind /usr /usr --",
+    "cabal exec --",
+    "cargo watch --",
+    "cgexec -g cpu:x",
+    "choom -n 500 --",
+    "choom -n 500",
+    "chpst -u bob",
+    "chruby-exec 3.2 --",
+    "cmd.exe /c",
+    "command -p",
+    "coproc",
+    "cronic",
+    "daemon --",
+    "daemonize -c .",
+    "dbus-launch --exit-with-session",
+    "devenv shell",
+    "dtach -n /tmp/s",
+    "dune exec --",
+    "env -S",
+    "envdir d",
+    "exec -a x",
+    "fakechroot",
+    "flox activate --",
+    "genv -i",
+    "gnice -n 5",
+    "gnome-terminal --",
+    "gosu bob",
+    "gstdbuf -oL",
+    "gtimeout 5",
+    "guix shell git --",
+    "i386",
+    "kitty",
+    "konsole -e",
+    "lckdo -w f",
+    "lerna exec --",
+    "linux32",
+    "linux64 -R",
+    "logsave log",
+    "mix cmd",
+    "n exec 20",
+    "nocache",
+    "nodenv exec",
+    "nx exec --",
+    "onchange 'src/**' --",
+    "opam exec --",
+    "perf trace",
+    "pfexec",
+    "pixi run",
+    "pkexec",
+    "pkexec --user bob",
+    "please",
+    "powershell",
+    "powershell.exe -NoProfile -Command",
+    "proot -b /a -w .",
+    "pwsh -c",
+    "pwsh -NoProfile -ExecutionPolicy Bypass -COMM",
+    "rtx exec --",
+    "run0 --nice=5",
+    "runcon -t x_t",
+    "runcon u:r:t",
+    "rustup run stable",
+    "rvm 3.2 do",
+    "s6-setuidgid bob",
+    "schedtool -B -e",
+    "sem -j 2",
+    "setarch",
+    "setarch -R",
+    "setarch x86_64 -R",
+    "setlock f",
+    "setuidgid bob",
+    "setuser bob",
+    "softlimit -m 1",
+    "stack exec",
+    "su-exec bob:bob",
+    "systemd-cat -t x",
+    "timelimit -t 5",
+    "tmux neww",
+    "tmux run-shell",
+    "tmux respawn-pane -k",
+    "torify",
+    "tox exec -e x --",
+    "toybox timeout 5",
+    "trickle -d 10",
+    "uname26",
+    "x86_64",
+    "xterm -e",
+    "zellij run --",
+];
+
+#[test]
+fn inv_r13_wrappers_are_seen_through_both_ways() {
+    let tree = Tree::new();
+    let seen = |before: &str, command: &str| !tree.at_risk(&format!("{before} {command}")).is_empty();
+    let missed: Vec<&str> = WRAPPED.iter().copied().filter(|before| !seen(before, "git reset --hard")).collect();
+    assert!(missed.is_empty(), "let through:\n{}", missed.join("\n"));
+    let refused: Vec<&str> = WRAPPED.iter().copied().filter(|before| seen(before, "git status")).collect();
+    assert!(refused.is_empty(), "refused:\n{}", refused.join("\n"));
+    for line in [
+        "pwsh -c git pull",
+        "pwsh -Command 'git pull'",
+        "cmd //c git pull",
+        "capsh --user=bob -- -c 'git pull'",
+        "expect -c 'spawn git pull; interact'",
+        "coproc X { git pull; }",
+        "cargo watch -s 'git pull'",
+        "chokidar 'src/**' -c 'git pull'",
+        "watchman-make -p '**' --run 'git pull'",
+    ] {
+        assert!(!tree.at_risk(line).is_empty(), "{line}");
+        assert!(tree.at_risk(&line.replace("git pull", "git log")).is_empty(), "{line}");
+    }
+    for line in ["pwsh -File x.ps1 -c git pull", "pwsh build.ps1 git pull", "setarch x86_64 make pull", "rvm use 3.2"] {
+        assert!(tree.at_risk(line).is_empty(), "{line}");
+    }
+}
+
 #[test]
 fn inv_r13_lines_that_leave_the_files_of_others_alone_are_not_refused() {
     let tree = Tree::new();
@@ -475,9 +598,9 @@ fn inv_r11_a_line_that_leads_through_thousands_of_directories_is_followed_so_far
         let found = risks(&line, &tree.top(), &tree.env);
         assert!(found.len() <= PLACES && found.iter().any(|risk| risk.dir == tree.top()), "{}", found.len());
     }
-    let mut places = Places::new(&tree.root, &tree.env);
+    let mut places = ShellDirectories::new(&tree.root, &tree.env);
     for n in 0..2_000 {
-        let steps: Vec<_> = (0..60).map(|at| tenure_core::shell::Step::Maybe(format!("d{n}-{at}"))).collect();
+        let steps: Vec<_> = (0..60).map(|at| tenure_core::shell::DirectoryStep::Maybe(format!("d{n}-{at}"))).collect();
         assert!(places.of(&steps).contains(&tree.root));
     }
     assert!(places.moves() < 32_768, "{}", places.moves());

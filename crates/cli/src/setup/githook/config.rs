@@ -3,20 +3,20 @@
 use std::ops::Range;
 
 use super::super::Problem;
-use super::super::entries::Outcome;
-use super::super::marked::{self, TOML};
-use super::script::{Named, named_section, sections};
-use super::{Presence, locate};
+use super::super::json_entries::FileOutcome;
+use super::super::marked_section::{self, TOML};
+use super::script::{HookProgram, named_section, sections};
+use super::{LinePresence, locate};
 
 /// A section of one of Tenure's hooks.
-struct Section {
+struct HookSection {
     range: Range<usize>,
     /// None: somebody changed it.
-    named: Option<Named>,
+    named: Option<HookProgram>,
 }
 
 /// The sections of Tenure's hooks, in their order.
-fn own(text: &str) -> Vec<Section> {
+fn own(text: &str) -> Vec<HookSection> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open = false;
     let mut at = 0;
@@ -35,25 +35,25 @@ fn own(text: &str) -> Vec<Section> {
             last.end = range.end;
         }
     }
-    found.into_iter().map(|range| Section { named: named_section(&text[range.clone()]), range }).collect()
+    found.into_iter().map(|range| HookSection { named: named_section(&text[range.clone()]), range }).collect()
 }
 
 /// Git's configuration with the hooks in it that name a program, or without them.
-pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -> Result<Outcome, Problem> {
+pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -> Result<FileOutcome, Problem> {
     let whole = text.unwrap_or_default();
     let found = own(whole);
     if found.iter().any(|section| section.named.is_none()) {
         let remark = "a section of Tenure's hooks is not as Tenure writes it and is left as it is".to_owned();
-        return Ok(Outcome { text: text.map(str::to_owned), remarks: vec![remark] });
+        return Ok(FileOutcome { text: text.map(str::to_owned), remarks: vec![remark] });
     }
-    let is_known = presence_of(&found) == Presence::There(Named::of(program));
+    let is_known = presence_of(&found) == LinePresence::There(HookProgram::of(program));
     let span = locate(whole).ok().flatten();
     // With marks around all of it and nothing else it goes as it came.
     let is_whole = span.as_ref().is_some_and(|span| {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return false };
         first.range.start == span.inside.start && last.range.end == span.inside.end
     });
-    let outcome = |text| Ok(Outcome { text, remarks: Vec::new() });
+    let outcome = |text| Ok(FileOutcome { text, remarks: Vec::new() });
     match (span, set) {
         (_, true) if is_known => outcome(text.map(str::to_owned)),
         (Some(span), true) if is_whole => {
@@ -65,13 +65,17 @@ pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -
         (_, set) => {
             let rest = text.map(|text| without(text, &found));
             let rest = rest.as_deref();
-            outcome(if set { Some(marked::append(rest, &TOML, &sections(program))) } else { rest.map(str::to_owned) })
+            outcome(if set {
+                Some(marked_section::append(rest, &TOML, &sections(program)))
+            } else {
+                rest.map(str::to_owned)
+            })
         }
     }
 }
 
 /// A configuration without some sections, and without marks that stand alone.
-fn without(text: &str, sections: &[Section]) -> String {
+fn without(text: &str, sections: &[HookSection]) -> String {
     let mut out = text.to_owned();
     for section in sections.iter().rev() {
         out.replace_range(section.range.clone(), "");
@@ -80,17 +84,17 @@ fn without(text: &str, sections: &[Section]) -> String {
     out.split_inclusive('\n').filter(|line| !is_mark(line)).collect()
 }
 
-fn presence_of(sections: &[Section]) -> Presence {
-    let Some(first) = sections.first() else { return Presence::Absent };
+fn presence_of(sections: &[HookSection]) -> LinePresence {
+    let Some(first) = sections.first() else { return LinePresence::Absent };
     match &first.named {
         Some(named) if sections.len() == super::EVENTS.len() && sections.iter().all(|one| one.named == first.named) => {
-            Presence::There(named.clone())
+            LinePresence::There(named.clone())
         }
-        _ => Presence::Changed,
+        _ => LinePresence::Changed,
     }
 }
 
 /// How the hooks are in git's configuration.
-pub(crate) fn configured_presence(text: &str) -> Presence {
+pub(crate) fn configured_presence(text: &str) -> LinePresence {
     presence_of(&own(text))
 }

@@ -4,7 +4,7 @@
 //! is gone. A hook of a file that belongs into commits names no place. Only 0 and 1 are answers of the program: anything
 //! else, no program included, is a guard that did not run, which is said and follows `guard.fail`.
 
-use super::super::line::shell_word;
+use super::super::hook_command::shell_word;
 use super::super::target::quoted;
 use super::EVENTS;
 
@@ -13,7 +13,7 @@ const PROGRAM: &str = "tenure_bin=";
 
 /// What a hook that was installed names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum HookProgram {
     /// A file, else what PATH finds.
     Place(String),
     /// What PATH finds.
@@ -22,17 +22,17 @@ pub(crate) enum Named {
     Earlier,
 }
 
-impl Named {
+impl HookProgram {
     /// What this version writes for a program's place.
-    pub(crate) fn of(program: Option<&str>) -> Named {
-        program.map_or(Named::Path, |program| Named::Place(program.to_owned()))
+    pub(crate) fn of(program: Option<&str>) -> HookProgram {
+        program.map_or(HookProgram::Path, |program| HookProgram::Place(program.to_owned()))
     }
 
     /// The program's place, where one is named.
     pub(crate) fn place(&self) -> Option<&str> {
         match self {
-            Named::Place(place) => Some(place),
-            Named::Path | Named::Earlier => None,
+            HookProgram::Place(place) => Some(place),
+            HookProgram::Path | HookProgram::Earlier => None,
         }
     }
 }
@@ -118,10 +118,10 @@ fn earlier_lines(event: &str) -> String {
 }
 
 /// What the lines between the marks of a file name; None for lines that setup never wrote.
-pub(super) fn named(inside: &str, event: &str) -> Option<Named> {
+pub(super) fn named(inside: &str, event: &str) -> Option<HookProgram> {
     let inside = inside.trim_end_matches('\n');
     if inside == earlier_lines(event) {
-        return Some(Named::Earlier);
+        return Some(HookProgram::Earlier);
     }
     let word = inside.lines().find_map(|line| line.strip_prefix(PROGRAM))?;
     let named = named_by(word)?;
@@ -150,11 +150,11 @@ pub(super) fn sections(program: Option<&str>) -> String {
 }
 
 /// What a section of git's configuration names; None for one that setup never wrote.
-pub(super) fn named_section(text: &str) -> Option<Named> {
+pub(super) fn named_section(text: &str) -> Option<HookProgram> {
     let text = text.trim_end();
     let event = EVENTS.into_iter().find(|event| text.starts_with(&format!("[hook \"tenure-{event}\"]")))?;
     if text == earlier_section(event) {
-        return Some(Named::Earlier);
+        return Some(HookProgram::Earlier);
     }
     let rest = text.split_once(&format!("\\n{PROGRAM}"))?.1;
     let word = rest.split("\\n{ [ -f ").next()?.replace("\\\"", "\"").replace("\\\\", "\\");
@@ -163,9 +163,11 @@ pub(super) fn named_section(text: &str) -> Option<Named> {
 }
 
 /// What the word behind [`PROGRAM`] names.
-fn named_by(word: &str) -> Option<Named> {
+fn named_by(word: &str) -> Option<HookProgram> {
     match word {
-        "" => Some(Named::Path),
-        _ => shell_word(&format!("{word} ")).filter(|(_, rest)| *rest == " ").map(|(place, _)| Named::Place(place)),
+        "" => Some(HookProgram::Path),
+        _ => {
+            shell_word(&format!("{word} ")).filter(|(_, rest)| *rest == " ").map(|(place, _)| HookProgram::Place(place))
+        }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn hook(event: &'static str, program: &str) -> Hook {
-    Hook { event, husky: false, wanted: true, program: Some(program.to_owned()) }
+fn hook(event: &'static str, program: &str) -> HookFile {
+    HookFile { event, husky: false, wanted: true, program: Some(program.to_owned()) }
 }
 
 #[test]
@@ -31,16 +31,20 @@ fn lines_of_another_place_are_known_and_renewed() {
     for event in EVENTS {
         for place in ["/x/tenure", "/a b/tenure", "/it's/\"q\"/$HOME/`x`/\\n/tenure"] {
             let text = put("#!/bin/sh\nexit 3\n", &hook(event, place)).unwrap().text.unwrap();
-            assert_eq!(hook(event, "/other").named(&text), Some(Named::Place(place.to_owned())), "{text}");
+            assert_eq!(hook(event, "/other").named(&text), Some(HookProgram::Place(place.to_owned())), "{text}");
             let new = hook(event, "/new/tenure");
             let renewed = put(&text, &new).unwrap().text.unwrap();
-            assert_eq!(new.named(&renewed), Some(Named::Place("/new/tenure".to_owned())));
+            assert_eq!(new.named(&renewed), Some(HookProgram::Place("/new/tenure".to_owned())));
             assert_eq!(take(&renewed, &new).unwrap().text.as_deref(), Some("#!/bin/sh\nexit 3\n"));
             let config = configured(Some("[a]\n"), Some(place), true).unwrap().text.unwrap();
-            assert_eq!(configured_presence(&config), Presence::There(Named::Place(place.to_owned())), "{config}");
+            assert_eq!(
+                configured_presence(&config),
+                LinePresence::There(HookProgram::Place(place.to_owned())),
+                "{config}"
+            );
         }
-        let none = Hook { program: None, ..hook(event, "") };
-        assert_eq!(none.named(&put("", &none).unwrap().text.unwrap()), Some(Named::Path));
+        let none = HookFile { program: None, ..hook(event, "") };
+        assert_eq!(none.named(&put("", &none).unwrap().text.unwrap()), Some(HookProgram::Path));
     }
 }
 
@@ -49,7 +53,7 @@ fn git_configuration_is_as_before_once_the_hooks_are_out() {
     for before in [None, Some(""), Some("[core]\n\tbare = false\n"), Some("[a]\n\tb = c")] {
         for program in [None, Some("/a b/it's \"x\"/tenure")] {
             let after = configured(before, program, true).unwrap().text.unwrap();
-            assert_eq!(configured_presence(&after), Presence::There(Named::of(program)));
+            assert_eq!(configured_presence(&after), LinePresence::There(HookProgram::of(program)));
             assert_eq!(configured(Some(&after), program, true).unwrap().text.as_deref(), Some(after.as_str()));
             assert_eq!(configured(Some(&after), None, false).unwrap().text.as_deref(), before);
             let moved = configured(Some(&after), Some("/new/tenure"), true).unwrap().text.unwrap();
@@ -58,7 +62,7 @@ fn git_configuration_is_as_before_once_the_hooks_are_out() {
     }
     let changed =
         configured(None, None, true).unwrap().text.unwrap().replace("event = pre-push", "event = pre-receive");
-    assert_eq!(configured_presence(&changed), Presence::Changed);
+    assert_eq!(configured_presence(&changed), LinePresence::Changed);
     assert_eq!(configured(Some(&changed), None, false).unwrap().text.as_deref(), Some(changed.as_str()));
 }
 
@@ -70,10 +74,10 @@ fn git_configuration_is_understood_whatever_became_of_the_marks() {
     let none = no_begin.replace(&format!("{}\n", TOML.end), "");
     let between = whole.replace(TOML.end, &format!("[remote \"o\"]\n\turl = u\n{}", TOML.end));
     for (rewritten, more) in [(no_begin, ""), (no_end, ""), (none, ""), (between, "[remote \"o\"]\n\turl = u\n")] {
-        assert_eq!(configured_presence(&rewritten), Presence::There(Named::Place("/x/tenure".to_owned())));
+        assert_eq!(configured_presence(&rewritten), LinePresence::There(HookProgram::Place("/x/tenure".to_owned())));
         assert_eq!(configured(Some(&rewritten), Some("/x/tenure"), true).unwrap().text.as_ref(), Some(&rewritten));
         let moved = configured(Some(&rewritten), Some("/y/tenure"), true).unwrap().text.unwrap();
-        assert_eq!(configured_presence(&moved), Presence::There(Named::Place("/y/tenure".to_owned())));
+        assert_eq!(configured_presence(&moved), LinePresence::There(HookProgram::Place("/y/tenure".to_owned())));
         let left = configured(Some(&rewritten), None, false).unwrap().text.unwrap();
         assert_eq!(left.replace('\n', ""), format!("[core]\n\tbare = false\n{more}").replace('\n', ""));
     }

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn entry<'a>(path: &'a [&'a str], key: Option<&'a str>, value: &'a str) -> Entry<'a> {
-    Entry { path, key, value, fresh: false }
+fn entry<'a>(path: &'a [&'a str], key: Option<&'a str>, value: &'a str) -> JsonEntry<'a> {
+    JsonEntry { path, key, value, fresh: false }
 }
 
 fn place(text: &str, keys: &[&str]) -> Vec<usize> {
@@ -12,7 +12,7 @@ fn place(text: &str, keys: &[&str]) -> Vec<usize> {
     let mut place = Vec::new();
     for key in keys {
         let index = match &node.kind {
-            Kind::Array(items) => items.len() - 1,
+            JsonKind::Array(items) => items.len() - 1,
             _ => node.items().iter().rposition(|item| item.key == *key).unwrap(),
         };
         place.push(index);
@@ -21,7 +21,7 @@ fn place(text: &str, keys: &[&str]) -> Vec<usize> {
     place
 }
 
-fn put(text: &str, entry: &Entry<'_>) -> String {
+fn put(text: &str, entry: &JsonEntry<'_>) -> String {
     insert(text, &parse(text).unwrap(), entry).unwrap()
 }
 
@@ -177,8 +177,8 @@ proptest! {
         let mut cases: Vec<(Vec<&str>, Option<&str>)> = vec![(vec!["new"], None), (vec!["newer", "still"], Some("own"))];
         for item in root.items() {
             match item.node.kind {
-                Kind::Object(_) => cases.push((vec![&item.key], Some("own"))),
-                Kind::Array(_) => cases.push((vec![&item.key], None)),
+                JsonKind::Object(_) => cases.push((vec![&item.key], Some("own"))),
+                JsonKind::Array(_) => cases.push((vec![&item.key], None)),
                 _ => {}
             }
         }

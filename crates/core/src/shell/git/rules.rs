@@ -1,12 +1,12 @@
 //! What the subcommands that change files change, by their arguments.
 
-use super::super::git_args::Args;
+use super::super::git_args::GitArgs;
 use super::super::lexer::UNKNOWN;
 use super::{Trees, shown};
 
 /// What a command does to files.
 #[derive(Default)]
-pub(super) struct Risk {
+pub(super) struct FileEffect {
     /// What follows the verb, in a word.
     pub(super) what: String,
     pub(super) paths: Option<Vec<String>>,
@@ -16,23 +16,23 @@ pub(super) struct Risk {
     pub(super) trees: Trees,
 }
 
-impl Risk {
-    fn whole(what: impl Into<String>) -> Risk {
-        Risk { what: what.into(), ..Risk::default() }
+impl FileEffect {
+    fn whole(what: impl Into<String>) -> FileEffect {
+        FileEffect { what: what.into(), ..FileEffect::default() }
     }
 
     /// What is limited to some paths, unless those say too little or too much.
-    fn of(paths: Vec<String>) -> Risk {
+    fn of(paths: Vec<String>) -> FileEffect {
         let what = paths.first().map(|path| shown(path)).unwrap_or_default();
         let is_known = paths.iter().all(|path| is_plain(path));
-        Risk { what, paths: Some(paths).filter(|paths| is_known && !paths.is_empty()), ..Risk::default() }
+        FileEffect { what, paths: Some(paths).filter(|paths| is_known && !paths.is_empty()), ..FileEffect::default() }
     }
 
     /// The same, where a list in a file may name more.
-    fn listed(args: &Args, paths: Vec<String>, what: &str) -> Option<Risk> {
+    fn listed(args: &GitArgs, paths: Vec<String>, what: &str) -> Option<FileEffect> {
         match args.is_listed() {
-            true => Some(Risk::whole(what)),
-            false => (!paths.is_empty()).then(|| Risk::of(paths)),
+            true => Some(FileEffect::whole(what)),
+            false => (!paths.is_empty()).then(|| FileEffect::of(paths)),
         }
     }
 }
@@ -44,62 +44,62 @@ fn is_plain(path: &str) -> bool {
 }
 
 /// The whole tree where the first word is one of these, else nothing.
-fn verbs(args: &Args, changing: &[&str]) -> Option<Risk> {
-    changing.contains(&args.first()).then(|| Risk::whole(shown(args.first())))
+fn verbs(args: &GitArgs, changing: &[&str]) -> Option<FileEffect> {
+    changing.contains(&args.first()).then(|| FileEffect::whole(shown(args.first())))
 }
 
-fn is_dry_run(args: &Args) -> bool {
+fn is_dry_run(args: &GitArgs) -> bool {
     args.has("-n", "--dry-run", 4)
 }
 
-fn has_any(args: &Args, words: &[&str], least: usize) -> bool {
+fn has_any(args: &GitArgs, words: &[&str], least: usize) -> bool {
     words.iter().any(|word| args.has("", word, least))
 }
 
-pub(super) fn nothing(_: &Args) -> Option<Risk> {
+pub(super) fn nothing(_: &GitArgs) -> Option<FileEffect> {
     None
 }
 
-pub(super) fn always(_: &Args) -> Option<Risk> {
-    Some(Risk::default())
+pub(super) fn always(_: &GitArgs) -> Option<FileEffect> {
+    Some(FileEffect::default())
 }
 
-pub(super) fn reset(args: &Args) -> Option<Risk> {
-    ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(Risk::whole)
+pub(super) fn reset(args: &GitArgs) -> Option<FileEffect> {
+    ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(FileEffect::whole)
 }
 
 /// `git checkout`: of a branch, which is the whole tree, or of paths.
-pub(super) fn checkout(args: &Args) -> Option<Risk> {
+pub(super) fn checkout(args: &GitArgs) -> Option<FileEffect> {
     let makes = args.has("-b", "", 0) || args.has("-B", "", 0) || args.has("", "--orphan", 4);
     let paths = args.paths.clone().unwrap_or_default();
     if args.is_listed() {
-        return Some(Risk::whole("."));
+        return Some(FileEffect::whole("."));
     } else if !paths.is_empty() {
-        return Some(Risk::of(paths));
+        return Some(FileEffect::of(paths));
     } else if args.has("-p", "--patch", 5) && args.plain.is_empty() {
         // It asks for each hunk, and an agent pipes the answers in.
-        return Some(Risk::whole("-p"));
+        return Some(FileEffect::whole("-p"));
     } else if args.has("-f", "--force", 4) {
-        return Some(Risk::whole("-f"));
+        return Some(FileEffect::whole("-f"));
     } else if makes {
         // With a place to begin at, the tree goes there.
         let names = args.plain.len() + usize::from(args.is_inline("--orphan", 4));
         let what = if args.has("", "--orphan", 4) { "--orphan" } else { "-b" };
-        return (names > 1).then(|| Risk::whole(what));
+        return (names > 1).then(|| FileEffect::whole(what));
     }
     match args.plain.as_slice() {
         [] => None,
         // `git checkout NAME --`: the name is that of a branch.
-        [one] if args.paths.is_some() => Some(Risk::whole(shown(one))),
-        [one] if one == "." || one == ".." => Some(Risk::of(vec![one.clone()])),
-        [one] => Some(Risk { unless_file: Some(one.clone()), ..Risk::whole(shown(one)) }),
+        [one] if args.paths.is_some() => Some(FileEffect::whole(shown(one))),
+        [one] if one == "." || one == ".." => Some(FileEffect::of(vec![one.clone()])),
+        [one] => Some(FileEffect { unless_file: Some(one.clone()), ..FileEffect::whole(shown(one)) }),
         // The first may be a branch or a path: as a path it is no more than one too many.
-        [first, rest @ ..] if is_plain(first) => Some(Risk::of([std::slice::from_ref(first), rest].concat())),
-        [_, rest @ ..] => Some(Risk::of(rest.to_vec())),
+        [first, rest @ ..] if is_plain(first) => Some(FileEffect::of([std::slice::from_ref(first), rest].concat())),
+        [_, rest @ ..] => Some(FileEffect::of(rest.to_vec())),
     }
 }
 
-pub(super) fn switch(args: &Args) -> Option<Risk> {
+pub(super) fn switch(args: &GitArgs) -> Option<FileEffect> {
     let makes = args.has("-c", "--create", 4) || args.has("-C", "--force-create", 8);
     // An orphan begins without any file.
     let orphan = args.has("", "--orphan", 4);
@@ -107,74 +107,74 @@ pub(super) fn switch(args: &Args) -> Option<Risk> {
     let inline = args.is_inline("--create", 4) || args.is_inline("--force-create", 8);
     let names = args.plain.len() + usize::from(inline);
     (forced || orphan || names > usize::from(makes))
-        .then(|| Risk::whole(shown(args.plain.last().map_or(if orphan { "--orphan" } else { "-f" }, |n| n))))
+        .then(|| FileEffect::whole(shown(args.plain.last().map_or(if orphan { "--orphan" } else { "-f" }, |n| n))))
 }
 
-pub(super) fn restore(args: &Args) -> Option<Risk> {
+pub(super) fn restore(args: &GitArgs) -> Option<FileEffect> {
     let index_alone = args.has("-S", "--staged", 4) && !args.has("-W", "--worktree", 4);
     let paths = args.all(0);
     match args.has("-p", "--patch", 5) && paths.is_empty() {
         _ if index_alone => None,
         // Without paths it asks for every hunk of the tree.
-        true => Some(Risk::whole("-p")),
-        false => Risk::listed(args, paths, "."),
+        true => Some(FileEffect::whole("-p")),
+        false => FileEffect::listed(args, paths, "."),
     }
 }
 
-pub(super) fn clean(args: &Args) -> Option<Risk> {
-    (!is_dry_run(args)).then(|| Risk::of(args.all(0)))
+pub(super) fn clean(args: &GitArgs) -> Option<FileEffect> {
+    (!is_dry_run(args)).then(|| FileEffect::of(args.all(0)))
 }
 
-pub(super) fn rm(args: &Args) -> Option<Risk> {
+pub(super) fn rm(args: &GitArgs) -> Option<FileEffect> {
     let harmless = args.has("", "--cached", 4) || is_dry_run(args);
-    if harmless { None } else { Risk::listed(args, args.all(0), "") }
+    if harmless { None } else { FileEffect::listed(args, args.all(0), "") }
 }
 
-pub(super) fn stash(args: &Args) -> Option<Risk> {
+pub(super) fn stash(args: &GitArgs) -> Option<FileEffect> {
     match args.first() {
         "list" | "show" | "create" | "store" | "export" | "import" => None,
-        "push" | "" if args.is_listed() => Some(Risk::whole("")),
-        "push" | "" => Some(Risk::of(args.all(1))),
-        word => Some(Risk::whole(shown(word))),
+        "push" | "" if args.is_listed() => Some(FileEffect::whole("")),
+        "push" | "" => Some(FileEffect::of(args.all(1))),
+        word => Some(FileEffect::whole(shown(word))),
     }
 }
 
-pub(super) fn worktree(args: &Args) -> Option<Risk> {
+pub(super) fn worktree(args: &GitArgs) -> Option<FileEffect> {
     let is_meant = match args.first() {
         "remove" => args.has("-f", "--force", 4),
         "move" => true,
         _ => false,
     };
     let tree = args.plain.get(1).filter(|_| is_meant)?;
-    Some(Risk { tree: Some(tree.clone()), ..Risk::whole(args.first()) })
+    Some(FileEffect { tree: Some(tree.clone()), ..FileEffect::whole(args.first()) })
 }
 
-pub(super) fn rebase(args: &Args) -> Option<Risk> {
-    (!has_any(args, &["--show-current-patch", "--edit-todo", "--quit"], 5)).then(Risk::default)
+pub(super) fn rebase(args: &GitArgs) -> Option<FileEffect> {
+    (!has_any(args, &["--show-current-patch", "--edit-todo", "--quit"], 5)).then(FileEffect::default)
 }
 
-pub(super) fn pull(args: &Args) -> Option<Risk> {
+pub(super) fn pull(args: &GitArgs) -> Option<FileEffect> {
     // With `--no-dry-run` behind it, or before it, git takes the last one; either way it may be meant.
     let is_dry_run = args.has("", "--dry-run", 4) && !args.has("", "--no-dry-run", 7);
-    (!is_dry_run).then(Risk::default)
+    (!is_dry_run).then(FileEffect::default)
 }
 
-pub(super) fn unless_quit(args: &Args) -> Option<Risk> {
-    (!args.has("", "--quit", 4)).then(Risk::default)
+pub(super) fn unless_quit(args: &GitArgs) -> Option<FileEffect> {
+    (!args.has("", "--quit", 4)).then(FileEffect::default)
 }
 
-pub(super) fn am(args: &Args) -> Option<Risk> {
-    (!has_any(args, &["--quit", "--show-current-patch"], 5)).then(Risk::default)
+pub(super) fn am(args: &GitArgs) -> Option<FileEffect> {
+    (!has_any(args, &["--quit", "--show-current-patch"], 5)).then(FileEffect::default)
 }
 
-pub(super) fn apply(args: &Args) -> Option<Risk> {
+pub(super) fn apply(args: &GitArgs) -> Option<FileEffect> {
     let looks = has_any(args, &["--check", "--stat", "--numstat", "--summary"], 5);
     let index_alone = args.has("", "--cached", 5);
-    (!index_alone && (!looks || args.has("", "--apply", 4))).then(Risk::default)
+    (!index_alone && (!looks || args.has("", "--apply", 4))).then(FileEffect::default)
 }
 
 /// `git mv`: what moves, and where it is then.
-pub(super) fn mv(args: &Args) -> Option<Risk> {
+pub(super) fn mv(args: &GitArgs) -> Option<FileEffect> {
     let paths = args.all(0);
     let (to, from) = paths.split_last().filter(|(_, from)| !from.is_empty() && !is_dry_run(args))?;
     let is_dir = from.len() > 1 || to.ends_with('/') || to == "." || to == "..";
@@ -183,99 +183,99 @@ pub(super) fn mv(args: &Args) -> Option<Risk> {
         true => from.iter().map(|path| format!("{}/{}", to.trim_end_matches('/'), name(path))).collect(),
         false => vec![to.clone()],
     };
-    Some(Risk::of([from, &there].concat()))
+    Some(FileEffect::of([from, &there].concat()))
 }
 
-pub(super) fn bisect(args: &Args) -> Option<Risk> {
+pub(super) fn bisect(args: &GitArgs) -> Option<FileEffect> {
     verbs(args, &["start", "good", "bad", "new", "old", "skip", "reset", "run", "replay", "next"])
 }
 
-pub(super) fn read_tree(args: &Args) -> Option<Risk> {
-    ((args.has("-u", "", 0) || args.has("", "--reset", 4)) && !is_dry_run(args)).then(Risk::default)
+pub(super) fn read_tree(args: &GitArgs) -> Option<FileEffect> {
+    ((args.has("-u", "", 0) || args.has("", "--reset", 4)) && !is_dry_run(args)).then(FileEffect::default)
 }
 
-pub(super) fn checkout_index(args: &Args) -> Option<Risk> {
+pub(super) fn checkout_index(args: &GitArgs) -> Option<FileEffect> {
     // With a prefix they are copies elsewhere.
     if has_any(args, &["--temp", "--prefix"], 5) {
         return None;
     }
     if args.has("-a", "--all", 4) || args.has("", "--stdin", 5) {
-        return Some(Risk::default());
+        return Some(FileEffect::default());
     }
     let paths = args.all(0);
-    (args.has("-f", "--force", 4) && !paths.is_empty()).then(|| Risk::of(paths))
+    (args.has("-f", "--force", 4) && !paths.is_empty()).then(|| FileEffect::of(paths))
 }
 
-pub(super) fn merge_file(args: &Args) -> Option<Risk> {
+pub(super) fn merge_file(args: &GitArgs) -> Option<FileEffect> {
     let file = args.plain.first().filter(|_| !args.has("-p", "--stdout", 5))?;
-    Some(Risk::of(vec![file.clone()]))
+    Some(FileEffect::of(vec![file.clone()]))
 }
 
-pub(super) fn some_paths(args: &Args) -> Option<Risk> {
-    Some(Risk::of(args.all(0)))
+pub(super) fn some_paths(args: &GitArgs) -> Option<FileEffect> {
+    Some(FileEffect::of(args.all(0)))
 }
 
-pub(super) fn rerere(args: &Args) -> Option<Risk> {
-    args.plain.is_empty().then(Risk::default)
+pub(super) fn rerere(args: &GitArgs) -> Option<FileEffect> {
+    args.plain.is_empty().then(FileEffect::default)
 }
 
 /// `git submodule`: without force an update keeps what was changed, so only the trees of the submodules count.
-pub(super) fn submodule(args: &Args) -> Option<Risk> {
+pub(super) fn submodule(args: &GitArgs) -> Option<FileEffect> {
     let forced = args.has("-f", "--force", 4);
     let trees = if forced { Trees::All } else { Trees::Submodules };
     match args.first() {
-        "update" | "deinit" => Some(Risk { trees, ..Risk::whole(shown(args.first())) }),
+        "update" | "deinit" => Some(FileEffect { trees, ..FileEffect::whole(shown(args.first())) }),
         _ => None,
     }
 }
 
-pub(super) fn subtree(args: &Args) -> Option<Risk> {
+pub(super) fn subtree(args: &GitArgs) -> Option<FileEffect> {
     match args.first() {
-        "split" | "push" => args.has("", "--rejoin", 8).then(|| Risk::whole("split")),
+        "split" | "push" => args.has("", "--rejoin", 8).then(|| FileEffect::whole("split")),
         _ => verbs(args, &["add", "merge", "pull"]),
     }
 }
 
-pub(super) fn sparse_checkout(args: &Args) -> Option<Risk> {
+pub(super) fn sparse_checkout(args: &GitArgs) -> Option<FileEffect> {
     verbs(args, &["init", "set", "add", "reapply", "disable", "clean"])
 }
 
-pub(super) fn filter_repo(args: &Args) -> Option<Risk> {
-    (!has_any(args, &["--analyze", "--dry-run"], 5)).then(Risk::default)
+pub(super) fn filter_repo(args: &GitArgs) -> Option<FileEffect> {
+    (!has_any(args, &["--analyze", "--dry-run"], 5)).then(FileEffect::default)
 }
 
-pub(super) fn lfs(args: &Args) -> Option<Risk> {
+pub(super) fn lfs(args: &GitArgs) -> Option<FileEffect> {
     match args.first() {
-        "migrate" => (args.plain.get(1).map(String::as_str) != Some("info")).then(|| Risk::whole("migrate")),
+        "migrate" => (args.plain.get(1).map(String::as_str) != Some("info")).then(|| FileEffect::whole("migrate")),
         _ => verbs(args, &["pull", "checkout", "merge-driver"]),
     }
 }
 
-pub(super) fn svn(args: &Args) -> Option<Risk> {
+pub(super) fn svn(args: &GitArgs) -> Option<FileEffect> {
     verbs(args, &["rebase", "dcommit", "up", "merge"]).filter(|_| !is_dry_run(args))
 }
 
-pub(super) fn p4(args: &Args) -> Option<Risk> {
+pub(super) fn p4(args: &GitArgs) -> Option<FileEffect> {
     verbs(args, &["sync", "rebase", "submit", "unshelve"]).filter(|_| !is_dry_run(args))
 }
 
-pub(super) fn cvsimport(args: &Args) -> Option<Risk> {
-    (!args.has("-i", "", 0)).then(Risk::default)
+pub(super) fn cvsimport(args: &GitArgs) -> Option<FileEffect> {
+    (!args.has("-i", "", 0)).then(FileEffect::default)
 }
 
-pub(super) fn flow(args: &Args) -> Option<Risk> {
+pub(super) fn flow(args: &GitArgs) -> Option<FileEffect> {
     const CHANGING: [&str; 8] = ["start", "finish", "track", "checkout", "pull", "rebase", "delete", "update"];
     let verb = args.plain.get(1).map_or("", String::as_str);
-    (args.first() == "init" || CHANGING.contains(&verb)).then(|| Risk::whole(shown(args.first())))
+    (args.first() == "init" || CHANGING.contains(&verb)).then(|| FileEffect::whole(shown(args.first())))
 }
 
-pub(super) fn town(args: &Args) -> Option<Risk> {
+pub(super) fn town(args: &GitArgs) -> Option<FileEffect> {
     const READING: [&str; 9] =
         ["", "branch", "completions", "config", "diff-parent", "help", "offline", "repo", "status"];
-    (!READING.contains(&args.first())).then(|| Risk::whole(shown(args.first())))
+    (!READING.contains(&args.first())).then(|| FileEffect::whole(shown(args.first())))
 }
 
-pub(super) fn annex(args: &Args) -> Option<Risk> {
+pub(super) fn annex(args: &GitArgs) -> Option<FileEffect> {
     const CHANGING: [&str; 19] = [
         "sync", "pull", "assist", "merge", "adjust", "undo", "get", "drop", "move", "unlock", "lock", "fix", "unannex",
         "uninit", "view", "vadd", "vfilter", "vpop", "proxy",
@@ -283,7 +283,7 @@ pub(super) fn annex(args: &Args) -> Option<Risk> {
     verbs(args, &CHANGING)
 }
 
-pub(super) fn crypt(args: &Args) -> Option<Risk> {
+pub(super) fn crypt(args: &GitArgs) -> Option<FileEffect> {
     verbs(args, &["lock", "unlock"])
 }
 

@@ -1,6 +1,6 @@
 //! Which command lines put others' work at risk.
 
-use super::super::way;
+use super::super::cwd;
 use super::*;
 
 fn found(line: &str) -> Vec<String> {
@@ -15,7 +15,7 @@ fn found(line: &str) -> Vec<String> {
         _ => None,
     };
     let show = |threat: Threat| {
-        let dirs: String = threat.dirs.iter().map(|dir| format!("[{}]", way::shown(dir))).collect();
+        let dirs: String = threat.dirs.iter().map(|dir| format!("[{}]", cwd::shown(dir))).collect();
         let unless = threat.unless_file.map_or_else(String::new, |file| format!(" unless {file}"));
         let paths = threat.paths.map_or_else(String::new, |paths| format!(" of {}", paths.join(" ")));
         format!("{dirs}{}{unless}{paths}", threat.what)

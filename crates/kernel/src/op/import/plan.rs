@@ -4,14 +4,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tenure_core::task::Status;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::action::Action;
+use tenure_core::id::{NoteId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::task::TaskStatus;
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, note, task};
 
-use super::{Batch, on_line};
+use super::{CheckedImport, on_line};
+use crate::answer::export::{ExportedNote, ExportedTask, Imported};
 use crate::query::export::whole;
-use crate::shape::export::{Imported, Note, Task};
 
 /// How many ids one question asks about.
 const PAGE: usize = 1_000;
@@ -19,22 +22,22 @@ const PAGE: usize = 1_000;
 const NAMED: usize = 20;
 
 /// What goes in, and what it is decided by.
-pub(super) struct Plan<'a> {
+pub(super) struct PreparedImport<'a> {
     /// The tasks that are not here yet, in the order of the input.
-    pub(super) tasks: Vec<&'a Task>,
+    pub(super) tasks: Vec<&'a ExportedTask>,
     /// The notes that are not here yet, with their data as it is stored.
-    pub(super) notes: Vec<&'a (Note, String)>,
+    pub(super) notes: Vec<&'a (ExportedNote, String)>,
     /// The status of every task that anything here refers to.
-    statuses: HashMap<String, Status>,
+    statuses: HashMap<TaskId, TaskStatus>,
 }
 
 /// Compares the input with the rows there are. What is here with other content is refused, all of it at once.
-pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Result<Plan<'a>> {
+pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a CheckedImport) -> Result<PreparedImport<'a>> {
     let mut statuses = known(tx, project, batch)?;
     let mut differing = Vec::new();
-    let here: Vec<String> =
+    let here: Vec<TaskId> =
         batch.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
-    let mut stored: HashMap<String, Task> = HashMap::new();
+    let mut stored: HashMap<TaskId, ExportedTask> = HashMap::new();
     for page in here.chunks(PAGE) {
         stored.extend(whole(tx, project, page)?.into_iter().map(|task| (task.id.clone(), task)));
     }
@@ -52,7 +55,7 @@ pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Resu
     if !differing.is_empty() {
         return Err(differs(&differing));
     }
-    let plan = Plan { tasks, notes, statuses };
+    let plan = PreparedImport { tasks, notes, statuses };
     for given in &plan.tasks {
         plan.dependencies(given)?;
         if let Some(on) = given.blocked_on.as_ref().filter(|on| !plan.statuses.contains_key(*on)) {
@@ -68,7 +71,7 @@ pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Resu
 }
 
 /// The status of everything that the input names and that is here.
-fn known(tx: &mut dyn Tx, project: &str, batch: &Batch) -> Result<HashMap<String, Status>> {
+fn known(tx: &mut dyn Tx, project: &str, batch: &CheckedImport) -> Result<HashMap<TaskId, TaskStatus>> {
     let mut known = HashMap::new();
     for page in batch.named.chunks(PAGE * 10) {
         known.extend(task::existing(tx, project, page)?);
@@ -79,14 +82,15 @@ fn known(tx: &mut dyn Tx, project: &str, batch: &Batch) -> Result<HashMap<String
 fn new_notes<'a>(
     tx: &mut dyn Tx,
     project: &str,
-    batch: &'a Batch,
+    batch: &'a CheckedImport,
     differing: &mut Vec<Value>,
-) -> Result<Vec<&'a (Note, String)>> {
+) -> Result<Vec<&'a (ExportedNote, String)>> {
     let mut fresh = Vec::new();
     for page in batch.notes.chunks(PAGE) {
-        let ids: Vec<String> = page.iter().map(|(given, _)| given.id.clone()).collect();
-        let stored = note::get_many(tx, project, &ids)?.into_iter().map(|row| Ok((row.id.clone(), Note::of(row)?)));
-        let stored: HashMap<String, Note> = stored.collect::<Result<_>>()?;
+        let ids: Vec<NoteId> = page.iter().map(|(given, _)| given.id.clone()).collect();
+        let stored =
+            note::get_many(tx, project, &ids)?.into_iter().map(|row| Ok((row.id.clone(), ExportedNote::of(row)?)));
+        let stored: HashMap<NoteId, ExportedNote> = stored.collect::<Result<_>>()?;
         for one in page {
             let (given, _) = one;
             match stored.get(&given.id) {
@@ -129,13 +133,12 @@ fn differs(differing: &[Value]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Error::refused(
-        Kind::Conflict,
-        "import_differs",
+    Error::new(
+        Code::ImportDiffers,
         format!("{} here with other content: {}{more}", are(differing.len()), named.join(", ")),
     )
     .hint("Nothing was imported. Import into a project that has none of these, or take their lines out.")
-    .attempt(format!("tenure show {}", differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
+    .attempt(Action::show(differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
     .detail("differing", differing.iter().take(NAMED).cloned().collect::<Vec<_>>())
     .detail("total", differing.len())
 }
@@ -148,30 +151,30 @@ pub(super) fn unknown(id: &str) -> Error {
     id::unknown(id, id::Sort::Task).hint("It is neither in the file nor in this project.")
 }
 
-impl Plan<'_> {
+impl PreparedImport<'_> {
     /// How far everything is that a task comes after.
-    pub(super) fn dependencies(&self, given: &Task) -> Result<Vec<Status>> {
-        let status = |after: &String| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
+    pub(super) fn dependencies(&self, given: &ExportedTask) -> Result<Vec<TaskStatus>> {
+        let status = |after: &TaskId| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
         given.after.iter().map(status).collect::<Result<_>>().map_err(on_line(given.line))
     }
 
     /// The agents that new tasks are for, each once.
-    pub(super) fn assignees(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn assignees(&self) -> impl Iterator<Item = &AgentName> {
         self.tasks.iter().filter_map(|given| given.assignee.as_ref()).collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Those of them that nobody has seen here, `me` apart: who imports is registered by that.
-    pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &str) -> Result<Vec<String>> {
-        let named: Vec<String> = self.assignees().filter(|name| *name != me).cloned().collect();
+    pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &AgentName) -> Result<Vec<AgentName>> {
+        let named: Vec<AgentName> = self.assignees().filter(|name| *name != me).cloned().collect();
         let mut strangers = Vec::new();
         for page in named.chunks(PAGE) {
-            let known: HashSet<String> = agent::existing(tx, project, page)?.into_iter().collect();
+            let known: HashSet<AgentName> = agent::existing(tx, project, page)?.into_iter().collect();
             strangers.extend(page.iter().filter(|name| !known.contains(*name)).cloned());
         }
         Ok(strangers)
     }
 
-    pub(super) fn summary(&self, batch: &Batch, agents: usize) -> Imported {
+    pub(super) fn summary(&self, batch: &CheckedImport, agents: usize) -> Imported {
         Imported {
             tasks: self.tasks.len(),
             notes: self.notes.len(),

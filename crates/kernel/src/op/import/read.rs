@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tenure_core::{Error, Result, text};
+use tenure_core::action::{Action, Advice};
+use tenure_core::{Code, Error, Result, text};
 
 use super::{Import, NOTES_MAX, TASKS_MAX};
+use crate::answer::export::{ExportEnd, ExportedNote, ExportedTask, FORMAT, Header};
 use crate::json_lines;
-use crate::shape::export::{End, FORMAT, Header, Note, Task};
 
 /// Most bytes of an export that is read.
 pub const BYTES_MAX: usize = 512 * 1024 * 1024;
@@ -15,9 +16,10 @@ pub const BYTES_MAX: usize = 512 * 1024 * 1024;
 /// One line after the first: exactly one of its sorts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    task: Option<Box<Task>>,
-    note: Option<Box<Note>>,
+#[serde(expecting = "struct Line")]
+struct ImportLine {
+    task: Option<Box<ExportedTask>>,
+    note: Option<Box<ExportedNote>>,
     event: Option<IgnoredAny>,
     end: Option<bool>,
     tasks: Option<usize>,
@@ -26,19 +28,20 @@ struct Line {
 }
 
 fn bad(line: usize, message: &str) -> Error {
-    Error::usage("bad_line", format!("line {line}: {message}"))
+    Error::usage(Code::BadLine, format!("line {line}: {message}"))
         .hint("Nothing was imported. docs/export.md has the format.")
         .detail("line", line)
 }
 
 /// Not an export, or not one that this version can read.
 fn bad_file(message: impl Into<String>) -> Error {
-    Error::usage("bad_export", message).hint("Nothing was imported. Give a file that `tenure export` wrote.")
+    Error::usage(Code::BadExport, message)
+        .hint(Advice::from("Nothing was imported. Give a file that ").action(Action::Export).text(" wrote."))
 }
 
 /// It ends too soon, or says another number of lines than it has.
 fn truncated(message: impl Into<String>) -> Error {
-    Error::usage("export_truncated", message).hint("Nothing was imported. Get the whole file and try again.")
+    Error::usage(Code::ExportTruncated, message).hint("Nothing was imported. Get the whole file and try again.")
 }
 
 impl Import {
@@ -46,7 +49,7 @@ impl Import {
     pub fn parse(input: &[u8]) -> Result<Import> {
         if input.len() > BYTES_MAX {
             return Err(Error::usage(
-                "input_too_long",
+                Code::InputTooLong,
                 format!("the file has more than {} MiB", BYTES_MAX / 1024 / 1024),
             ));
         }
@@ -56,7 +59,7 @@ impl Import {
         let mut request = Import::default();
         for (number, bytes) in lines.by_ref() {
             let words = json_lines::text(bytes).map_err(|message| bad(number, &message))?;
-            let line: Line = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
+            let line: ImportLine = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
             if let Some(end) = request.take(number, line)? {
                 request.compare(end)?;
                 return match lines.next() {
@@ -69,27 +72,51 @@ impl Import {
     }
 
     /// Takes what a line has; the last one is handed back.
-    fn take(&mut self, number: usize, line: Line) -> Result<Option<End>> {
+    fn take(&mut self, number: usize, line: ImportLine) -> Result<Option<ExportEnd>> {
         match line {
-            Line { task: Some(task), note: None, event: None, end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: Some(task),
+                note: None,
+                event: None,
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 if self.tasks.len() == TASKS_MAX {
                     return Err(too_many("tasks", TASKS_MAX));
                 }
-                self.tasks.push(Task { line: number, ..*task });
+                self.tasks.push(ExportedTask { line: number, ..*task });
                 Ok(None)
             }
-            Line { task: None, note: Some(note), event: None, end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: None,
+                note: Some(note),
+                event: None,
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 if self.notes.len() == NOTES_MAX {
                     return Err(too_many("notes", NOTES_MAX));
                 }
-                self.notes.push(Note { line: number, ..*note });
+                self.notes.push(ExportedNote { line: number, ..*note });
                 Ok(None)
             }
-            Line { task: None, note: None, event: Some(_), end: None, tasks: None, notes: None, events: None } => {
+            ImportLine {
+                task: None,
+                note: None,
+                event: Some(_),
+                end: None,
+                tasks: None,
+                notes: None,
+                events: None,
+            } => {
                 self.events += 1;
                 Ok(None)
             }
-            Line {
+            ImportLine {
                 task: None,
                 note: None,
                 event: None,
@@ -97,25 +124,25 @@ impl Import {
                 tasks: Some(tasks),
                 notes: Some(notes),
                 events: Some(events),
-            } => Ok(Some(End { end: true, tasks, notes, events })),
+            } => Ok(Some(ExportEnd { end: true, tasks, notes, events })),
             _ => Err(bad(number, "a line is one task, one note, one event, or the end")),
         }
     }
 
     /// Holds the file to what its last line says.
-    fn compare(&self, said: End) -> Result<()> {
-        let found = End { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
+    fn compare(&self, said: ExportEnd) -> Result<()> {
+        let found = ExportEnd { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
         if found == said {
             return Ok(());
         }
-        let told = |end: &End| format!("{} tasks, {} notes and {} events", end.tasks, end.notes, end.events);
+        let told = |end: &ExportEnd| format!("{} tasks, {} notes and {} events", end.tasks, end.notes, end.events);
         Err(truncated(format!("the last line says {}, but there are {}", told(&said), told(&found))))
     }
 }
 
 fn too_many(what: &str, most: usize) -> Error {
-    Error::usage("too_many_items", format!("the file has more than {most} {what}"))
-        .hint(super::SPLIT)
+    Error::usage(Code::TooManyItems, format!("the file has more than {most} {what}"))
+        .hint(super::split())
         .detail("limit", most)
 }
 
@@ -140,7 +167,7 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
         Some(FORMAT) => {}
         Some(newer) if newer > FORMAT => {
             return Err(Error::usage(
-                "newer_export",
+                Code::NewerExport,
                 format!("the file has format {newer}; this version reads up to {FORMAT}"),
             )
             .hint("Nothing was imported. Install the version of Tenure that wrote it."));
@@ -155,6 +182,8 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::action::Plain;
+
     use super::*;
     use crate::op::Operation;
 
@@ -164,7 +193,7 @@ mod tests {
 
     fn code(input: &[u8]) -> (&'static str, Option<u64>) {
         let error = Import::parse(input).unwrap_err();
-        (error.code(), error.get("line").and_then(Value::as_u64))
+        (error.code().as_str(), error.get("line").and_then(Value::as_u64))
     }
 
     #[test]
@@ -182,8 +211,11 @@ mod tests {
     fn inv_l11_more_than_one_import_takes_is_refused_before_any_store_is_looked_at() {
         let many = [HEADER, "\n", &format!("{TASK}\n").repeat(TASKS_MAX + 1)].concat();
         let error = Import::parse(many.as_bytes()).unwrap_err();
-        assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(200_000)));
-        assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
+        assert_eq!(
+            (error.code().as_str(), error.get("limit").and_then(Value::as_u64)),
+            ("too_many_items", Some(200_000))
+        );
+        assert!(error.advice().unwrap().say(&Plain).contains("Nothing was imported"), "{error:?}");
         let one = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
         let error = Import { tasks, ..Import::default() }.check().unwrap_err();

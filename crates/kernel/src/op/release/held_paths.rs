@@ -2,54 +2,61 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-use tenure_core::hold::{Ending, lapsed};
+use tenure_core::action::{Action, Advice};
+use tenure_core::event::hold::PathReleased;
+use tenure_core::hold::{Ended, Ending, HoldKind, lapsed};
+use tenure_core::id::{AnyId, CheckoutId, PlaceId, TaskId, or_empty};
+use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{hold, place};
 
 use super::Release;
+use crate::answer;
 use crate::checkouts::Checkouts;
-use crate::line::{self, InTheWay};
 use crate::locks;
 use crate::paths;
-use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit_of_work::{UnitOfWork, people_only};
+use crate::waiting::{self, Obstacles};
 
 /// Gives a hold back that is named by its id. Returns the task where it is one on a task.
-pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Release) -> Result<Result<String, shape::Reserved>> {
+pub(super) fn by_id(
+    work: &mut UnitOfWork<'_>,
+    named: &AnyId,
+    request: &Release,
+) -> Result<Result<TaskId, answer::Reserved>> {
     id::named(named, id::Sort::Hold)?;
-    let project = unit.project.id.clone();
+    let project = work.project.id.clone();
     if named.starts_with("w-") {
-        return leave(unit, named).map(Err);
+        return leave(work, named).map(Err);
     }
-    let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
-    if row.is_task() {
-        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)?) };
+    let row = hold::get(work.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
+    if let Some(task) = row.held_task() {
+        return if row.ended.is_none() { Ok(Ok(task)) } else { Err(over(work, &row)?) };
     }
-    if row.ended_at.0 != 0 || lapsed(unit.now, row.expires_at) {
-        return Err(over(unit, &row)?);
+    if row.ended.is_some() || lapsed(work.now, row.expires_at) {
+        return Err(over(work, &row)?);
     }
-    if row.holder != unit.me() && !request.force {
+    if row.holder != work.me() && !request.force {
         if row.is_name() {
-            return Err(locks::held_by(unit, &row)?);
+            return Err(locks::held_by(work, &row)?);
         }
         let patterns = [paths::pattern(&row)?];
-        return Err(others_hold(unit, &patterns, vec![row])?);
+        return Err(others_hold(work, &patterns, vec![row])?);
     }
-    finish(unit, request, vec![row]).map(Err)
+    finish(work, request, vec![row]).map(Err)
 }
 
 /// Gives back all own holds that some patterns cover; a person may end those of others.
-pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape::Reserved> {
+pub(super) fn by_pattern(work: &mut UnitOfWork<'_>, request: &Release) -> Result<answer::Reserved> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
     // A call from no checkout means its holds wherever they are.
-    let here = unit.checkout.clone();
-    let live = paths::live(unit, &here, &patterns)?;
-    let me = unit.me();
-    let own = own_places(unit, &here)?;
-    let mut left: BTreeSet<String> = BTreeSet::new();
+    let here = work.checkout.clone();
+    let live = paths::live(work, here.as_ref(), &patterns)?;
+    let me = work.me();
+    let own = own_places(work, here.as_ref())?;
+    let mut left: BTreeSet<PlaceId> = BTreeSet::new();
     let mut ending: Vec<hold::Row> = Vec::new();
     for pattern in &patterns {
         let mut found = false;
@@ -68,21 +75,21 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape
             }
         }
         if !found {
-            return Err(nothing(unit, pattern, &live)?);
+            return Err(nothing(work, pattern, &live)?);
         }
     }
-    let mut released = finish(unit, request, ending)?;
+    let mut released = finish(work, request, ending)?;
     for place in own.iter().filter(|place| left.contains(&place.0.id)) {
-        line::leave(unit, &place.0, None)?;
+        waiting::leave(work, &place.0)?;
         released.left.push(place.0.id.clone());
     }
     Ok(released)
 }
 
 /// A place of the one who releases.
-struct Own(place::Row);
+struct OwnPlace(place::Row);
 
-impl Own {
+impl OwnPlace {
     /// Whether something of what it waits for is covered: without that the rest is not wanted either.
     fn covered_by(&self, pattern: &Pattern) -> Result<bool> {
         for text in &self.0.wanted {
@@ -95,43 +102,44 @@ impl Own {
 }
 
 /// The places of the actor that wait for paths. What was offered is a hold, and released as one.
-fn own_places(unit: &mut Unit<'_>, here: &str) -> Result<Vec<Own>> {
-    if unit.project.waiting == 0 {
+fn own_places(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Vec<OwnPlace>> {
+    if work.project.waiting == 0 {
         return Ok(Vec::new());
     }
-    let me = unit.me();
-    let own = place::of_agent(unit.tx, &unit.project.id, me)?.into_iter().filter(|place| {
-        let meets = here.is_empty() || place.checkout.is_empty() || place.checkout == here;
-        place.kind == hold::PATH && place.state == place::State::Waiting && meets
+    let me = work.me();
+    let own = place::of_agent(work.tx, &work.project.id, me)?.into_iter().filter(|place| {
+        let meets = here.is_none() || place.checkout.is_none() || place.checkout.as_ref() == here;
+        place.kind == HoldKind::Path && place.state == place::PlaceState::Waiting && meets
     });
-    Ok(own.map(Own).collect())
+    Ok(own.map(OwnPlace).collect())
 }
 
 /// Leaves the line at a place that is named by its id.
-fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
-    let project = unit.project.id.clone();
-    let row = place::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
-    if row.agent != unit.me() || row.state == place::State::Ended {
+fn leave(work: &mut UnitOfWork<'_>, named: &str) -> Result<answer::Reserved> {
+    let project = work.project.id.clone();
+    let row = place::get(work.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
+    if row.agent != work.me() || row.state == place::PlaceState::Ended {
         return Err(not_held(named));
     }
-    if row.state == place::State::Offered {
-        let held = hold::all_of_holder(unit.tx, &project, &row.agent)?;
-        let offered = held.into_iter().filter(|hold| hold.place == row.id && !lapsed(unit.now, hold.expires_at));
-        return finish(unit, &Release::default(), offered.collect());
+    if row.state == place::PlaceState::Offered {
+        let held = hold::all_of_holder(work.tx, &project, &row.agent)?;
+        let offered =
+            held.into_iter().filter(|hold| hold.place.as_ref() == Some(&row.id) && !lapsed(work.now, hold.expires_at));
+        return finish(work, &Release::default(), offered.collect());
     }
-    line::leave(unit, &row, None)?;
-    Ok(shape::Reserved { left: vec![row.id], ..shape::Reserved::default() })
+    waiting::leave(work, &row)?;
+    Ok(answer::Reserved { left: vec![row.id], ..answer::Reserved::default() })
 }
 
-fn others_hold(unit: &mut Unit<'_>, patterns: &[Pattern], holds: Vec<hold::Row>) -> Result<Error> {
-    let in_the_way = InTheWay { holds, ..InTheWay::default() };
-    let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, &in_the_way), unit.now)?;
-    Ok(refusal.attempt("tenure holds --kind path"))
+fn others_hold(work: &mut UnitOfWork<'_>, patterns: &[Pattern], holds: Vec<hold::Row>) -> Result<Error> {
+    let in_the_way = Obstacles { holds, ..Obstacles::default() };
+    let refusal = paths::held_by(work.tx, &work.project.id, (patterns, &in_the_way), work.now)?;
+    Ok(refusal.attempt(Action::holds_of("path")))
 }
 
 /// Why there is nothing to give back: a wider hold has it, it was lost, another has it, or nobody has it.
-fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
-    let me = unit.me();
+fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
+    let me = work.me();
     let shown = cut(pattern.text(), 120);
     let mut others = Vec::new();
     for row in live {
@@ -141,60 +149,62 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
         if row.holder == me {
             return Ok(not_held(&shown)
                 .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
-                .attempt(format!("tenure release {}", row.id)));
+                .attempt(Action::release(&row.id)));
         }
         others.push(row.clone());
     }
     // Whoever lost it learns that before it is told who has it now.
-    let (project, here) = (unit.project.id.clone(), unit.checkout.clone());
-    if let Some(lost) = paths::last_own(unit.tx, &project, (me, &here), pattern)?.filter(paths::is_lost) {
-        return paths::stale(unit, &lost);
+    let (project, here) = (work.project.id.clone(), work.checkout.clone());
+    if let Some(lost) = paths::last_own(work.tx, &project, (me, here.as_ref()), pattern)?.filter(paths::is_lost) {
+        return paths::stale(work, &lost);
     }
     let refusal = match others.is_empty() {
         true => not_held(&shown),
-        false => others_hold(unit, std::slice::from_ref(pattern), others)?,
+        false => others_hold(work, std::slice::from_ref(pattern), others)?,
     };
     // A worktree that was moved or removed leaves what was held in it behind.
-    for row in hold::all_of_holder(unit.tx, &project, me)?.iter().filter(|row| row.is_path()) {
-        if !lapsed(unit.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
-            let name = cut(&Checkouts::of(unit)?.name(&row.checkout), 120);
+    for row in hold::all_of_holder(work.tx, &project, me)?.iter().filter(|row| row.is_path()) {
+        if !lapsed(work.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
+            let name = cut(&Checkouts::of(work)?.name(or_empty(row.checkout.as_ref())), 120);
             return Ok(refusal
-                .hint(format!("You hold it in another checkout, {name}: `tenure release {}`.", row.id))
-                .attempt(format!("tenure release {}", row.id)));
+                .hint(
+                    Advice::from(format!("You hold it in another checkout, {name}: "))
+                        .action(Action::release(&row.id))
+                        .text("."),
+                )
+                .attempt(Action::release(&row.id)));
         }
     }
     Ok(refusal)
 }
 
 /// The refusal of a hold that has ended.
-pub(super) fn over(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
-    if paths::is_lost(row) && row.holder == unit.me() {
-        return paths::stale(unit, row);
+pub(super) fn over(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error> {
+    if paths::is_lost(row) && row.holder == work.me() {
+        return paths::stale(work, row);
     }
     Ok(not_held(&cut(&row.subject, 120)).detail("hold", row.id.clone()))
 }
 
 pub(super) fn not_held(shown: &str) -> Error {
-    Error::refused(Kind::Conflict, "not_held", format!("{shown} is not held by you"))
-        .entity(shown)
-        .attempt("tenure holds --mine")
+    Error::new(Code::NotHeld, format!("{shown} is not held by you")).entity(shown).attempt(Action::own_holds())
 }
 
 /// The refusal of a fence that is not that of the hold.
-pub(crate) fn stale_fence(row: &hold::Row, given: Option<i64>) -> Error {
+pub(crate) fn stale_fence(row: &hold::Row, given: Option<Fence>) -> Error {
     let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
-    Error::refused(Kind::Stale, "stale_fence", message)
+    Error::new(Code::StaleFence, message)
         .entity(&row.id)
-        .attempt(format!("tenure show {}", row.id))
+        .attempt(Action::show(&row.id))
         .detail("fence", given)
         .detail("current_fence", row.fence)
 }
 
-pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
-    if request.force && !unit.call.actor.is_person() {
+pub(super) fn finish(work: &mut UnitOfWork<'_>, request: &Release, ending: Vec<hold::Row>) -> Result<answer::Reserved> {
+    if request.force && !work.call.actor.is_person() {
         return Err(people_only("--force"));
     }
-    let me = unit.me();
+    let me = work.me();
     let mut holds = Vec::with_capacity(ending.len());
     for mut row in ending {
         if request.fence.is_some_and(|fence| fence != row.fence) {
@@ -202,10 +212,14 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::R
         }
         let overrode = (row.holder != me).then(|| row.holder.clone());
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };
-        paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
-        row.ended_at = unit.now;
-        row.ended_how = how.as_str().to_owned();
-        holds.push(paths::shown(unit, &row)?);
+        let said = PathReleased {
+            reason: Some(request.reason.clone()),
+            overrode: Some(overrode.map(String::from)),
+            ..PathReleased::default()
+        };
+        paths::end(work, &row, how, None, said)?;
+        row.ended = Some(Ended { at: work.now, how });
+        holds.push(paths::shown(work, &row)?);
     }
-    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
+    Ok(answer::Reserved { holds, ..answer::Reserved::default() })
 }

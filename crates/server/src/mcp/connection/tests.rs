@@ -1,17 +1,19 @@
-//! A connection over a desk that does as it is told.
+//! A connection over a host that does as it is told.
 
 use std::sync::atomic::AtomicU8;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rmcp::ServiceExt;
 use serde_json::json;
+use tenure_kernel::answer::Resumed;
 use tenure_kernel::op::confirm::Confirm;
 use tenure_kernel::op::note::Artifact;
-use tenure_kernel::shape::Resumed;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
+use tenure_core::Code;
+
 use super::*;
-use crate::mcp::desk::{Defaults, OnPaths, Query};
+use crate::mcp::host::{Ask, HostDefaults, OnPaths};
 
 /// Writes down what is asked of it, and answers an op only when it is let through.
 struct Clerk {
@@ -30,16 +32,16 @@ impl Clerk {
     }
 }
 
-impl Desk for Clerk {
-    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>> {
+impl Host for Clerk {
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<ToolCaller>> {
         let name = |thread: &Thread| match &thread.tool {
             Some(tool) => format!("{tool}-{}", thread.id),
             None => thread.id.clone(),
         };
-        Ok(thread.map(|thread| Who { name: name(thread), tool: String::new(), is_connection: false }))
+        Ok(thread.map(|thread| ToolCaller { name: name(thread), tool: String::new(), is_connection: false }))
     }
 
-    fn run(&self, who: &Who, _: Option<&str>, op: &Op) -> Result<String> {
+    fn run(&self, who: &ToolCaller, _: Option<&str>, op: &Op) -> Result<String> {
         let what = match op.get::<Confirm>() {
             Some(shown) => format!("{} confirms {:?}", who.name, shown.events.unwrap_or_default()),
             None => format!("{} {}", who.name, op.name()),
@@ -48,7 +50,7 @@ impl Desk for Clerk {
         self.let_through.lock().unwrap().recv().unwrap();
         self.done.lock().unwrap().push(what);
         if op.name() == "block" {
-            return Err(Error::refused(tenure_core::Kind::Conflict, "task_held", "t-1 is held by b").entity("t-1"));
+            return Err(Error::new(Code::TaskHeld, "t-1 is held by b").entity("t-1"));
         }
         Ok(match op.name() {
             "resume" => json!({
@@ -62,19 +64,19 @@ impl Desk for Clerk {
         })
     }
 
-    fn run_on_paths(&self, _: &Who, _: Option<&str>, _: &[String], _: &OnPaths<'_>) -> Result<String> {
+    fn run_on_paths(&self, _: &ToolCaller, _: Option<&str>, _: &[String], _: &OnPaths<'_>) -> Result<String> {
         Err(Error::bug("not asked for"))
     }
 
-    fn run_in_store(&self, _: &Who, _: Option<&str>, _: &Op) -> Result<String> {
+    fn run_in_store(&self, _: &ToolCaller, _: Option<&str>, _: &Op) -> Result<String> {
         Err(Error::bug("not asked for"))
     }
 
-    fn ask(&self, _: &Who, _: &Query<'_>) -> Result<Value> {
+    fn ask(&self, _: &ToolCaller, _: &Ask<'_>) -> Result<()> {
         Err(Error::bug("not asked for"))
     }
 
-    fn peek(&self, _: &Who, _: &resume::Resume) -> Result<Resumed> {
+    fn peek(&self, _: &ToolCaller, _: &resume::Resume) -> Result<Resumed> {
         Err(Error::bug("not asked for"))
     }
 
@@ -82,8 +84,8 @@ impl Desk for Clerk {
         Err(Error::bug("not asked for"))
     }
 
-    fn defaults(&self) -> Result<Defaults> {
-        Ok(Defaults::default())
+    fn defaults(&self) -> Result<HostDefaults> {
+        Ok(HostDefaults::default())
     }
 
     fn draw(&self, bytes: &mut [u8]) {
@@ -137,7 +139,7 @@ impl Client {
         serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
     }
 
-    /// Lets the runtime work until the desk has begun something.
+    /// Lets the runtime work until the host has begun something.
     async fn begun(&mut self) -> String {
         loop {
             if let Ok(what) = self.begun.try_recv() {
@@ -266,9 +268,9 @@ fn a_connection_is_named_after_its_client() {
         ("Ä", "mcp-client-999999"),
         ("person:x", "mcp-person-x-aaaaaa"),
     ] {
-        assert_eq!(guest::named(client, &*clerk).name, name);
+        assert_eq!(anonymous_agent::named(client, &*clerk).name, name);
     }
-    let long = guest::named(&"é".repeat(90).replace('é', "a/"), &*clerk).name;
+    let long = anonymous_agent::named(&"é".repeat(90).replace('é', "a/"), &*clerk).name;
     assert!(tenure_core::name::check(&long).is_ok() && long.len() == 64, "{long}");
 }
 

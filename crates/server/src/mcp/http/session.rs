@@ -9,14 +9,14 @@ use tenure_core::name;
 use tenure_kernel::access::hash;
 use tenure_store::Entropy;
 
-use crate::mcp::guest;
+use crate::mcp::anonymous_agent;
 
 /// How long the secret and the check are, in hexadecimal digits.
 const DIGITS: usize = 32;
 
 /// Whose a session is.
 #[derive(Clone, Copy)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct SessionOwner<'a> {
     pub(crate) principal: &'a str,
     /// The key of the project.
     pub(crate) project: &'a str,
@@ -24,7 +24,7 @@ pub(crate) struct Whose<'a> {
 
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Session {
+pub(crate) struct McpSession {
     pub(crate) id: String,
     /// Its client, as it stands in the name of its agent.
     pub(crate) client: String,
@@ -32,25 +32,25 @@ pub(crate) struct Session {
     pub(crate) agent: String,
 }
 
-impl Session {
+impl McpSession {
     /// A new session of a client.
-    pub(crate) fn draw(client: &str, whose: Whose<'_>, entropy: &dyn Entropy) -> Session {
+    pub(crate) fn draw(client: &str, whose: SessionOwner<'_>, entropy: &dyn Entropy) -> McpSession {
         let mut bytes = [0; DIGITS / 2];
         entropy.fill(&mut bytes);
         let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Session::of(&guest::fitted(client), &secret, whose)
+        McpSession::of(&anonymous_agent::fitted(client), &secret, whose)
     }
 
     /// The session of an id, if it was made for this principal in this project.
-    pub(crate) fn read(id: &str, whose: Whose<'_>) -> Option<Session> {
+    pub(crate) fn read(id: &str, whose: SessionOwner<'_>) -> Option<McpSession> {
         let (rest, _) = id.rsplit_once('.')?;
         let (client, secret) = rest.rsplit_once('.')?;
         let fits = secret.len() == DIGITS && secret.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let session = Session::of(client, secret, whose);
+        let session = McpSession::of(client, secret, whose);
         (fits && session.id == id && name::check(&session.agent).is_ok()).then_some(session)
     }
 
-    fn of(client: &str, secret: &str, whose: Whose<'_>) -> Session {
+    fn of(client: &str, secret: &str, whose: SessionOwner<'_>) -> McpSession {
         let made = |what: &str| hash(&["tenure mcp", what, secret, client, whose.principal, whose.project].join("\0"));
         let id = format!("{client}.{secret}.{}", &made("session")[..DIGITS]);
         // As hard to find another id for as the name is long; and whoever found one would need the principal's token.
@@ -58,7 +58,7 @@ impl Session {
         let random = std::array::from_fn(|at| {
             digits.get(at * 2..at * 2 + 2).and_then(|two| u8::from_str_radix(two, 16).ok()).unwrap_or_default()
         });
-        Session { id, agent: guest::agent(client, random), client: client.to_owned() }
+        McpSession { id, agent: anonymous_agent::agent(client, random), client: client.to_owned() }
     }
 }
 
@@ -68,30 +68,30 @@ mod tests {
 
     use super::*;
 
-    const ANN: Whose<'_> = Whose { principal: "person:ann", project: "name:web" };
+    const ANN: SessionOwner<'_> = SessionOwner { principal: "person:ann", project: "name:web" };
 
     #[test]
     fn inv_i2_a_session_is_one_agent_wherever_its_id_is_read() {
-        let drawn = Session::draw("Claude Code.2", ANN, &OsEntropy);
+        let drawn = McpSession::draw("Claude Code.2", ANN, &OsEntropy);
         assert!(drawn.agent.starts_with("mcp-claude-code.2-"), "{drawn:?}");
-        assert_eq!(Session::read(&drawn.id, ANN), Some(drawn.clone()));
-        assert_ne!(Session::draw("Claude Code.2", ANN, &OsEntropy).agent, drawn.agent);
-        let long = Session::draw(&"x".repeat(500), ANN, &OsEntropy);
-        assert_eq!(Session::read(&long.id, ANN), Some(long));
+        assert_eq!(McpSession::read(&drawn.id, ANN), Some(drawn.clone()));
+        assert_ne!(McpSession::draw("Claude Code.2", ANN, &OsEntropy).agent, drawn.agent);
+        let long = McpSession::draw(&"x".repeat(500), ANN, &OsEntropy);
+        assert_eq!(McpSession::read(&long.id, ANN), Some(long));
     }
 
     #[test]
     fn inv_s3_an_id_is_good_for_its_principal_and_its_project_alone() {
-        let id = Session::draw("x", ANN, &OsEntropy).id;
-        assert_eq!(Session::read(&id, Whose { principal: "person:bob", ..ANN }), None);
-        assert_eq!(Session::read(&id, Whose { project: "name:api", ..ANN }), None);
+        let id = McpSession::draw("x", ANN, &OsEntropy).id;
+        assert_eq!(McpSession::read(&id, SessionOwner { principal: "person:bob", ..ANN }), None);
+        assert_eq!(McpSession::read(&id, SessionOwner { project: "name:api", ..ANN }), None);
         for (at, letter) in id.char_indices() {
             let other = if letter == '0' { '1' } else { '0' };
             let changed: String = id.char_indices().map(|(i, c)| if i == at { other } else { c }).collect();
-            assert_eq!(Session::read(&changed, ANN), None, "{changed}");
+            assert_eq!(McpSession::read(&changed, ANN), None, "{changed}");
         }
         for none in ["", ".", "..", "x", "x..", "../..", &id[1..], &id[..id.len() - 1]] {
-            assert_eq!(Session::read(none, ANN), None, "{none}");
+            assert_eq!(McpSession::read(none, ANN), None, "{none}");
         }
     }
 }

@@ -21,7 +21,7 @@ use tenure_store::{Entropy as _, OsEntropy};
 use tokio::sync::{mpsc, watch};
 
 use super::Visitor;
-use crate::shares::{Budget, Part};
+use crate::quota::{Budget, QuotaPart};
 
 /// How many answers are kept of a session.
 const ANSWERS: usize = 16;
@@ -34,7 +34,7 @@ const AHEAD: usize = 4;
 /// The code of the error that stands for an answer that is lost.
 const LOST: ErrorCode = ErrorCode(-32_000);
 
-type Outcome<T> = Result<T, LocalSessionManagerError>;
+type SessionResult<T> = Result<T, LocalSessionManagerError>;
 
 tokio::task_local! {
     /// The id of the session that the request being answered begins.
@@ -46,19 +46,19 @@ pub(super) struct Sessions {
     local: LocalSessionManager,
     /// Of this process: another's events are not mistaken for its own.
     birth: String,
-    kept: Arc<Mutex<HashMap<SessionId, Kept>>>,
+    recorded: Arc<Mutex<HashMap<SessionId, RecordedAnswers>>>,
     /// The bytes of answers that wait to be read.
     unsent: Budget,
 }
 
 /// The answers of a session, oldest first.
 #[derive(Default)]
-struct Kept {
+struct RecordedAnswers {
     begun: u64,
-    answers: VecDeque<Arc<Told>>,
+    answers: VecDeque<Arc<RecordedAnswer>>,
 }
 
-impl Kept {
+impl RecordedAnswers {
     /// Forgets the oldest complete answers until the rest is short enough.
     fn shorten(&mut self) {
         while self.answers.iter().map(|told| told.bytes()).sum::<usize>() > ANSWERS_BYTES {
@@ -75,59 +75,59 @@ impl Sessions {
         let mut bytes = [0; 8];
         OsEntropy.fill(&mut bytes);
         let birth = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Sessions { local, birth, kept: Arc::default(), unsent }
+        Sessions { local, birth, recorded: Arc::default(), unsent }
     }
 
     /// The sessions there are. What was answered in others is forgotten.
     pub(super) async fn live(&self) -> HashSet<String> {
         let sessions = self.local.sessions.read().await;
-        self.kept().retain(|id, _| sessions.contains_key(id));
+        self.recorded().retain(|id, _| sessions.contains_key(id));
         sessions.keys().map(|id| id.to_string()).collect()
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Kept>> {
-        locked(&self.kept)
+    fn recorded(&self) -> MutexGuard<'_, HashMap<SessionId, RecordedAnswers>> {
+        locked(&self.recorded)
     }
 
     /// A place for the answer to a message.
-    fn begin(&self, id: &SessionId, message: &ClientJsonRpcMessage) -> Arc<Told> {
-        let mut all = self.kept();
-        let kept = all.entry(id.clone()).or_default();
-        if kept.answers.len() >= ANSWERS {
-            let over = kept.answers.iter().position(|told| *told.over.borrow());
-            kept.answers.remove(over.unwrap_or(0));
+    fn begin(&self, id: &SessionId, message: &ClientJsonRpcMessage) -> Arc<RecordedAnswer> {
+        let mut all = self.recorded();
+        let recorded = all.entry(id.clone()).or_default();
+        if recorded.answers.len() >= ANSWERS {
+            let over = recorded.answers.iter().position(|told| *told.over.borrow());
+            recorded.answers.remove(over.unwrap_or(0));
         }
-        kept.begun += 1;
+        recorded.begun += 1;
         let request = match message {
             ClientJsonRpcMessage::Request(request) => written(&request.id),
             _ => String::new(),
         };
-        let told = Arc::new(Told {
+        let told = Arc::new(RecordedAnswer {
             birth: self.birth.clone(),
-            number: kept.begun,
+            number: recorded.begun,
             request,
             owner: principal(message).unwrap_or_default(),
             unsent: self.unsent.clone(),
             events: Mutex::default(),
             over: watch::Sender::new(false),
         });
-        kept.answers.push_back(told.clone());
+        recorded.answers.push_back(told.clone());
         told
     }
 
     /// The rest of an answer after one of its events.
-    fn rest(&self, id: &SessionId, last: &Place) -> EventStream {
-        let all = self.kept();
+    fn rest(&self, id: &SessionId, last: &StreamPosition) -> EventStream {
+        let all = self.recorded();
         let found = all.get(id).filter(|_| last.birth == self.birth);
-        match found.and_then(|kept| kept.answers.iter().find(|told| told.number == last.number)) {
+        match found.and_then(|recorded| recorded.answers.iter().find(|told| told.number == last.number)) {
             Some(told) => Box::pin(told.clone().read(last.index.saturating_add(1))),
-            None => Box::pin(Rest::of(last.request.clone().map(lost))),
+            None => Box::pin(ReplayStream::of(last.request.clone().map(lost))),
         }
     }
 }
 
 /// The answer to a call as far as it was given.
-struct Told {
+struct RecordedAnswer {
     birth: String,
     /// Which of the session's.
     number: u64,
@@ -141,7 +141,7 @@ struct Told {
     over: watch::Sender<bool>,
 }
 
-impl Told {
+impl RecordedAnswer {
     fn bytes(&self) -> usize {
         locked(&self.events).iter().map(|(_, size)| size).sum()
     }
@@ -160,7 +160,7 @@ impl Told {
         self.over.send_replace(true);
     }
 
-    fn read(self: Arc<Told>, from: usize) -> Rest {
+    fn read(self: Arc<RecordedAnswer>, from: usize) -> ReplayStream {
         let (out, events) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             let (mut next, mut news) = (from, self.over.subscribe());
@@ -187,30 +187,30 @@ impl Told {
                 }
             }
         });
-        Rest { events, _sent: None }
+        ReplayStream { events, _sent: None }
     }
 }
 
 /// An event, and its part of the bytes that wait to be read.
-type Counted = (ServerSseMessage, Option<Part>);
+type Counted = (ServerSseMessage, Option<QuotaPart>);
 
 /// Events on their way to a client.
-struct Rest {
+struct ReplayStream {
     events: mpsc::Receiver<Counted>,
     /// Of the one that was handed over last: when the next is asked for, it is on its way.
-    _sent: Option<Part>,
+    _sent: Option<QuotaPart>,
 }
 
-impl Rest {
-    fn of(event: Option<ServerSseMessage>) -> Rest {
+impl ReplayStream {
+    fn of(event: Option<ServerSseMessage>) -> ReplayStream {
         let (out, events) = mpsc::channel(1);
         // There is room for one, and nobody else sends.
         let _ = event.map(|event| out.try_send((event, None)));
-        Rest { events, _sent: None }
+        ReplayStream { events, _sent: None }
     }
 }
 
-impl Stream for Rest {
+impl Stream for ReplayStream {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
@@ -229,7 +229,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn principal(message: &ClientJsonRpcMessage) -> Option<String> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     let parts = request.request.extensions().get::<Parts>()?;
-    parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.clone())
+    parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.to_string())
 }
 
 /// How long an event is.
@@ -265,19 +265,19 @@ fn lost(request: RequestId) -> ServerSseMessage {
 }
 
 /// The id of an event, read.
-struct Place {
+struct StreamPosition {
     birth: String,
     number: u64,
     index: usize,
     request: Option<RequestId>,
 }
 
-impl Place {
-    fn read(id: &str) -> Option<Place> {
+impl StreamPosition {
+    fn read(id: &str) -> Option<StreamPosition> {
         let mut parts = id.splitn(4, '.');
         let birth = parts.next()?.to_owned();
         let (number, index) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        Some(Place { birth, number, index, request: read(parts.next()?) })
+        Some(StreamPosition { birth, number, index, request: read(parts.next()?) })
     }
 }
 
@@ -305,7 +305,7 @@ impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
     type Transport = WorkerTransport<LocalSessionWorker>;
 
-    async fn create_session(&self) -> Outcome<(SessionId, Self::Transport)> {
+    async fn create_session(&self) -> SessionResult<(SessionId, Self::Transport)> {
         let failed = |why: String| SessionError::Io(std::io::Error::other(why));
         let id = BEGUN.try_with(Clone::clone).map_err(|error| failed(error.to_string()))?;
         match self.local.restore_session(id.clone()).await? {
@@ -314,15 +314,19 @@ impl SessionManager for Sessions {
         }
     }
 
-    async fn initialize_session(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Outcome<ServerJsonRpcMessage> {
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> SessionResult<ServerJsonRpcMessage> {
         self.local.initialize_session(id, message).await
     }
 
-    async fn has_session(&self, id: &SessionId) -> Outcome<bool> {
+    async fn has_session(&self, id: &SessionId) -> SessionResult<bool> {
         self.local.has_session(id).await
     }
 
-    async fn close_session(&self, id: &SessionId) -> Outcome<()> {
+    async fn close_session(&self, id: &SessionId) -> SessionResult<()> {
         self.local.close_session(id).await
     }
 
@@ -330,29 +334,29 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+    ) -> SessionResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         let told = self.begin(id, &message);
         let answer = self.local.create_stream(id, message).await?;
         let read = told.clone().read(0);
         // Taken down also when the client is gone: it comes back for it.
-        let (kept, id) = (self.kept.clone(), id.clone());
+        let (recorded, id) = (self.recorded.clone(), id.clone());
         tokio::spawn(async move {
             told.take_down(answer).await;
-            if let Some(kept) = locked(&kept).get_mut(&id) {
-                kept.shorten();
+            if let Some(recorded) = locked(&recorded).get_mut(&id) {
+                recorded.shorten();
             }
         });
         Ok(read)
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Outcome<()> {
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> SessionResult<()> {
         self.local.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+    ) -> SessionResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.local.create_standalone_stream(id).await
     }
 
@@ -360,15 +364,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
-        let rest: EventStream = match Place::read(&last_event_id) {
+    ) -> SessionResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let rest: EventStream = match StreamPosition::read(&last_event_id) {
             Some(last) => self.rest(id, &last),
             None => Box::pin(self.local.resume(id, last_event_id).await?),
         };
         Ok(rest)
     }
 
-    async fn restore_session(&self, id: SessionId) -> Outcome<RestoreOutcome<Self::Transport>> {
+    async fn restore_session(&self, id: SessionId) -> SessionResult<RestoreOutcome<Self::Transport>> {
         self.local.restore_session(id).await
     }
 }
@@ -380,12 +384,12 @@ mod tests {
     #[test]
     fn the_id_of_an_event_says_whose_answer_it_is_of() {
         for id in [RequestId::Number(-7), RequestId::String("a.b/ä".into()), RequestId::String("".into())] {
-            let place = Place::read(&format!("ab.3.1.{}", written(&id))).unwrap();
+            let place = StreamPosition::read(&format!("ab.3.1.{}", written(&id))).unwrap();
             assert_eq!((place.birth.as_str(), place.number, place.index, place.request), ("ab", 3, 1, Some(id)));
         }
         for none in ["", "0", "1/2", "a.b.c.d", "a.1.2"] {
-            assert!(Place::read(none).is_none(), "{none}");
+            assert!(StreamPosition::read(none).is_none(), "{none}");
         }
-        assert!(Place::read("a.1.2.s0").unwrap().request.is_none());
+        assert!(StreamPosition::read("a.1.2.s0").unwrap().request.is_none());
     }
 }

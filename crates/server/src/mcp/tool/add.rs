@@ -2,7 +2,7 @@
 
 use tenure_core::Result;
 use tenure_kernel::op::add::Add;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -11,12 +11,12 @@ pub(super) const TOOL: Tool = Tool {
     name: "add",
     about: "Add a task for later or for others. It takes nothing",
     input: || schema::input::<Add>(&[]),
-    output: &[schema::output::<shape::Task>],
+    output: &[schema::output::<answer::Task>],
     nature: Nature::Adds,
     ops: &["add"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let mut request: Add = read(arguments)?;
-        request.after = request.after.iter().map(|typed| visit.task_id(typed)).collect::<Result<_>>()?;
-        visit.run(&Op::new(request))
+        request.after = request.after.iter().map(|typed| tool_call.task_id(typed)).collect::<Result<_>>()?;
+        tool_call.run(&Op::new(request))
     },
 };

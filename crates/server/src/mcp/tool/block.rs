@@ -1,7 +1,7 @@
 //! `block`
 
 use tenure_kernel::op::block::Block;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -10,13 +10,13 @@ pub(super) const TOOL: Tool = Tool {
     name: "block",
     about: "Say that your task cannot go on, and why: a person or another task must act first. It gives the task up",
     input: || schema::input::<Block>(&["fence", "force"]),
-    output: &[schema::output::<shape::Task>],
+    output: &[schema::output::<answer::Task>],
     nature: Nature::Settles,
     ops: &["block"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let mut request: Block = read(arguments)?;
-        request.task = visit.task_or_focus(request.task.as_deref())?;
-        request.on = visit.task_or_focus(request.on.as_deref())?;
-        visit.run(&Op::new(request))
+        request.task = tool_call.task_or_focus(request.task.as_deref())?;
+        request.on = tool_call.task_or_focus(request.on.as_deref())?;
+        tool_call.run(&Op::new(request))
     },
 };

@@ -1,7 +1,7 @@
 //! `done`
 
 use tenure_kernel::op::done::Done;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -10,12 +10,12 @@ pub(super) const TOOL: Tool = Tool {
     name: "done",
     about: "Finish your task when its acceptance holds; what waited for it becomes ready. `resume` then gives the next",
     input: || schema::input::<Done>(&["fence", "force"]),
-    output: &[schema::output::<shape::Done>],
+    output: &[schema::output::<answer::Finished>],
     nature: Nature::Settles,
     ops: &["done"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let mut request: Done = read(arguments)?;
-        request.task = visit.task_or_focus(request.task.as_deref())?;
-        visit.run(&Op::new(request))
+        request.task = tool_call.task_or_focus(request.task.as_deref())?;
+        tool_call.run(&Op::new(request))
     },
 };

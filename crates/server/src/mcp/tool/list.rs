@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::Result;
-use tenure_core::task::State;
-use tenure_kernel::query::list::Filter;
-use tenure_kernel::query::show::Found;
-use tenure_kernel::shape::{Hold, Page, Shown, Task};
+use tenure_core::task::TaskState;
+use tenure_kernel::answer::{Hold, Page, Shown, Task};
+use tenure_kernel::query::list::List;
+use tenure_kernel::query::look_up::{Found, LookUp};
 
-use super::{Nature, Tool, Visit, read};
-use crate::mcp::answer::Answer;
+use super::{Nature, Tool, ToolCall, read, value};
+use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
 /// How many rows are given when none are asked for: a model reads all of them.
@@ -22,11 +22,11 @@ pub(super) const TOOL: Tool = Tool {
     output: &[schema::output::<Page<Task>>, schema::output::<Shown>, schema::output::<Hold>],
     nature: Nature::Reads,
     ops: &[],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
         match request.id.as_deref() {
-            Some(id) => show(visit, id),
-            None => list(visit, request),
+            Some(id) => show(tool_call, id),
+            None => list(tool_call, request),
         }
     },
 };
@@ -39,7 +39,7 @@ struct Request {
     id: Option<String>,
     /// Only in these states; all but done and cancelled without it.
     #[serde(default)]
-    states: Vec<State>,
+    states: Vec<TaskState>,
     /// Only with all of these labels.
     #[serde(default)]
     labels: Vec<String>,
@@ -54,31 +54,26 @@ struct Request {
     cursor: Option<String>,
 }
 
-fn list(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let labels = if request.labels.is_empty() { visit.defaults()?.labels } else { request.labels };
-    let filter = Filter {
+fn list(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
+    let labels = if request.labels.is_empty() { tool_call.defaults()?.labels } else { request.labels };
+    tool_call.tell(&List {
         states: request.states,
         labels,
-        holder: request.mine.then(|| visit.who.name.clone()),
+        holder: request.mine.then(|| tool_call.who.name.as_str().into()),
         limit: request.limit.unwrap_or(FEW),
         cursor: request.cursor,
-        ..Filter::default()
-    };
-    Ok(Answer::of(visit.ask(|reach, call| reach.list(call, &filter))?))
+        ..List::default()
+    })
 }
 
-fn show(visit: &Visit<'_>, id: &str) -> Result<Answer> {
-    let value = visit.ask(|reach, call| {
-        let found = reach.look_up(call, id)?;
-        let value = match found {
-            Found::Task(task) => serde_json::to_value(task),
-            Found::Place(place) => serde_json::to_value(place),
-            Found::Note(note) => serde_json::to_value(note),
-            Found::Message(message) => serde_json::to_value(message),
-            Found::Checkout(checkout) => serde_json::to_value(checkout),
-            Found::Hold(hold) => serde_json::to_value(hold),
-        };
-        value.map_err(|error| tenure_core::Error::bug(format!("an answer has no JSON: {error}")))
-    })?;
-    Ok(Answer::of(value))
+fn show(tool_call: &ToolCall<'_>, id: &str) -> Result<ToolAnswer> {
+    let found = match tool_call.ask(&LookUp { typed: id.to_owned() })? {
+        Found::Task(task) => value(&task),
+        Found::Place(place) => value(&place),
+        Found::Note(note) => value(&note),
+        Found::Message(message) => value(&message),
+        Found::Checkout(checkout) => value(&checkout),
+        Found::Hold(hold) => value(&hold),
+    };
+    found.map(ToolAnswer::of)
 }

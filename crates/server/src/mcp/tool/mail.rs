@@ -2,29 +2,32 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
-use tenure_core::{Error, Result};
+use tenure_core::name::AgentName;
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
+use tenure_kernel::answer::{InboxPage, Sent};
 use tenure_kernel::op::{inbox, send};
-use tenure_kernel::shape::{Inbox, Sent};
+use tenure_kernel::query::message_id;
 
-use super::{Nature, Tool, Visit, read};
+use super::{Nature, Tool, ToolCall, read};
 use crate::delivery::Offered;
-use crate::mcp::answer::Answer;
+use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "mail",
     about: "Messages between agents. read: what is new to you; send: to agents, or about a task to whoever holds it",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<Inbox>, schema::output::<Sent>],
+    output: &[schema::output::<InboxPage>, schema::output::<Sent>],
     nature: Nature::Adds,
     ops: &["inbox", "send"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
         match request.action {
-            Action::Read => look(visit, &request),
-            Action::Send => dispatch(visit, request),
+            MailAction::Read => look(tool_call, &request),
+            MailAction::Send => dispatch(tool_call, request),
         }
     },
 };
@@ -32,7 +35,7 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    action: Action,
+    action: MailAction,
     /// Read: messages to acknowledge, by id.
     #[serde(default)]
     ack: Vec<String>,
@@ -54,23 +57,30 @@ struct Request {
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum MailAction {
     Read,
     Send,
 }
 
-fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
-    let id = |typed: &String| read(visit.ask(|reach, call| reach.message_id(call, typed))?);
+fn look(tool_call: &ToolCall<'_>, request: &Request) -> Result<ToolAnswer> {
+    let id = |typed: &String| tool_call.ask(&message_id::MessageId { typed: typed.clone() }).map(MessageId::from);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
-    let mut answer = visit.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
+    let mut answer = tool_call.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
     answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
     Ok(answer)
 }
 
-fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let text =
-        request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
-    let about = request.about.map(|typed| read(visit.ask(|reach, call| reach.any_id(call, &typed))?)).transpose()?;
+fn dispatch(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
+    let text = request
+        .text
+        .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: send needs it").entity("text"))?;
+    let about = request.about.map(|typed| tool_call.any_id(&typed).map(String::from)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
-    visit.run(&Op::new(send::Send { to: request.to, about, text, urgency, request: request.request }))
+    tool_call.run(&Op::new(send::Send {
+        to: request.to.into_iter().map(AgentName::from).collect(),
+        about,
+        text,
+        urgency,
+        request: request.request,
+    }))
 }

@@ -2,15 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenure_core::memory::Kind;
-use tenure_core::{Error, Result};
-use tenure_kernel::op::remember::{Item, Reach};
-use tenure_kernel::query::memory::Filter;
-use tenure_kernel::shape::{Memory, Page, Remembered};
+use tenure_core::memory::MemoryKind;
+use tenure_core::{Code, Error, Result};
+use tenure_kernel::answer::{Memory, Page, Remembered};
+use tenure_kernel::op::remember::{MemoryReach, NewMemory};
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::recall::Recall;
 use tenure_kernel::{Op, op};
 
-use super::{Nature, Tool, Visit, read};
-use crate::mcp::answer::Answer;
+use super::{Nature, Tool, ToolCall, read};
+use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
 /// How many are given when none are asked for.
@@ -23,20 +25,16 @@ pub(super) const TOOL: Tool = Tool {
     output: &[schema::output::<Page<Memory>>, schema::output::<Remembered>, schema::output::<Memory>],
     nature: Nature::Removes,
     ops: &["remember", "memory_forget"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
         match request.action {
-            Action::Remember => remember(visit, request),
-            Action::Recall => {
-                let words = request.text.clone().ok_or_else(|| missing("text", "recall"))?;
-                let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|reach, call| reach.recall(call, &words, &filter))?))
+            MemoryAction::Remember => remember(tool_call, request),
+            MemoryAction::Recall => {
+                let question = request.text.clone().ok_or_else(|| missing("text", "recall"))?;
+                tool_call.tell(&Recall { question, filter: request.filter(tool_call)? })
             }
-            Action::List => {
-                let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|reach, call| reach.memories(call, &filter))?))
-            }
-            Action::Forget => forget(visit, request),
+            MemoryAction::List => tool_call.tell(&request.filter(tool_call)?),
+            MemoryAction::Forget => forget(tool_call, request),
         }
     },
 };
@@ -44,7 +42,7 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    action: Action,
+    action: MemoryAction,
     /// What to remember, or the words to recall.
     #[serde(default)]
     text: Option<String>,
@@ -53,10 +51,10 @@ struct Request {
     key: Option<String>,
     /// Directive: to be followed; lesson: learnt from what went wrong.
     #[serde(default)]
-    kind: Option<Kind>,
+    kind: Option<MemoryKind>,
     /// For whom; your task if you have one, else the project.
     #[serde(default)]
-    scope: Option<Reach>,
+    scope: Option<MemoryReach>,
     /// Of this task in place of yours.
     #[serde(default)]
     task: Option<String>,
@@ -76,7 +74,7 @@ struct Request {
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum MemoryAction {
     Remember,
     Recall,
     List,
@@ -84,21 +82,21 @@ enum Action {
 }
 
 impl Request {
-    fn filter(self, visit: &Visit<'_>) -> Result<Filter> {
-        Ok(Filter {
-            task: visit.task_or_focus(self.task.as_deref())?,
+    fn filter(self, tool_call: &ToolCall<'_>) -> Result<Memories> {
+        Ok(Memories {
+            task: tool_call.task_or_focus(self.task.as_deref())?,
             kind: self.kind,
             scope: self.scope.map(|scope| word(scope).to_owned()),
             limit: self.limit.unwrap_or(FEW),
             cursor: self.cursor,
-            ..Filter::default()
+            ..Memories::default()
         })
     }
 }
 
-fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let task = visit.task_or_focus(request.task.as_deref())?;
-    let item = Item {
+fn remember(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
+    let task = tool_call.task_or_focus(request.task.as_deref())?;
+    let item = NewMemory {
         text: request.text.ok_or_else(|| missing("text", "remember"))?,
         key: request.key,
         kind: request.kind.unwrap_or_default(),
@@ -107,25 +105,25 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         ttl_s: request.ttl_s,
     };
     let op = Op::new(op::remember::Remember { items: vec![item] });
-    if request.scope == Some(Reach::Global) { visit.run_in_store(&op) } else { visit.run(&op) }
+    if request.scope == Some(MemoryReach::Global) { tool_call.run_in_store(&op) } else { tool_call.run(&op) }
 }
 
-fn forget(visit: &Visit<'_>, request: Request) -> Result<Answer> {
+fn forget(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
-    let (of_store, memory): (bool, String) = read(visit.ask(|reach, call| reach.memory_id(call, &typed))?)?;
-    let op = Op::new(op::memory_forget::MemoryForget { memory });
-    if of_store { visit.run_in_store(&op) } else { visit.run(&op) }
+    let (of_store, memory) = tool_call.ask(&MemoryId { typed })?;
+    let op = Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
+    if of_store { tool_call.run_in_store(&op) } else { tool_call.run(&op) }
 }
 
-fn word(scope: Reach) -> &'static str {
+fn word(scope: MemoryReach) -> &'static str {
     match scope {
-        Reach::Task => "task",
-        Reach::Agent => "agent",
-        Reach::Project => "project",
-        Reach::Global => "global",
+        MemoryReach::Task => "task",
+        MemoryReach::Agent => "agent",
+        MemoryReach::Project => "project",
+        MemoryReach::Global => "global",
     }
 }
 
 fn missing(field: &'static str, action: &str) -> Error {
-    Error::usage("bad_arguments", format!("`{field}` is missing: {action} needs it")).entity(field)
+    Error::usage(Code::BadArguments, format!("`{field}` is missing: {action} needs it")).entity(field)
 }

@@ -18,14 +18,15 @@ use rmcp::model::ToolAnnotations;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::id::{AnyId, TaskId};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::note::Artifact;
-use tenure_kernel::{Call, Op};
+use tenure_kernel::query::{any_id, task_id};
+use tenure_kernel::{Op, Query};
 
-use super::answer::Answer;
-use super::desk::{Defaults, Desk, OnPaths, Who};
+use super::answer::ToolAnswer;
+use super::host::{Host, HostDefaults, OnPaths, ToolCaller};
 use super::schema;
-use crate::reach::Reach;
 
 /// All tools, in the order of a working day.
 pub(crate) const ALL: &[Tool] = &[
@@ -56,7 +57,7 @@ pub(crate) struct Tool {
     /// The ops it runs.
     pub(crate) ops: &'static [&'static str],
     /// Does it.
-    pub(crate) call: fn(&Visit<'_>, Value) -> Result<Answer>,
+    pub(crate) call: fn(&ToolCall<'_>, Value) -> Result<ToolAnswer>,
 }
 
 /// What a tool does to the world.
@@ -87,10 +88,10 @@ impl Tool {
     }
 
     /// Checks the arguments and does it.
-    pub(crate) fn run(&self, visit: &Visit<'_>, arguments: Map<String, Value>) -> Result<Answer> {
+    pub(crate) fn run(&self, tool_call: &ToolCall<'_>, arguments: Map<String, Value>) -> Result<ToolAnswer> {
         let arguments = Value::Object(schema::without_nulls(arguments));
         schema::check(&(self.input)(), &arguments)?;
-        (self.call)(visit, arguments)
+        (self.call)(tool_call, arguments)
     }
 }
 
@@ -100,17 +101,17 @@ pub(crate) fn named(name: &str) -> Option<&'static Tool> {
 }
 
 /// One call by one agent.
-pub(crate) struct Visit<'a> {
-    desk: &'a dyn Desk,
-    who: &'a Who,
+pub(crate) struct ToolCall<'a> {
+    host: &'a dyn Host,
+    who: &'a ToolCaller,
     /// The id under which the client would repeat this very call.
     request_id: Option<&'a str>,
     acted: Cell<bool>,
 }
 
-impl<'a> Visit<'a> {
-    pub(crate) fn new(desk: &'a dyn Desk, who: &'a Who, request_id: Option<&'a str>) -> Visit<'a> {
-        Visit { desk, who, request_id, acted: Cell::new(false) }
+impl<'a> ToolCall<'a> {
+    pub(crate) fn new(host: &'a dyn Host, who: &'a ToolCaller, request_id: Option<&'a str>) -> ToolCall<'a> {
+        ToolCall { host, who, request_id, acted: Cell::new(false) }
     }
 
     /// Whether an op was carried out.
@@ -119,61 +120,70 @@ impl<'a> Visit<'a> {
     }
 
     /// Runs an op.
-    pub(crate) fn run(&self, op: &Op) -> Result<Answer> {
-        let body = self.desk.run(self.who, self.request_id, op)?;
+    pub(crate) fn run(&self, op: &Op) -> Result<ToolAnswer> {
+        let body = self.host.run(self.who, self.request_id, op)?;
         self.acted.set(true);
-        Answer::read(&body)
+        ToolAnswer::read(&body)
     }
 
     /// Runs an op on paths, as they were typed.
-    fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<Answer> {
-        let body = self.desk.run_on_paths(self.who, self.request_id, typed, op)?;
+    fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<ToolAnswer> {
+        let body = self.host.run_on_paths(self.who, self.request_id, typed, op)?;
         self.acted.set(true);
-        Answer::read(&body)
+        ToolAnswer::read(&body)
     }
 
     /// Runs an op on what belongs to the whole store.
-    fn run_in_store(&self, op: &Op) -> Result<Answer> {
-        let body = self.desk.run_in_store(self.who, self.request_id, op)?;
-        Answer::read(&body)
+    fn run_in_store(&self, op: &Op) -> Result<ToolAnswer> {
+        let body = self.host.run_in_store(self.who, self.request_id, op)?;
+        ToolAnswer::read(&body)
     }
 
-    /// Asks a question.
-    fn ask<T: Serialize>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<Value> {
-        self.desk.ask(self.who, &|reach, call| {
-            serde_json::to_value(query(reach, call)?)
-                .map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
-        })
+    /// Asks a query.
+    fn ask<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
+        let answer = Cell::new(None);
+        self.host.ask(self.who, &|client, call| client.ask(call, query).map(|found| answer.set(Some(found))))?;
+        answer.into_inner().ok_or_else(|| Error::bug("a query was not asked"))
+    }
+
+    /// Asks a query whose answer is the answer of the tool.
+    fn tell<Q: Query>(&self, query: &Q) -> Result<ToolAnswer> {
+        value(&self.ask(query)?).map(ToolAnswer::of)
     }
 
     /// The full id of a task from a beginning of it.
-    fn task_id(&self, typed: &str) -> Result<String> {
-        read(self.ask(|reach, call| reach.task_id(call, typed))?)
+    fn task_id(&self, typed: &str) -> Result<TaskId> {
+        self.ask(&task_id::TaskId { typed: typed.to_owned() }).map(TaskId::from)
     }
 
     /// The same where the focus is meant when none is given.
-    fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
+    fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<TaskId>> {
         typed.map(|typed| self.task_id(typed)).transpose()
     }
 
     /// The full id of a task or a hold from a beginning of it.
-    fn any_id(&self, typed: &str) -> Result<String> {
-        read(self.ask(|reach, call| reach.any_id(call, typed))?)
+    fn any_id(&self, typed: &str) -> Result<AnyId> {
+        self.ask(&any_id::AnyId { typed: typed.to_owned() }).map(AnyId::from)
     }
 
     /// A file as it is now.
     fn artifact(&self, path: &str) -> Result<Artifact> {
-        self.desk.artifact(path)
+        self.host.artifact(path)
     }
 
-    fn defaults(&self) -> Result<Defaults> {
-        self.desk.defaults()
+    fn defaults(&self) -> Result<HostDefaults> {
+        self.host.defaults()
     }
+}
+
+/// An answer as JSON.
+fn value<T: Serialize>(answer: &T) -> Result<Value> {
+    serde_json::to_value(answer).map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
 }
 
 /// Reads arguments that fit the schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
-    serde_json::from_value(arguments).map_err(|error| Error::usage("bad_arguments", error.to_string()))
+    serde_json::from_value(arguments).map_err(|error| Error::usage(Code::BadArguments, error.to_string()))
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use tenure_core::Result;
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_kernel::op::note;
-use tenure_kernel::op::remember::Item;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::op::remember::NewMemory;
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -16,15 +16,15 @@ pub(super) const TOOL: Tool = Tool {
     name: "note",
     about: "Note progress, a finding or a decision on your task; whoever continues after you reads it",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<shape::Noted>],
+    output: &[schema::output::<answer::Noted>],
     nature: Nature::Adds,
     ops: &["note"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
-        let task = visit.task_or_focus(request.task.as_deref())?;
-        let artifacts = request.files.iter().map(|path| visit.artifact(path)).collect::<Result<_>>()?;
-        let memories = request.memories.into_iter().map(Memory::item).collect();
-        visit.run(&Op::new(note::Note {
+        let task = tool_call.task_or_focus(request.task.as_deref())?;
+        let artifacts = request.files.iter().map(|path| tool_call.artifact(path)).collect::<Result<_>>()?;
+        let memories = request.memories.into_iter().map(NoteMemory::item).collect();
+        tool_call.run(&Op::new(note::Note {
             task,
             text: request.text,
             memories,
@@ -46,7 +46,7 @@ struct Request {
     text: String,
     /// What others on this task should know.
     #[serde(default)]
-    memories: Vec<Memory>,
+    memories: Vec<NoteMemory>,
     /// Paths of files that came of it.
     #[serde(default)]
     files: Vec<String>,
@@ -57,16 +57,16 @@ struct Request {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Memory {
+struct NoteMemory {
     text: String,
     #[serde(default)]
     key: Option<String>,
     #[serde(default)]
-    kind: Kind,
+    kind: MemoryKind,
 }
 
-impl Memory {
-    fn item(self) -> Item {
-        Item { text: self.text, key: self.key, kind: self.kind, ..Item::default() }
+impl NoteMemory {
+    fn item(self) -> NewMemory {
+        NewMemory { text: self.text, key: self.key, kind: self.kind, ..NewMemory::default() }
     }
 }

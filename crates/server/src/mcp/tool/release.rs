@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_kernel::op::release;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -12,21 +12,21 @@ pub(super) const TOOL: Tool = Tool {
     name: "release",
     about: "Give your task back unfinished, for another agent to take; or paths, or one hold",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<shape::Task>, schema::output::<shape::Reserved>],
+    output: &[schema::output::<answer::Task>, schema::output::<answer::Reserved>],
     nature: Nature::Settles,
     ops: &["release"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
         let op = release::Release {
-            task: visit.task_or_focus(request.task.as_deref())?,
-            hold: request.hold.as_deref().map(|hold| visit.any_id(hold)).transpose()?,
+            task: tool_call.task_or_focus(request.task.as_deref())?,
+            hold: request.hold.as_deref().map(|hold| tool_call.any_id(hold)).transpose()?,
             reason: request.reason,
             ..release::Release::default()
         };
         if request.paths.is_empty() {
-            return visit.run(&Op::new(op));
+            return tool_call.run(&Op::new(op));
         }
-        visit.run_on_paths(&request.paths, &|paths, fold_case| {
+        tool_call.run_on_paths(&request.paths, &|paths, fold_case| {
             Op::new(release::Release { paths, fold_case, ..op.clone() })
         })
     },

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_kernel::op::reserve;
-use tenure_kernel::{Op, shape};
+use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
 use crate::mcp::schema;
@@ -13,12 +13,12 @@ pub(super) const TOOL: Tool = Tool {
     about: "Take paths before you edit them, all or none, so that no other agent edits them meanwhile. They go with your \
             task and are free when it ends",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<shape::Reserved>],
+    output: &[schema::output::<answer::Reserved>],
     nature: Nature::Settles,
     ops: &["reserve"],
-    call: |visit, arguments| {
+    call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
-        visit.run_on_paths(&request.paths, &|paths, fold_case| {
+        tool_call.run_on_paths(&request.paths, &|paths, fold_case| {
             Op::new(reserve::Reserve {
                 paths,
                 shared: request.shared,

@@ -2,15 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::Rule;
+use tenure_core::choice::ChoiceRule;
 use tenure_core::{Error, Result, Stage, brief, text};
 use tenure_kernel::Op;
+use tenure_kernel::answer::{Blocker, Claimed, Resumed};
 use tenure_kernel::op::{claim, resume};
-use tenure_kernel::shape::{Blocker, Claimed, Resumed};
 
-use super::{Nature, Tool, Visit, read};
+use super::{Nature, Tool, ToolCall, read};
 use crate::delivery::offered_in_brief;
-use crate::mcp::answer::Answer;
+use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
@@ -18,10 +18,10 @@ pub(super) const TOOL: Tool = Tool {
     about: "Start here, and again after `done` or a break: go on with your task or take the best one, with all that is \
             known about it and what happened since",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<Told>],
+    output: &[schema::output::<ResumeAnswer>],
     nature: Nature::Settles,
     ops: &["claim", "resume"],
-    call: |visit, arguments| resume(visit, read(arguments)?),
+    call: |tool_call, arguments| resume(tool_call, read(arguments)?),
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,30 +41,30 @@ struct Request {
 /// What a model reads of it. Some clients give it this alone, others the text of the brief alone: neither is more than its
 /// budget.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Told {
+struct ResumeAnswer {
     /// The task in focus from now on.
     focus: Option<String>,
     /// The rule that chose it.
-    rule: Rule,
-    brief: Brief,
+    rule: ChoiceRule,
+    brief: ToolBrief,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Brief {
+struct ToolBrief {
     /// Markdown.
     text: String,
 }
 
-fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let defaults = visit.defaults()?;
+fn resume(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
+    let defaults = tool_call.defaults()?;
     let ttl_s = defaults.task_ttl_s;
     let mut labels = if request.labels.is_empty() { defaults.labels } else { request.labels };
     let mut taken = String::new();
     if let Some(typed) = request.task.as_deref() {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
-        let task = Some(visit.task_id(typed)?);
-        let answer = visit.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
+        let task = Some(tool_call.task_id(typed)?);
+        let answer = tool_call.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
         // What a take-over made of the task's paths is known to the claim alone.
         taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
@@ -76,14 +76,18 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
                 .max(tokens(brief::LEAST * brief::TOKEN)),
         ),
     };
-    let answer = visit.run(&Op::new(resume::Resume { labels, ttl_s, budget, limit: None }))?;
+    let answer = tool_call.run(&Op::new(resume::Resume { labels, ttl_s, budget, limit: None }))?;
     let resumed: Resumed = parsed(answer.value)?;
     let offered = offered_in_brief(&resumed);
     let text = resumed.brief.text + &taken;
-    let told = Told { focus: resumed.focus, rule: resumed.rule, brief: Brief { text: text.clone() } };
+    let told = ResumeAnswer {
+        focus: resumed.focus.map(String::from),
+        rule: resumed.rule,
+        brief: ToolBrief { text: text.clone() },
+    };
     let value = serde_json::to_value(told)
         .map_err(|error| Error::bug(format!("the answer to resume has no JSON: {error}")).at(Stage::Reply))?;
-    Ok(Answer { value, text: Some(text), offered })
+    Ok(ToolAnswer { value, text: Some(text), offered })
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(answer: serde_json::Value) -> Result<T> {

@@ -1,14 +1,15 @@
 use tenure_core::Kind;
+use tenure_core::action::Plain;
 
 use super::*;
 
-fn parse(url: &str) -> Result<Target> {
-    Target::parse(url, &Defaults::default())
+fn parse(url: &str) -> Result<PostgresTarget> {
+    PostgresTarget::parse(url, &UrlDefaults::default())
 }
 
 fn refused(url: &str) -> Error {
     let error = parse(url).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_store_url"), "{url}");
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_store_url"), "{url}");
     error
 }
 
@@ -81,14 +82,14 @@ fn modes_of_tls() {
 
 #[test]
 fn users_and_passwords_come_from_the_url_first() {
-    let defaults = Defaults { user: Some("env".into()), password: Some("envpw".into()) };
-    let target = Target::parse("postgres://h/d", &defaults).unwrap();
+    let defaults = UrlDefaults { user: Some("env".into()), password: Some("envpw".into()) };
+    let target = PostgresTarget::parse("postgres://h/d", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("env"));
     assert_eq!(target.config.get_password(), Some(b"envpw".as_slice()));
-    let target = Target::parse("postgres://u:pw@h/d", &defaults).unwrap();
+    let target = PostgresTarget::parse("postgres://u:pw@h/d", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("u"));
     assert_eq!(target.config.get_password(), Some(b"pw".as_slice()));
-    let target = Target::parse("postgres:///d?host=h&user=q&password=qp", &defaults).unwrap();
+    let target = PostgresTarget::parse("postgres:///d?host=h&user=q&password=qp", &defaults).unwrap();
     assert_eq!(target.config.get_user(), Some("q"));
     assert_eq!(target.config.get_password(), Some(b"qp".as_slice()));
     for nobody in ["postgres://h/d", "postgres://@h/d", "postgres://:pw@h/d"] {
@@ -142,7 +143,7 @@ fn unknown_parameters_are_named() {
 #[test]
 fn an_unknown_scheme_is_usage() {
     let error = parse("mysql://u:geheim@h/d").unwrap_err();
-    assert_eq!((error.kind(), error.code()), (Kind::Usage, "unknown_store_scheme"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "unknown_store_scheme"));
     assert!(!format!("{error:?}").contains("geheim"));
     refused("host=h password=geheim");
 }
@@ -179,7 +180,7 @@ fn no_error_and_no_display_shows_a_password() {
     ] {
         assert!(!redact(url).contains("geheim"), "{url} → {}", redact(url));
         let error = parse(url).unwrap_err();
-        let all = format!("{error:?} {error} {}", error.to_json());
+        let all = format!("{error:?} {error} {}", error.to_json(&Plain));
         assert!(!all.contains("geheim"), "{url} → {all}");
     }
     // Nor is anything in it obeyed by a terminal.

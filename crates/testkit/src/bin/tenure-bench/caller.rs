@@ -11,13 +11,13 @@ use tenure_store::{Location, Options, OsEntropy};
 /// One agent in one project. A kernel that is used by one thread has one connection.
 pub(crate) struct Caller {
     pub(crate) kernel: Arc<Kernel>,
-    project: project::Name,
+    project: project::NamedProject,
     agent: String,
 }
 
 impl Caller {
     pub(crate) fn new(location: &Location, project: &str, agent: &str) -> Caller {
-        let kernel = Arc::new(Kernel::new(location.clone(), Options::default()).unwrap());
+        let kernel = Arc::new(Kernel::new(location.clone(), Options::default(), tenure_client::phrasing::of).unwrap());
         Caller { kernel, project: name(project), agent: agent.to_owned() }
     }
 
@@ -50,13 +50,13 @@ impl Caller {
         answer["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn add_many(&self, items: Vec<add_many::Item>) {
+    pub(crate) fn add_many(&self, items: Vec<add_many::NewTask>) {
         self.run(&Op::new(add_many::AddMany { items }));
     }
 }
 
-fn name(project: &str) -> project::Name {
-    project::Name { key: format!("name:{project}"), label: project.to_owned() }
+fn name(project: &str) -> project::NamedProject {
+    project::NamedProject { key: format!("name:{project}").into(), label: project.to_owned() }
 }
 
 pub(crate) fn adding() -> Op {
@@ -64,13 +64,13 @@ pub(crate) fn adding() -> Op {
 }
 
 pub(crate) fn claiming(task: &str) -> Op {
-    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 pub(crate) fn noting(task: &str) -> Op {
-    Op::new(note::Note { task: Some(task.to_owned()), text: "half way".to_owned(), ..note::Note::default() })
+    Op::new(note::Note { task: Some(task.into()), text: "half way".to_owned(), ..note::Note::default() })
 }
 
 pub(crate) fn finishing(task: &str) -> Op {
-    Op::new(done::Done { task: Some(task.to_owned()), ..done::Done::default() })
+    Op::new(done::Done { task: Some(task.into()), ..done::Done::default() })
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add_many, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_store::Location;
 use tenure_testkit::pg;
@@ -70,7 +71,7 @@ pub(crate) fn of_the_command_line(programs: &Programs, engine: Engine, runs: usi
     ];
     let title = format!("Growth of the command line on {}", engine.name());
     let mut measured = Measured::new(title, calls.map(|(name, _)| name));
-    let lines = |batch: Vec<add_many::Item>| batch.iter().map(line).collect::<String>();
+    let lines = |batch: Vec<add_many::NewTask>| batch.iter().map(line).collect::<String>();
     let homes = SIZES.map(|tasks| Home::with_batches(programs, engine, batches(tasks).map(lines)));
     for round in 0..WARM_UP + runs {
         for ((_, call), (_, times)) in calls.iter().zip(&mut measured.calls) {
@@ -84,16 +85,16 @@ type Work<'a> = &'a dyn Fn(&Caller);
 
 /// Calls of the library, in this process.
 pub(crate) fn of_the_library(engine: Engine, runs: usize) -> (Table, Plot) {
-    let page = list::Filter { limit: 20, ..list::Filter::default() };
-    let newest = log::Filter { limit: 20, ..log::Filter::default() };
+    let page = list::List { limit: 20, ..list::List::default() };
+    let newest = log::Log { limit: 20, ..log::Log::default() };
     let calls: [(&'static str, Work<'_>); 7] = [
         ("add", &|at| drop(at.run(&adding()))),
         ("claim", &|at| drop(at.run(&Op::new(claim::Claim::default())))),
         ("done", &|at| drop(at.run(&Op::new(done::Done::default())))),
-        ("next", &|at| drop(at.kernel.next(&at.call(), &[]).unwrap())),
-        ("list, 20", &|at| drop(at.kernel.list(&at.call(), &page).unwrap())),
-        ("log, 20", &|at| drop(at.kernel.log(&at.call(), &newest).unwrap())),
-        ("status", &|at| drop(at.kernel.status(&at.call()).unwrap())),
+        ("next", &|at| drop(at.kernel.ask(&at.call(), &query::next::Next { labels: Vec::new() }).unwrap())),
+        ("list, 20", &|at| drop(at.kernel.ask(&at.call(), &page).unwrap())),
+        ("log, 20", &|at| drop(at.kernel.ask(&at.call(), &newest).unwrap())),
+        ("status", &|at| drop(at.kernel.ask(&at.call(), &query::status::Status {}).unwrap())),
     ];
     let mut measured =
         Measured::new(format!("Growth of the library on {}", engine.name()), calls.iter().map(|(name, _)| *name));
@@ -125,19 +126,19 @@ fn pg_schema(engine: Engine) -> Option<String> {
     matches!(engine, Engine::Postgres).then(|| pg::server().fresh_schema())
 }
 
-fn line(item: &add_many::Item) -> String {
+fn line(item: &add_many::NewTask) -> String {
     let line = json!({ "title": item.title, "key": item.key, "priority": item.priority, "after": item.after });
     format!("{line}\n")
 }
 
 /// So many tasks, in batches that one call takes.
-fn batches(tasks: usize) -> impl Iterator<Item = Vec<add_many::Item>> {
+fn batches(tasks: usize) -> impl Iterator<Item = Vec<add_many::NewTask>> {
     (0..tasks).step_by(add_many::AT_MOST).map(move |from| items(add_many::AT_MOST.min(tasks - from)))
 }
 
 /// A batch: the first half ready, each of the others after four earlier ones; so twice as many dependencies as tasks,
 /// and about four tasks that wait for each.
-fn items(tasks: usize) -> Vec<add_many::Item> {
+fn items(tasks: usize) -> Vec<add_many::NewTask> {
     let mut seed = 1_u64;
     let mut draw = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -148,7 +149,7 @@ fn items(tasks: usize) -> Vec<add_many::Item> {
         while n >= tasks / 2 && after.len() < 4 {
             after.insert(format!("k{}", draw(n)));
         }
-        add_many::Item {
+        add_many::NewTask {
             title: format!("task {n}"),
             description: String::new(),
             priority: (n % 5) as i64,

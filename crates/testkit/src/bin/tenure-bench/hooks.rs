@@ -90,8 +90,19 @@ const LARGE: &[Step] = &[
     Step { agent: Some(AWAY), ..command("`resume --peek`", "read", &["resume", "--peek"]) },
 ];
 
+/// A session that comes and goes between two that are timed. The beginning of a session ends what processes hold that are
+/// gone, those of the round before among them: without this the first timed call would do it, as much of it as there is.
+const BETWEEN: &[Step] = &[
+    hook("`SessionStart`", "read", "SessionStart", Told::Source("startup")),
+    hook("`SessionEnd`", "read", "SessionEnd", Told::Nothing),
+];
+
 fn script(name: &str) -> &'static [Step] {
-    if name == "large" { LARGE } else { SESSION }
+    match name {
+        "large" => LARGE,
+        "between" => BETWEEN,
+        _ => SESSION,
+    }
 }
 
 /// In a project with few rows.
@@ -153,13 +164,18 @@ fn measure(
     for round in 0..WARM_UP + runs {
         home.time(&["add", "for the next session"]);
         let session = format!("{tool}-session-{round}");
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([PART, name, tool, &session])
-            .args([home.path(), bare.path()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let played = |name: &str, session: &str| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args([PART, name, tool, session]).args([home.path(), bare.path()]).stdin(Stdio::null());
+            command
+        };
+        let between = played("between", &format!("{session}-between")).stdout(Stdio::null()).status().unwrap();
+        assert!(between.success(), "the session between two others failed");
+        if name == "large" {
+            // The one that was away holds a task, from a process that lives: this one.
+            home.time(&["resume", "--agent", AWAY]);
+        }
+        let mut child = played(name, &session).stdout(Stdio::piped()).spawn().unwrap();
         for (line, pairs) in BufReader::new(child.stdout.take().unwrap()).lines().zip(&mut pairs) {
             let line = line.unwrap();
             let (ours, least) = line.split_once(' ').unwrap();

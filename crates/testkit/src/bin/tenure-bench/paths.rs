@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tenure_kernel::op::{release, reserve};
-use tenure_kernel::query::check::Question;
-use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
+use tenure_kernel::query::check::Check;
+use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 use tenure_store::Location;
 use tenure_testkit::pg;
 
@@ -32,7 +32,7 @@ const ASKED: [(&str, &str); 4] = [
 
 fn from_checkout(caller: &Caller) -> Call {
     let (host, path) = ("host".to_owned(), "/repo".to_owned());
-    let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+    let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
     Call { checkout: Some(checkout), ..caller.call() }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn paths(engine: Engine, runs: usize) -> Table {
         let paths = vec![path.to_owned()];
         let taking = Op::new(reserve::Reserve { paths: paths.clone(), ..reserve::Reserve::default() });
         let giving = Op::new(release::Release { paths: paths.clone(), ..release::Release::default() });
-        let question = Question { paths, ..Question::default() };
+        let question = Check { paths, ..Check::default() };
         let mut times: [Vec<Duration>; 4] = Default::default();
         let mut checks: Vec<Duration> = Vec::new();
         for round in 0..WARM_UP + runs {
@@ -86,7 +86,7 @@ pub(crate) fn paths(engine: Engine, runs: usize) -> Table {
             }
             let asker = &stores[2].1;
             let start = Instant::now();
-            asker.kernel.check(&from_checkout(asker), &question).unwrap();
+            asker.kernel.ask(&from_checkout(asker), &question).unwrap();
             checks.push(start.elapsed());
         }
         let p50 = times.map(|times| quantile(times[WARM_UP..].to_vec(), 0.5));

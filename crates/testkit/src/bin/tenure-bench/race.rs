@@ -40,7 +40,7 @@ pub(crate) fn part(store: &str, agent: &str) {
                 println!("won {took}");
                 won = Some(task);
             }
-            Err(error) => println!("{} {took}", error.code()),
+            Err(error) => println!("{} {took}", error.code().as_str()),
         }
     }
 }

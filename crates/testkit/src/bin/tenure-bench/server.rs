@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure_kernel::{Kernel, Order, Ready};
+use tenure_client::socket_path::{file_identity, socket_path};
+use tenure_client::wire::WireRequest;
+use tenure_client::{Expected, Socket};
+use tenure_kernel::{Kernel, PendingOp, ReadyOp};
 use tenure_server::http::{Limits, Proxies};
-use tenure_server::log::Log;
-use tenure_server::reach::place::{file_identity, socket_path};
-use tenure_server::reach::{Expected, Socket};
-use tenure_server::serve::{Running, Settings, Snapshot};
-use tenure_server::wire::Request;
+use tenure_server::log::ServerLog;
+use tenure_server::serve::{RunningServer, ServerConfig, ServerSettings};
 use tenure_store::{Location, Options};
 use tenure_testkit::power;
 
@@ -34,7 +34,7 @@ pub(crate) fn measure() -> Table {
         &["way", "ops/s", "p50 ms", "p99 ms", "longest ms", "p99/p50"],
     );
     let direct = through(&vfs, "straight on the store", &mut table, |location, options| {
-        let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
+        let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
         move |caller: &Caller, op: &tenure_kernel::Op| drop(kernel.run(&caller.call(), op).unwrap())
     });
     let (_dir, location) = place();
@@ -46,7 +46,7 @@ pub(crate) fn measure() -> Table {
     let served = window(&location, &options, &mut table, "over the socket", |_, _| {
         let socket = Socket::connect(&socket, &expected, Duration::from_secs(10)).unwrap();
         move |caller: &Caller, op: &tenure_kernel::Op| {
-            let request = Request::op(&caller.call(), op, Some(10_000)).unwrap();
+            let request = WireRequest::op(&caller.call(), op, Some(10_000)).unwrap();
             drop(socket.send_within(&request, Duration::from_secs(10)).unwrap().unwrap());
         }
     });
@@ -60,13 +60,13 @@ pub(crate) fn measure() -> Table {
     table
 }
 
-fn serve(location: &Location, options: &Options, path: &Path) -> Running {
-    let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
+fn serve(location: &Location, options: &Options, path: &Path) -> RunningServer {
+    let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
     kernel.store().create().unwrap();
-    let log = Log::new(std::sync::Arc::new(|_: &str| {}), std::sync::Arc::new(String::new));
-    let snapshot = Snapshot { limits: Limits::default(), proxies: Proxies::default(), revision: String::new() };
-    let settings = Settings { socket: socket_path(path, None), listen: None, snapshot, log };
-    Running::start(kernel, settings).unwrap()
+    let log = ServerLog::new(std::sync::Arc::new(|_: &str| {}), std::sync::Arc::new(String::new));
+    let snapshot = ServerConfig { limits: Limits::default(), proxies: Proxies::default(), revision: String::new() };
+    let settings = ServerSettings { socket: socket_path(path, None), listen: None, snapshot, log };
+    RunningServer::start(kernel, settings).unwrap()
 }
 
 fn through<W>(vfs: &str, name: &str, table: &mut Table, way: impl Fn(&Location, &Options) -> W + Sync) -> f64
@@ -128,7 +128,7 @@ where
 fn together(vfs: &str, table: &mut Table) -> f64 {
     let (_dir, location) = place();
     let options = Options { vfs: Some(vfs.to_owned()), ..Options::default() };
-    let kernel = Kernel::new(location.clone(), options).unwrap();
+    let kernel = Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap();
     let callers: Vec<Caller> = (0..LOOPS).map(|n| Caller::new(&location, "p", &format!("agent-{n}"))).collect();
     let tasks: Vec<String> = callers.iter().map(Caller::add).collect();
     let (began, mut times) = (Instant::now(), Vec::new());
@@ -136,12 +136,12 @@ fn together(vfs: &str, table: &mut Table) -> f64 {
         let round = Instant::now();
         let noting = |(caller, task): (&Caller, &String)| {
             let call = caller.call();
-            let ready = Ready::new(&call, noting(task)).unwrap();
+            let ready = ReadyOp::new(&call, noting(task)).unwrap();
             (call, ready)
         };
         let work: Vec<_> = callers.iter().zip(&tasks).map(noting).collect();
         let stays = || true;
-        let orders: Vec<_> = work.iter().map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
+        let orders: Vec<_> = work.iter().map(|(call, ready)| PendingOp { call, ready, is_wanted: &stays }).collect();
         for answer in kernel.run_many(&orders, Duration::from_secs(1)) {
             answer.unwrap();
             times.push(round.elapsed());

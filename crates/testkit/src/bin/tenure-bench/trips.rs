@@ -3,7 +3,8 @@
 use tenure_core::agent::Process;
 use tenure_core::session::Start;
 use tenure_kernel::op::{claim, resume, session_start, tool_used};
-use tenure_kernel::query::session::{Depth, Look};
+use tenure_kernel::query;
+use tenure_kernel::query::standing::{Depth, Standing};
 use tenure_kernel::{Actor, Call, Door, Op};
 use tenure_store::Location;
 use tenure_testkit::pg;
@@ -61,18 +62,22 @@ fn hooks(caller: &Caller, table: &mut Table) {
     kernel.run(&call(), &start(Start::Startup)).unwrap();
     kernel.run(&call(), &claiming(&caller.add())).unwrap();
     let request = resume::Resume::default();
-    let look = |depth| Look { says: &says, given: None, depth };
+    let look = |depth| Standing { says: says.clone(), given: None, depth };
     let mut count = |name: &str, most: &str, work: &dyn Fn()| {
         let before = kernel.store().round_trips();
         work();
         let trips = kernel.store().round_trips() - before;
         table.rows.push(vec![name.to_owned(), trips.to_string(), most.to_owned()]);
     };
-    count("`SessionStart`: who it is", "", &|| drop(kernel.standing(&call(), &look(Depth::Who)).unwrap()));
+    count("`SessionStart`: who it is", "", &|| drop(kernel.ask(&call(), &look(Depth::Who)).unwrap()));
     count("`SessionStart`: the op", "8", &|| drop(kernel.run(&call(), &start(Start::Compact)).unwrap()));
-    count("`SessionStart`: its brief", "", &|| drop(kernel.beginning(&call(), &request, 3).unwrap()));
-    count("`SessionStart`: what is ready", "", &|| drop(kernel.beginning(&caller.call(), &request, 3).unwrap()));
-    count("`PostToolUse` with nothing new", "", &|| drop(kernel.standing(&call(), &look(Depth::News)).unwrap()));
-    count("`resume --peek`", "", &|| drop(kernel.peek(&call(), &request).unwrap()));
+    count("`SessionStart`: its brief", "", &|| {
+        drop(kernel.ask(&call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
+    });
+    count("`SessionStart`: what is ready", "", &|| {
+        drop(kernel.ask(&caller.call(), &query::beginning::Beginning { request: request.clone(), ready: 3 }).unwrap());
+    });
+    count("`PostToolUse` with nothing new", "", &|| drop(kernel.ask(&call(), &look(Depth::News)).unwrap()));
+    count("`resume --peek`", "", &|| drop(kernel.ask(&call(), &query::peek::Peek(request.clone())).unwrap()));
     count("`resume`", "", &|| drop(kernel.run(&call(), &Op::new(request.clone())).unwrap()));
 }

@@ -21,7 +21,7 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
                 return Err(("usage", "nothing_to_add"));
             }
             request.items.iter().try_for_each(|item| priority(item.priority))?;
-            let on = |from: &add_many::Item| -> Vec<usize> {
+            let on = |from: &add_many::NewTask| -> Vec<usize> {
                 let of = |after: &String| request.items.iter().position(|item| item.key.as_ref() == Some(after));
                 from.after.iter().filter_map(of).collect()
             };

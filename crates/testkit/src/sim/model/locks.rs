@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_kernel::op::lock::Renewal;
+use tenure_kernel::op::lock::LockRenewal;
 use tenure_kernel::op::{lock, release};
 
 use super::line::{OFFER, Place, Thing};
@@ -53,7 +53,7 @@ impl Lock {
 
 /// How a request wants its lock renewed, and how long it lives without that.
 fn how(request: &lock::Lock) -> (bool, i64) {
-    let runner = request.renewal == Renewal::Runner;
+    let runner = request.renewal == LockRenewal::Runner;
     let usual = if runner { 60 } else { 600 };
     (runner, request.ttl_s.unwrap_or(usual) * SECOND)
 }
@@ -98,7 +98,7 @@ impl Model {
         let live = self.live_lock(turn, &request.name);
         match (live, request.fence) {
             (None, Some(_)) => return Err(LAPSED),
-            (Some(at), Some(fence)) if self.locks[at].fence != fence => return Err(STALE),
+            (Some(at), Some(fence)) if fence != self.locks[at].fence => return Err(STALE),
             // Whether its fence is shown or not.
             (Some(at), _) if self.locks[at].holder == turn.actor && !self.locks[at].place.is_empty() => {
                 return Ok(self.take_offered_lock(turn, at, request));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
 use tenure_core::message::Urgency;
+use tenure_core::name::AgentName;
 use tenure_kernel::op::{inbox, send};
 
 use super::rights::NOT_FOUND;
@@ -113,7 +114,7 @@ impl Model {
         match held {
             Some((id, holder)) if to.is_empty() => {
                 hold = id;
-                to.push(holder);
+                to.push(holder.into());
             }
             Some((id, _)) if about.starts_with("h-") => hold = id,
             None if to.is_empty() => return Err(("conflict", "not_held")),
@@ -122,7 +123,7 @@ impl Model {
         if to.iter().any(|to| to == turn.actor) {
             return Err(("conflict", "to_yourself"));
         }
-        if to.iter().any(|to| !self.agents.contains_key(to)) {
+        if to.iter().any(|to| !self.agents.contains_key(to.as_str())) {
             return Err(UNKNOWN_AGENT);
         }
         let id = turn.fresh.messages.pop_front().unwrap_or_else(|| turn.fresh.invent('g'));
@@ -130,12 +131,12 @@ impl Model {
         let number = self.tell(turn, kind::MESSAGE_SENT, &id, &hold, data);
         for name in &to {
             let message = id.clone();
-            self.mail.push(Letter { to: name.clone(), number, message, ending: false, acked: false });
+            self.mail.push(Letter { to: name.to_string(), number, message, ending: false, acked: false });
         }
-        let recipient = |name: &String| {
+        let recipient = |name: &AgentName| {
             json!({
                 "agent": name, "liveness": self.there(name, self.longest(name, turn.now), turn.now),
-                "last_seen_s": ((turn.now - self.agents[name].last_seen) / SECOND).max(0),
+                "last_seen_s": ((turn.now - self.agents[name.as_str()].last_seen) / SECOND).max(0),
             })
         };
         let answer = json!({
@@ -145,7 +146,7 @@ impl Model {
         self.messages.push(Message {
             id,
             author: turn.actor.to_owned(),
-            to,
+            to: to.into_iter().map(String::from).collect(),
             about,
             hold,
             urgency: request.urgency,

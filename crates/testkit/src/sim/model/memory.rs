@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_core::memory::Kind;
+use tenure_core::memory::MemoryKind;
 use tenure_kernel::op::note;
-use tenure_kernel::op::remember::{Item, Reach};
+use tenure_kernel::op::remember::{MemoryReach, NewMemory};
 
 use super::rights::{NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{Model, Note, Refusal, SECOND, Turn};
@@ -39,7 +39,7 @@ pub struct Memory {
     pub id: String,
     pub place: Place,
     pub key: String,
-    pub kind: Kind,
+    pub kind: MemoryKind,
     pub text: String,
     pub pinned: bool,
     pub author: String,
@@ -78,7 +78,7 @@ fn spelt(key: &str) -> String {
 }
 
 /// What is refused before the store is touched.
-pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
+pub(super) fn check(items: &[NewMemory]) -> Result<(), Refusal> {
     for item in items {
         let allowed = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_-./:#@+".contains(c);
         if item.key.as_ref().is_some_and(|key| spelt(key).is_empty() || !key.chars().all(allowed)) {
@@ -88,7 +88,7 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
         if item.ttl_s.is_some_and(|seconds| !(60..=3_650 * 86_400).contains(&seconds)) {
             return Err(("usage", "bad_memory_ttl"));
         }
-        if item.task.is_some() && item.scope.is_some_and(|scope| scope != Reach::Task) {
+        if item.task.is_some() && item.scope.is_some_and(|scope| scope != MemoryReach::Task) {
             return Err(("usage", "task_and_scope"));
         }
     }
@@ -98,9 +98,9 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
 impl Model {
     /// A note on a task, with what is to be remembered of it.
     pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Note) -> Result<Value, Refusal> {
-        let id = self.meant(turn, request.task.as_ref())?;
+        let id = self.meant(turn, request.task.as_deref())?;
         self.load(turn, &id)?;
-        let late = match self.right(turn, &id, request.fence) {
+        let late = match self.right(turn, &id, request.fence.map(|fence| fence.0)) {
             Ok(right) => right == Right::Late,
             // By id, anyone.
             Err(_) if request.task.is_some() && request.fence.is_none() => false,
@@ -118,13 +118,13 @@ impl Model {
     pub(super) fn remember(
         &mut self,
         turn: &mut Turn<'_>,
-        items: &[Item],
-        about: Option<&String>,
+        items: &[NewMemory],
+        about: Option<&str>,
     ) -> Result<Vec<Value>, Refusal> {
         items.iter().map(|item| self.remember_one(turn, item, about)).collect()
     }
 
-    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &Item, about: Option<&String>) -> Result<Value, Refusal> {
+    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &NewMemory, about: Option<&str>) -> Result<Value, Refusal> {
         let place = self.place(turn, item, about)?;
         let first_words = || item.text.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>().join(" ");
         let key = spelt(&item.key.clone().unwrap_or_else(first_words));
@@ -166,7 +166,7 @@ impl Model {
             text: item.text.clone(),
             pinned: old.as_ref().is_some_and(|old| old.pinned),
             author: turn.actor.to_owned(),
-            from_task: about.cloned().unwrap_or_else(|| self.agents[turn.actor].focus.clone()),
+            from_task: about.map(str::to_owned).unwrap_or_else(|| self.agents[turn.actor].focus.clone()),
             number,
             version: old.as_ref().map_or(1, |old| old.version + 1),
             created_at: old.as_ref().map_or(turn.now, |old| old.created_at),
@@ -179,19 +179,19 @@ impl Model {
     }
 
     /// For whom an item is: as it says, else for the task at hand, else for the project.
-    fn place(&self, turn: &Turn<'_>, item: &Item, about: Option<&String>) -> Result<Place, Refusal> {
+    fn place(&self, turn: &Turn<'_>, item: &NewMemory, about: Option<&str>) -> Result<Place, Refusal> {
         let at_hand = about.is_some() || !self.agents[turn.actor].focus.is_empty();
         let reach = match item.scope {
             Some(reach) => reach,
-            None if item.task.is_some() || at_hand => Reach::Task,
-            None => Reach::Project,
+            None if item.task.is_some() || at_hand => MemoryReach::Task,
+            None => MemoryReach::Project,
         };
         match reach {
-            Reach::Global => Err(("usage", "global_apart")),
-            Reach::Project => Ok(Place::Project),
-            Reach::Agent => Ok(Place::Agent(turn.actor.to_owned())),
-            Reach::Task => {
-                let task = self.meant(turn, item.task.as_ref().or(about))?;
+            MemoryReach::Global => Err(("usage", "global_apart")),
+            MemoryReach::Project => Ok(Place::Project),
+            MemoryReach::Agent => Ok(Place::Agent(turn.actor.to_owned())),
+            MemoryReach::Task => {
+                let task = self.meant(turn, item.task.as_deref().or(about))?;
                 if self.tasks.contains_key(&task) { Ok(Place::Task(task)) } else { Err(NOT_FOUND) }
             }
         }

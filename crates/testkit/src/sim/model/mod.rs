@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
-use tenure_kernel::shape::Event;
+use tenure_kernel::answer::LoggedEvent;
 
 pub use self::line::Place as InLine;
 pub use self::locks::Lock;
@@ -76,7 +76,7 @@ pub struct Task {
     pub priority: i64,
     pub labels: BTreeSet<String>,
     pub after: BTreeSet<String>,
-    pub status: Status,
+    pub status: TaskStatus,
     pub assignee: String,
     pub reason: String,
     pub blocked_on: String,
@@ -190,14 +190,14 @@ pub struct Fresh {
     memories: VecDeque<String>,
     messages: VecDeque<String>,
     places: VecDeque<String>,
-    lessons: VecDeque<Event>,
+    lessons: VecDeque<LoggedEvent>,
     checkouts: BTreeMap<String, String>,
     invented: usize,
 }
 
 impl Fresh {
     /// The ids in new events, and those of the working trees by their places.
-    pub fn of(events: &[Event], checkouts: BTreeMap<String, String>) -> Fresh {
+    pub fn of(events: &[LoggedEvent], checkouts: BTreeMap<String, String>) -> Fresh {
         let mut fresh = Fresh { checkouts, ..Fresh::default() };
         for event in events {
             match event.kind.as_str() {
@@ -208,7 +208,7 @@ impl Fresh {
                 | kind::PATH_OFFERED
                 | kind::LOCK_TAKEN
                 | kind::LOCK_OFFERED => {
-                    fresh.holds.extend(event.hold.clone());
+                    fresh.holds.extend(event.hold.clone().map(String::from));
                 }
                 kind::MESSAGE_SENT => fresh.messages.push_back(event.subject.clone()),
                 kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),
@@ -423,8 +423,8 @@ impl Model {
     fn expire(&mut self, turn: &Turn<'_>, id: &str, why: &str) {
         let task = self.task(id);
         let Some(hold) = task.hold.take() else { return };
-        if task.status == Status::Started {
-            task.status = Status::Open;
+        if task.status == TaskStatus::Started {
+            task.status = TaskStatus::Open;
         }
         task.lapsed = true;
         let over = turn.now >= hold.expires_at;
@@ -515,6 +515,6 @@ impl Model {
 
     /// What a task comes after and is not done.
     fn unmet(&self, task: &Task) -> Vec<String> {
-        task.after.iter().filter(|after| self.tasks[*after].status != Status::Done).cloned().collect()
+        task.after.iter().filter(|after| self.tasks[*after].status != TaskStatus::Done).cloned().collect()
     }
 }

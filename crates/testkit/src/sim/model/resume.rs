@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_kernel::op::{confirm, resume};
 
 use super::{Model, Refusal, Task, Told, Turn};
@@ -22,7 +22,7 @@ impl Model {
         let mut answer = match self.goes_on_with(turn.actor, &request.labels, turn.dead, turn.now) {
             Some((id, rule)) => {
                 self.load(turn, &id)?;
-                if self.tasks[&id].status == Status::Blocked {
+                if self.tasks[&id].status == TaskStatus::Blocked {
                     self.unblock(turn, &id);
                 }
                 self.take(turn, &id, request.ttl_s, rule)?
@@ -106,12 +106,12 @@ impl Model {
     /// Whether a task was left because it was blocked, and need not be: its blocker is done, or somebody unblocked it
     /// and nothing has become of it since.
     fn can_go_on(&self, task: &Task) -> bool {
-        let done = |id: &String| self.tasks.get(id).is_some_and(|on| on.status == Status::Done);
+        let done = |id: &String| self.tasks.get(id).is_some_and(|on| on.status == TaskStatus::Done);
         let turns = [kind::TASK_UNBLOCKED, kind::TASK_CLAIMED, kind::TASK_RELEASED, kind::TASK_REOPENED];
         let mut story = self.log.iter().rev().filter(|told| told.subject == task.id && turns.contains(&told.kind));
         match task.status {
-            Status::Blocked => done(&task.blocked_on),
-            Status::Open if task.hold.is_none() && !task.lapsed => {
+            TaskStatus::Blocked => done(&task.blocked_on),
+            TaskStatus::Open if task.hold.is_none() && !task.lapsed => {
                 story.next().is_some_and(|told| told.kind == kind::TASK_UNBLOCKED)
             }
             _ => false,

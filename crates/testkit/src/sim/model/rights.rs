@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 
 use super::{Ended, Hold, Model, Over, Refusal, Task, Turn};
 
@@ -21,7 +21,7 @@ pub(super) enum Right {
 
 /// How an op names what it acts on.
 pub(super) struct Acting<'a> {
-    pub(super) task: Option<&'a String>,
+    pub(super) task: Option<&'a str>,
     pub(super) fence: Option<i64>,
     pub(super) force: bool,
 }
@@ -35,9 +35,9 @@ pub(super) struct Granted {
 
 impl Model {
     /// The task named, else the focus.
-    pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&String>) -> Result<String, Refusal> {
+    pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&str>) -> Result<String, Refusal> {
         let focus = || self.agents[turn.actor].focus.clone();
-        let meant = named.cloned().unwrap_or_else(focus);
+        let meant = named.map_or_else(focus, str::to_owned);
         if named.is_none() && meant.is_empty() { Err(("usage", "no_focus")) } else { Ok(meant) }
     }
 
@@ -84,11 +84,11 @@ impl Model {
         }
     }
 
-    pub(super) fn allow(&self, id: &str, from: &[Status]) -> Result<(), Refusal> {
+    pub(super) fn allow(&self, id: &str, from: &[TaskStatus]) -> Result<(), Refusal> {
         if from.contains(&self.tasks[id].status) { Ok(()) } else { Err(ILLEGAL) }
     }
 
-    pub(super) fn change(&mut self, turn: &Turn<'_>, id: &str, to: Status) -> &mut Task {
+    pub(super) fn change(&mut self, turn: &Turn<'_>, id: &str, to: TaskStatus) -> &mut Task {
         let task = self.task(id);
         task.status = to;
         task.version += 1;
@@ -97,7 +97,7 @@ impl Model {
     }
 
     /// Tells what happened and ends the hold. Returns the event's number.
-    pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: Status) -> i64 {
+    pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: TaskStatus) -> i64 {
         let hold = self.tasks[&granted.id].hold.as_ref().map_or(String::new(), |hold| hold.id.clone());
         let mut data = json!({ "overrode": granted.overrode });
         if kind != kind::TASK_RELEASED {

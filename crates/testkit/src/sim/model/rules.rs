@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_core::task::Status;
+use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
@@ -23,12 +23,20 @@ impl Model {
             Known::Claim(request) => self.claim(turn, request),
             Known::Note(request) => self.note(turn, request),
             Known::Done(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.done(turn, &granted)
             }
             Known::Block(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.block(turn, &granted, request)
             }
@@ -40,23 +48,31 @@ impl Model {
                 let mut request = request.clone();
                 if let Some(hold) = request.hold.take() {
                     match self.release_by_id(turn, &hold, &request)? {
-                        Ok(task) => request.task = Some(task),
+                        Ok(task) => request.task = Some(task.into()),
                         Err(ended) => return Ok(ended),
                     }
                 }
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.release(turn, &granted)
             }
             Known::Cancel(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.cancel(turn, &granted, &request.reason)
             }
             Known::Transfer(request) => self.transfer(turn, request),
             Known::Unblock(request) => {
                 self.load(turn, &request.task)?;
-                self.allow(&request.task, &[Status::Blocked])?;
+                self.allow(&request.task, &[TaskStatus::Blocked])?;
                 self.unblock(turn, &request.task);
                 Ok(self.shape(&request.task, turn.now))
             }
@@ -96,21 +112,28 @@ impl Model {
 
     pub(super) fn unblock(&mut self, turn: &Turn<'_>, id: &str) {
         self.tell(turn, kind::TASK_UNBLOCKED, id, "", json!({}));
-        let task = self.change(turn, id, Status::Open);
+        let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
         task.blocked_on.clear();
     }
 
     fn add(&mut self, turn: &mut Turn<'_>, request: &add::Add) -> Result<Value, Refusal> {
-        if request.after.iter().any(|after| !self.tasks.contains_key(after)) {
+        if request.after.iter().any(|after| !self.tasks.contains_key(after.as_str())) {
             return Err(NOT_FOUND);
         }
-        if request.assignee.as_ref().is_some_and(|agent| !self.agents.contains_key(agent)) {
+        if request.assignee.as_ref().is_some_and(|agent| !self.agents.contains_key(agent.as_str())) {
             return Err(UNKNOWN_AGENT);
         }
         let id = turn.fresh.tasks.pop_front().unwrap_or_else(|| turn.fresh.invent('t'));
-        self.put(turn, &id, &request.title, request.priority, &request.labels, request.after.clone());
-        self.task(&id).assignee = request.assignee.clone().unwrap_or_default();
+        self.put(
+            turn,
+            &id,
+            &request.title,
+            request.priority,
+            &request.labels,
+            request.after.iter().map(String::from).collect(),
+        );
+        self.task(&id).assignee = request.assignee.clone().unwrap_or_default().into();
         Ok(self.shape(&id, turn.now))
     }
 
@@ -145,7 +168,7 @@ impl Model {
             priority,
             labels: labels.iter().cloned().collect(),
             after: after.into_iter().collect(),
-            status: Status::Open,
+            status: TaskStatus::Open,
             assignee: String::new(),
             reason: String::new(),
             blocked_on: String::new(),
@@ -178,10 +201,11 @@ impl Model {
                         return Ok(json!({ "task": null, "hold": null, "rule": "none", "reason": reason }));
                     }
                 }
+                .into()
             }
         };
         self.load(turn, &id)?;
-        match &self.tasks[&id].hold {
+        match &self.tasks[id.as_str()].hold {
             Some(hold) if hold.holder == turn.actor => rule = "own",
             Some(_) => return Err(("conflict", "task_held")),
             None => {}
@@ -211,7 +235,7 @@ impl Model {
             self.task(id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
             self.agents.get_mut(turn.actor).expect("registered").focus = id.to_owned();
         } else {
-            self.allow(id, &[Status::Open])?;
+            self.allow(id, &[TaskStatus::Open])?;
             if !self.unmet(&self.tasks[id]).is_empty() {
                 return Err(("conflict", "not_ready"));
             }
@@ -226,7 +250,7 @@ impl Model {
             let (before, began, from) =
                 (last.fences.last().copied().unwrap_or(0), last.last_began, last.last_holder.clone());
             self.grant(turn, id, turn.actor, ttl, turn.now + ttl, told);
-            self.change(turn, id, Status::Started);
+            self.change(turn, id, TaskStatus::Started);
             if lapsed_from.is_some() {
                 (paths, lost) = self.take_over_paths(turn, id, (before, began, &from));
             }
@@ -248,9 +272,9 @@ impl Model {
     }
 
     fn done(&mut self, turn: &Turn<'_>, granted: &Granted) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
-        let waited = self.in_order(|task| task.status == Status::Open && !self.unmet(task).is_empty());
-        let number = self.leave(turn, granted, kind::TASK_DONE, Status::Done);
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        let waited = self.in_order(|task| task.status == TaskStatus::Open && !self.unmet(task).is_empty());
+        let number = self.leave(turn, granted, kind::TASK_DONE, TaskStatus::Done);
         self.finish(turn, &granted.id, "");
         let unlocked: Vec<String> =
             waited.into_iter().filter(|id| *id != granted.id && self.unmet(&self.tasks[id]).is_empty()).collect();
@@ -273,8 +297,8 @@ impl Model {
     }
 
     fn cancel(&mut self, turn: &Turn<'_>, granted: &Granted, reason: &str) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
-        self.leave(turn, granted, kind::TASK_CANCELLED, Status::Cancelled);
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        self.leave(turn, granted, kind::TASK_CANCELLED, TaskStatus::Cancelled);
         self.finish(turn, &granted.id, reason);
         Ok(self.shape(&granted.id, turn.now))
     }
@@ -283,31 +307,31 @@ impl Model {
         if granted.right == Right::Late {
             return Err(LAPSED);
         }
-        if self.tasks[&granted.id].hold.is_none() && self.tasks[&granted.id].status == Status::Open {
+        if self.tasks[&granted.id].hold.is_none() && self.tasks[&granted.id].status == TaskStatus::Open {
             return Err(("conflict", "not_held"));
         }
-        self.allow(&granted.id, &[Status::Started])?;
-        self.leave(turn, granted, kind::TASK_RELEASED, Status::Open);
+        self.allow(&granted.id, &[TaskStatus::Started])?;
+        self.leave(turn, granted, kind::TASK_RELEASED, TaskStatus::Open);
         Ok(self.shape(&granted.id, turn.now))
     }
 
     fn block(&mut self, turn: &Turn<'_>, granted: &Granted, request: &block::Block) -> Result<Value, Refusal> {
-        self.allow(&granted.id, &[Status::Open, Status::Started])?;
+        self.allow(&granted.id, &[TaskStatus::Open, TaskStatus::Started])?;
         if let Some(on) = &request.on {
             if *on == granted.id {
                 return Err(CYCLE);
             }
-            if self.tasks.get(on).ok_or(NOT_FOUND)?.status.is_closed() {
+            if self.tasks.get(on.as_str()).ok_or(NOT_FOUND)?.status.is_closed() {
                 return Err(("conflict", "blocker_gone"));
             }
             if self.waits_for(on, &granted.id, true) {
                 return Err(CYCLE);
             }
         }
-        self.leave(turn, granted, kind::TASK_BLOCKED, Status::Blocked);
+        self.leave(turn, granted, kind::TASK_BLOCKED, TaskStatus::Blocked);
         let task = self.task(&granted.id);
         task.reason = request.reason.clone();
-        task.blocked_on = request.on.clone().unwrap_or_default();
+        task.blocked_on = request.on.clone().unwrap_or_default().into();
         Ok(self.shape(&granted.id, turn.now))
     }
 
@@ -330,10 +354,10 @@ impl Model {
 
     fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
         self.load(turn, id)?;
-        self.allow(id, &[Status::Done, Status::Cancelled])?;
-        let ready = self.in_order(|task| task.status == Status::Open && self.unmet(task).is_empty());
+        self.allow(id, &[TaskStatus::Done, TaskStatus::Cancelled])?;
+        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.unmet(task).is_empty());
         let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
-        let task = self.change(turn, id, Status::Open);
+        let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
         task.finished_by.clear();
         task.finished_at = 0;
@@ -346,14 +370,15 @@ impl Model {
     }
 
     fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Transfer) -> Result<Value, Refusal> {
-        let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+        let on =
+            Acting { task: request.task.as_deref(), fence: request.fence.map(|fence| fence.0), force: request.force };
         let granted = self.begin(turn, &on)?;
         if granted.right == Right::Late {
             return Err(LAPSED);
         }
         let id = &granted.id;
         let hold = self.tasks[id].hold.clone().ok_or(("not_found", "nothing_to_transfer"))?;
-        if !self.agents.contains_key(&request.to) {
+        if !self.agents.contains_key(request.to.as_str()) {
             return Err(UNKNOWN_AGENT);
         }
         if request.to == hold.holder {
@@ -369,7 +394,7 @@ impl Model {
             // The override and the grant are one event.
             self.task(id).fences.dedup();
         }
-        self.change(turn, id, Status::Started);
+        self.change(turn, id, TaskStatus::Started);
         let mut holds = vec![self.hold_shape(id, "alive", turn.now)];
         holds.extend(self.hand_over(turn, &granted, &request.to));
         Ok(json!({ "holds": holds }))
@@ -381,8 +406,8 @@ impl Model {
         for event in &lessons {
             let text = |key: &str| event.data[key].as_str().unwrap_or_default().to_owned();
             let (text, key) = (text("text"), Some(text("key")));
-            let (kind, scope) = (tenure_core::memory::Kind::Lesson, Some(Reach::Project));
-            let item = remember::Item { text, key, kind, scope, task: None, ttl_s: None };
+            let (kind, scope) = (tenure_core::memory::MemoryKind::Lesson, Some(MemoryReach::Project));
+            let item = remember::NewMemory { text, key, kind, scope, task: None, ttl_s: None };
             let _ = self.remember(turn, &[item], None);
             self.log.last_mut().expect("something was told").cause = event.cause;
         }
@@ -429,7 +454,7 @@ impl Model {
         }
         let id = &request.task;
         self.load(turn, id)?;
-        let old = self.tasks[id].clone();
+        let old = self.tasks[id.as_str()].clone();
         if request.expect_version.is_some_and(|version| version != old.version) {
             return Err(("stale", "stale_version"));
         }
@@ -438,19 +463,19 @@ impl Model {
         new.labels.retain(|label| !request.remove_labels.contains(label));
         new.labels.extend(request.add_labels.iter().cloned());
         if let Some(agent) = &request.assignee {
-            if !agent.is_empty() && !self.agents.contains_key(agent) {
+            if !agent.is_empty() && !self.agents.contains_key(agent.as_str()) {
                 return Err(UNKNOWN_AGENT);
             }
-            new.assignee.clone_from(agent);
+            new.assignee = agent.to_string();
         }
         if let Some(after) = &request.after {
-            if after.iter().any(|after| !self.tasks.contains_key(after)) {
+            if after.iter().any(|after| !self.tasks.contains_key(after.as_str())) {
                 return Err(NOT_FOUND);
             }
             if after.iter().any(|after| after == id || self.waits_for(after, id, false)) {
                 return Err(CYCLE);
             }
-            new.after = after.iter().cloned().collect();
+            new.after = after.iter().cloned().map(String::from).collect();
         }
         let same = new.priority == old.priority
             && new.labels == old.labels

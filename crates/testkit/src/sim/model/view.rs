@@ -1,8 +1,8 @@
 //! What the model says that queries and answers show, at any instant, settled or not.
 
 use serde_json::{Value, json};
-use tenure_core::choice::{Counts, Rule};
-use tenure_core::task::{State, Status};
+use tenure_core::choice::{ChoiceRule, StateCounts};
+use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Time, choice};
 
 use super::{HOUR, Model, SECOND, Task};
@@ -10,13 +10,13 @@ use super::{HOUR, Model, SECOND, Task};
 /// The sentence for a rule.
 pub(super) fn reason(rule: &str, priority: i64, lapsed_from: Option<&str>) -> String {
     let rule = match rule {
-        "named" => Rule::Named,
-        "own" => Rule::Own,
-        "lapsed" => Rule::Lapsed,
-        "focus" => Rule::Focus,
-        "unblocked" => Rule::Unblocked,
-        "assigned" => Rule::Assigned,
-        _ => Rule::Ready,
+        "named" => ChoiceRule::Named,
+        "own" => ChoiceRule::Own,
+        "lapsed" => ChoiceRule::Lapsed,
+        "focus" => ChoiceRule::Focus,
+        "unblocked" => ChoiceRule::Unblocked,
+        "assigned" => ChoiceRule::Assigned,
+        _ => ChoiceRule::Ready,
     };
     choice::reason(rule, priority, lapsed_from)
 }
@@ -61,15 +61,15 @@ impl Model {
     }
 
     /// What a task is seen as.
-    pub fn state(&self, task: &Task, now: i64) -> State {
+    pub fn state(&self, task: &Task, now: i64) -> TaskState {
         match task.status {
-            Status::Done => State::Done,
-            Status::Cancelled => State::Cancelled,
-            Status::Blocked => State::Blocked,
-            _ if Model::is_live(task, now) => State::Held,
-            _ if self.unmet(task).is_empty() => State::Ready,
-            _ if task.after.iter().any(|after| self.tasks[after].status == Status::Cancelled) => State::Stuck,
-            _ => State::Waiting,
+            TaskStatus::Done => TaskState::Done,
+            TaskStatus::Cancelled => TaskState::Cancelled,
+            TaskStatus::Blocked => TaskState::Blocked,
+            _ if Model::is_live(task, now) => TaskState::Held,
+            _ if self.unmet(task).is_empty() => TaskState::Ready,
+            _ if task.after.iter().any(|after| self.tasks[after].status == TaskStatus::Cancelled) => TaskState::Stuck,
+            _ => TaskState::Waiting,
         }
     }
 
@@ -86,7 +86,7 @@ impl Model {
         let live = task.hold.as_ref().filter(|_| Model::is_live(task, now));
         let state = self.state(task, now);
         let status = match state {
-            State::Ready | State::Waiting | State::Stuck => Status::Open,
+            TaskState::Ready | TaskState::Waiting | TaskState::Stuck => TaskStatus::Open,
             _ => task.status,
         };
         let lapsed_from = match &task.hold {
@@ -126,7 +126,7 @@ impl Model {
     }
 
     /// Ids of the tasks in a state, with a label.
-    pub fn filtered(&self, state: State, label: Option<&String>, now: i64) -> Vec<String> {
+    pub fn filtered(&self, state: TaskState, label: Option<&String>, now: i64) -> Vec<String> {
         let has = |task: &Task| label.is_none_or(|label| task.labels.contains(label));
         self.in_order(|task| self.state(task, now) == state && has(task))
     }
@@ -182,11 +182,11 @@ impl Model {
         seen.into_iter().map(|(_, name)| name.clone()).take(10).collect()
     }
 
-    fn count(&self, state: State, now: Option<i64>) -> i64 {
+    fn count(&self, state: TaskState, now: Option<i64>) -> i64 {
         // Without an instant the stored status counts: a started task is held until it is settled.
         let counted = |task: &&Task| match (now, task.status) {
             (Some(now), _) => self.state(task, now) == state,
-            (None, Status::Started) => state == State::Held,
+            (None, TaskStatus::Started) => state == TaskState::Held,
             (None, _) => self.state(task, 0) == state,
         };
         i64::try_from(self.tasks.values().filter(counted).count()).unwrap()
@@ -195,14 +195,14 @@ impl Model {
     /// The sentence for an empty hand.
     pub(super) fn nothing(&self, now: Option<i64>, filtered: bool) -> String {
         let count = |state| self.count(state, now);
-        let counts = Counts {
-            ready: count(State::Ready),
-            waiting: count(State::Waiting),
-            stuck: count(State::Stuck),
-            held: count(State::Held),
-            blocked: count(State::Blocked),
-            done: count(State::Done),
-            cancelled: count(State::Cancelled),
+        let counts = StateCounts {
+            ready: count(TaskState::Ready),
+            waiting: count(TaskState::Waiting),
+            stuck: count(TaskState::Stuck),
+            held: count(TaskState::Held),
+            blocked: count(TaskState::Blocked),
+            done: count(TaskState::Done),
+            cancelled: count(TaskState::Cancelled),
         };
         choice::nothing(&counts, filtered)
     }
@@ -211,21 +211,21 @@ impl Model {
     pub fn status(&self, now: i64) -> Value {
         let count = |state| self.count(state, Some(now));
         let holds = self.holds(now);
-        let blocked = self.in_order(|task| task.status == Status::Blocked);
+        let blocked = self.in_order(|task| task.status == TaskStatus::Blocked);
         let gone = |id: &String| {
             let on = &self.tasks[id].blocked_on;
-            self.tasks.get(on).is_some_and(|task| task.status == Status::Done)
+            self.tasks.get(on).is_some_and(|task| task.status == TaskStatus::Done)
         };
         let next = holds.iter().filter_map(|hold| hold["expires_at"].as_str()).min();
         json!({
-            "ready": count(State::Ready), "waiting": count(State::Waiting), "stuck": count(State::Stuck),
-            "started": count(State::Held), "blocked": count(State::Blocked), "done": count(State::Done),
-            "cancelled": count(State::Cancelled), "held": holds.len(), "last_event": self.last_event,
+            "ready": count(TaskState::Ready), "waiting": count(TaskState::Waiting), "stuck": count(TaskState::Stuck),
+            "started": count(TaskState::Held), "blocked": count(TaskState::Blocked), "done": count(TaskState::Done),
+            "cancelled": count(TaskState::Cancelled), "held": holds.len(), "last_event": self.last_event,
             "next_expiry": next.map_or(Value::Null, Value::from),
             "agents": self.recent(now), "overdue": self.overdue(now),
             "holds": holds.iter().take(10).map(|hold| hold["id"].clone()).collect::<Vec<_>>(),
             "blocked_by": blocked.iter().take(10).map(|id| json!([id, gone(id)])).collect::<Vec<_>>(),
-            "stuck_by": self.filtered(State::Stuck, None, now).into_iter().take(10).collect::<Vec<_>>(),
+            "stuck_by": self.filtered(TaskState::Stuck, None, now).into_iter().take(10).collect::<Vec<_>>(),
         })
     }
 
@@ -237,7 +237,7 @@ impl Model {
     /// Whether anybody could take a task: it is ready, or its hold is over.
     pub(super) fn is_free(&self, task: &Task, dead: &[String], now: i64) -> bool {
         let dead_holder = task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
-        self.state(task, now) == State::Ready || dead_holder && self.unmet(task).is_empty()
+        self.state(task, now) == TaskState::Ready || dead_holder && self.unmet(task).is_empty()
     }
 
     /// Whether a task is one that an agent may choose: for it or for anybody, and with all labels.
@@ -272,7 +272,7 @@ impl Model {
         let dependents = self.tasks.values().filter(|other| other.after.contains(id)).count();
         let events: Vec<i64> = self.log.iter().filter(|told| told.subject == id).map(|told| told.number).collect();
         json!({
-            "blocker_gone": self.tasks.get(&task.blocked_on).is_some_and(|on| on.status == Status::Done),
+            "blocker_gone": self.tasks.get(&task.blocked_on).is_some_and(|on| on.status == TaskStatus::Done),
             "notes": notes[notes.len().saturating_sub(100)..],
             "dependents": dependents.min(100),
             "events": events[events.len().saturating_sub(20)..],

@@ -1,0 +1,267 @@
+//! Paths as they were typed, turned into patterns relative to the checkout that they are in.
+//!
+//! A path belongs to the checkout whose `.git` is nearest above *it*, whatever the working directory. Parents that are
+//! symbolic links are resolved, the last name is not: a link is a file of its own. Bytes that are not UTF-8 become `%XX`.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use tenure_core::pattern::{BYTES_MAX, Case, GLOB, Pattern};
+use tenure_core::{Code, Error, Result, path_text};
+
+use super::git;
+use super::git_config::GitSettings;
+use super::git_index;
+use crate::session::Session;
+
+/// What was typed, as a request says it.
+#[derive(Debug)]
+pub(crate) struct PathArgs {
+    pub(crate) paths: Vec<String>,
+    /// What those of the paths lead to that are symbolic links: whoever writes through one writes there.
+    pub(crate) targets: Vec<String>,
+    pub(crate) fold_case: bool,
+}
+
+impl PathArgs {
+    /// The paths and what they lead to, each once.
+    pub(crate) fn with_targets(mut self) -> Vec<String> {
+        self.targets.retain(|target| !self.paths.contains(target));
+        self.paths.append(&mut self.targets);
+        self.paths
+    }
+}
+
+/// What stands after the part of a path that was looked up.
+#[derive(Debug, PartialEq, Eq)]
+enum Tail {
+    File,
+    Below,
+    Glob(String),
+}
+
+/// Turns typed paths into patterns, and moves the command to the checkout that they are in.
+pub(crate) fn read(session: &Session<'_>, typed: &[OsString]) -> Result<PathArgs> {
+    if typed.is_empty() {
+        return Ok(PathArgs { paths: Vec::new(), targets: Vec::new(), fold_case: false });
+    }
+    let cwd = session.env.cwd()?;
+    let looked_up = typed.iter().map(|typed| look_up(cwd, typed)).collect::<Result<Vec<_>>>()?;
+    let mut top: Option<PathBuf> = None;
+    for (real, tail) in &looked_up {
+        let dir = if *tail == Tail::File { real.parent().unwrap_or(real) } else { real };
+        let found = git::locate(dir)?.map(|checkout| (checkout.top, dir));
+        if let Some((found, dir)) = &found {
+            session.move_to(dir)?;
+            if top.as_ref().is_some_and(|top| top != found) {
+                return Err(several());
+            }
+        }
+        let here = found.map_or_else(|| Ok(session.workspace()?.dir.clone()), |(found, _)| Ok::<_, Error>(found))?;
+        if top.get_or_insert(here.clone()) != &here {
+            return Err(several());
+        }
+    }
+    let top = top.unwrap_or_else(|| cwd.to_owned());
+    // The command has looked around elsewhere before it came to its paths.
+    if session.workspace()?.dir != top {
+        return Err(several());
+    }
+    let paths = looked_up.iter().map(|(real, tail)| relative(&top, real, tail)).collect::<Result<Vec<_>>>()?;
+    let targets = looked_up.iter().filter(|(_, tail)| *tail == Tail::File).filter_map(|(real, _)| target(&top, real));
+    Ok(PathArgs { paths, targets: targets.collect(), fold_case: folds_case(session)? })
+}
+
+/// What a symbolic link of the checkout leads to, if that is in the checkout too.
+fn target(top: &Path, link: &Path) -> Option<String> {
+    fs::symlink_metadata(link).ok().filter(fs::Metadata::is_symlink)?;
+    let real = fs::canonicalize(link).ok()?;
+    literal(top, &real, real.is_dir())
+}
+
+/// git found out when it made the repository, and wrote it down.
+pub(crate) fn folds_case(session: &Session<'_>) -> Result<bool> {
+    let Some(checkout) = &session.workspace()?.checkout else { return Ok(false) };
+    Ok(GitSettings::read(&checkout.common)?.flag("core", "ignorecase").unwrap_or(false))
+}
+
+fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
+    let bytes = typed.as_bytes();
+    if bytes.len() > BYTES_MAX {
+        // Refused by the same words as everywhere, and before anything is looked up.
+        return Pattern::parse(&typed.to_string_lossy(), Case::Kept).map(|_| (PathBuf::from(typed), Tail::File));
+    }
+    if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
+        let is_wild = |segment: &&[u8]| segment.iter().any(|byte| b"*?[{".contains(byte));
+        let segments = body.split(|byte| *byte == b'/');
+        let literal: usize = segments.take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
+        if literal <= body.len() {
+            let (base, rest) = body.split_at(literal);
+            return Ok((git::canonical(&cwd.join(OsStr::from_bytes(base)))?, Tail::Glob(path_text::name(rest))));
+        }
+        return look_up(cwd, OsStr::from_bytes(&bytes[GLOB.len()..]));
+    }
+    let shown;
+    let bytes = match as_shown(cwd, bytes) {
+        Some(meant) => {
+            shown = meant;
+            &shown
+        }
+        None => bytes,
+    };
+    let path = cwd.join(OsStr::from_bytes(bytes));
+    let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    match (bytes, last) {
+        // Refused by the same words as everywhere.
+        (b"", _) => Pattern::parse("", Case::Kept).map(|_| (path, Tail::File)),
+        (_, b"" | b"." | b"..") => Ok((git::canonical(&path)?, Tail::Below)),
+        (_, name) => {
+            let parent = path.parent().unwrap_or(&path);
+            let real = git::canonical(parent)?.join(OsStr::from_bytes(name));
+            let below = fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_dir()) && !is_gitlink(&real);
+            Ok((real, if below { Tail::Below } else { Tail::File }))
+        }
+    }
+}
+
+/// What a path means that was copied from an answer, where names that are not UTF-8 have `%XX` in them: the file of that
+/// name, unless there is one that is called just as it was typed.
+fn as_shown(cwd: &Path, typed: &[u8]) -> Option<Vec<u8>> {
+    let meant = path_text::bytes_of_name(str::from_utf8(typed).ok()?);
+    let exists = |bytes: &[u8]| fs::symlink_metadata(cwd.join(OsStr::from_bytes(bytes))).is_ok();
+    (meant != typed && !exists(typed) && exists(&meant)).then_some(meant)
+}
+
+/// Whether a directory is a submodule of the checkout that it lies in. That checkout has one path for it, the commit that
+/// is recorded there; the files below belong to the submodule's own.
+fn is_gitlink(dir: &Path) -> bool {
+    let Some(Ok(Some(around))) = dir.parent().map(git::locate) else { return false };
+    if !around.top.join(".gitmodules").exists() && !dir.join(".git").exists() {
+        return false;
+    }
+    let (Ok(inside), Ok(own)) = (dir.strip_prefix(&around.top), around.own_dir()) else { return false };
+    let hash = GitSettings::read(&around.common).map_or(20, |settings| settings.hash());
+    git_index::has_gitlink(&own.join("index"), inside.as_os_str().as_bytes(), hash)
+}
+
+fn relative(top: &Path, real: &Path, tail: &Tail) -> Result<String> {
+    let inside = real.strip_prefix(top).map_err(|_| outside(real))?;
+    let text = spelled(inside);
+    Ok(match tail {
+        Tail::Glob(rest) if text.is_empty() => format!("{GLOB}{rest}"),
+        Tail::Glob(rest) => format!("{GLOB}{}/{rest}", escaped(&text)),
+        Tail::Below => format!("./{text}/"),
+        Tail::File => format!("./{text}"),
+    })
+}
+
+/// A file of a checkout as a pattern that means it alone, or everything below it; none for one that is outside.
+pub(crate) fn literal(top: &Path, real: &Path, below: bool) -> Option<String> {
+    relative(top, real, if below { &Tail::Below } else { &Tail::File }).ok()
+}
+
+/// A path as the text that patterns have for it.
+pub(crate) fn spelled(path: &Path) -> String {
+    path_text::name(path.as_os_str().as_bytes())
+}
+
+/// The name of a directory inside a glob: what would be a wildcard there stands in a class of its own.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::new(), |mut out, c| {
+        match c {
+            '*' | '?' | '[' | '{' => _ = write!(out, "[{c}]"),
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+fn outside(path: &Path) -> Error {
+    let shown = tenure_core::text::cut(&spelled(path), 120);
+    Error::usage(Code::PathOutside, format!("{shown} is outside of the checkout"))
+        .entity(shown)
+        .hint("Only what is inside a checkout of the project can be held.")
+}
+
+fn several() -> Error {
+    Error::usage(Code::SeveralCheckouts, "the paths are in several checkouts")
+        .hint("Make one call for each checkout: holds in one have nothing to do with the other.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn spell(top: &Path, cwd: &Path, typed: &str) -> Result<String> {
+        let (real, tail) = look_up(cwd, OsStr::new(typed))?;
+        let typed = relative(top, &real, &tail)?;
+        Ok(Pattern::parse(&typed, Case::Kept)?.text().to_owned())
+    }
+
+    #[test]
+    fn inv_r1_typed_paths_become_patterns_of_their_checkout() {
+        let area = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(area.path()).unwrap().join("top");
+        let cwd = top.join("src/[id]");
+        fs::create_dir_all(&cwd).unwrap();
+        symlink(top.join("src"), top.join("link")).unwrap();
+        symlink(top.join("src"), top.join("src/other")).unwrap();
+        for (typed, text) in [
+            ("a.rs", "src/[id]/a.rs"),
+            ("./x//b.rs", "src/[id]/x/b.rs"),
+            ("../c.rs", "src/c.rs"),
+            ("..", "src/"),
+            ("../../src", "src/"),
+            (".", "src/[id]/"),
+            ("../..", "./"),
+            ("new/", "src/[id]/new/"),
+            ("../../link/c.rs", "src/c.rs"),
+            ("../other", "src/other"),
+            ("../glob:x", "src/glob:x"),
+            ("../../glob:x", "./glob:x"),
+            ("glob:*.rs", "glob:src/[[]id]/*.rs"),
+            ("glob:../**/t_?.py", "glob:src/**/t_?.py"),
+            ("glob:../../link/*", "glob:src/*"),
+            ("glob:../../*", "glob:*"),
+            ("glob:../c.rs", "src/c.rs"),
+            ("-x", "src/[id]/-x"),
+            ("tab\tand space", "src/[id]/tab\tand space"),
+        ] {
+            assert_eq!(spell(&top, &cwd, typed).unwrap(), text, "{typed}");
+        }
+        let absolute = top.join("src/d.rs");
+        assert_eq!(spell(&top, &cwd, absolute.to_str().unwrap()).unwrap(), "src/d.rs");
+        for typed in ["../../../x", "/etc/passwd", "glob:/etc/*"] {
+            assert_eq!(spell(&top, &cwd, typed).unwrap_err().code(), "path_outside", "{typed}");
+        }
+        assert_eq!(spell(&top, &cwd, "").unwrap_err().code(), "bad_pattern");
+        for typed in ["a/".repeat(45_000), format!("glob:{}*", "a/".repeat(45_000))] {
+            assert_eq!(spell(&top, &cwd, &typed).unwrap_err().code(), "pattern_limit");
+        }
+        assert_eq!(spelled(Path::new(OsStr::from_bytes(b"a\xffb"))), "a%FFb");
+    }
+
+    #[test]
+    fn inv_r1_a_name_that_is_not_utf8_and_one_that_is_spelled_like_it_are_two_paths() {
+        let area = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(area.path()).unwrap();
+        let spell = |typed: &[u8]| {
+            let (real, tail) = look_up(&top, OsStr::from_bytes(typed)).unwrap();
+            relative(&top, &real, &tail).unwrap()
+        };
+        assert_eq!(spell(b"\xff\xfe"), "./%FF%FE");
+        assert_eq!(spell(b"%FF%FE"), "./%25FF%25FE");
+        assert_eq!(spell(b"glob:\xff/*%FE"), "glob:%FF/*%25FE");
+        assert_eq!(spell(b"foo%20bar"), "./foo%20bar");
+        // As an answer shows it, it means the file that is there; a file of just that name goes first.
+        fs::write(top.join(OsStr::from_bytes(b"\xff\xfe")), "").unwrap();
+        assert_eq!(spell(b"%FF%FE"), "./%FF%FE");
+        fs::write(top.join("%FF%FE"), "").unwrap();
+        assert_eq!(spell(b"%FF%FE"), "./%25FF%25FE");
+    }
+}

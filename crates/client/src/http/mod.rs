@@ -1,0 +1,351 @@
+//! The client of a server elsewhere, over HTTP.
+//!
+//! A request is sent again, the same bytes under the same request id, for as long as its sender has patience: where the
+//! first one was carried out and only its answer was lost, the second is answered from the record.
+
+mod address;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls_pki_types::CertificateDer;
+use tenure_core::{Code, Error, Result, Stage, text};
+use tenure_kernel::{Call, Reply};
+use tenure_store::{Deadline, Entropy, OsEntropy};
+use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+pub use self::address::Address;
+use super::Remote;
+use crate::wire::{self, HELLO_MAX, Hello, VERSION, WireRequest};
+
+/// The first pause between two tries; each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long the one try may take that is made of a server which was given up before.
+const ONCE: Duration = Duration::from_secs(1);
+
+/// How long an unused connection is kept open.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// Connections that stay open from one request to the next, for a process that makes many.
+#[derive(Clone, Default)]
+pub struct Connections(Arc<Mutex<Option<(Address, Agent)>>>);
+
+impl Connections {
+    /// Those to a server; only the last one's are kept.
+    fn to(&self, address: &Address) -> Result<Agent> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, agent)) = kept.as_ref().filter(|(of, _)| of == address) {
+            return Ok(agent.clone());
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would take the token along, to wherever it points.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_age(KEPT)
+            .user_agent(format!("tenure/{VERSION}"));
+        let config = if address.is_local() { config.proxy(None) } else { config };
+        let config = if address.is_encrypted() { config.tls_config(trusted()?) } else { config };
+        let agent: Agent = config.build().into();
+        *kept = Some((address.clone(), agent.clone()));
+        Ok(agent)
+    }
+}
+
+/// A server far away.
+pub struct Http {
+    address: Address,
+    token: String,
+    agent: Agent,
+    patience: Duration,
+    /// When all of the caller's time is over, if it has an end.
+    deadline: Option<Deadline>,
+    /// Whether the last request was given up: a command that asks several things waits for the server once.
+    gave_up: AtomicBool,
+}
+
+/// How a try ended.
+enum Tried {
+    /// With a body, and its status.
+    Body(u16, Vec<u8>),
+    /// With what may be better in a moment.
+    Again(Error),
+    /// With what will not be better.
+    Never(Error),
+}
+
+impl Http {
+    /// A client; nothing is sent yet.
+    pub fn new(address: Address, token: &str, patience: Duration, connections: &Connections) -> Result<Http> {
+        let agent = connections.to(&address)?;
+        let gave_up = AtomicBool::new(false);
+        Ok(Http { agent, address, token: token.to_owned(), patience, deadline: None, gave_up })
+    }
+
+    /// The same for a caller whose time has an end.
+    pub fn ends(self, deadline: Option<Deadline>) -> Http {
+        Http { deadline, ..self }
+    }
+
+    /// Tries until there is a body that can be read, or the patience is over.
+    #[expect(clippy::disallowed_methods, reason = "how long a client tries is a time of the process")]
+    fn until<T>(&self, send: impl Fn(Duration) -> Tried, read: impl Fn(u16, &[u8]) -> Result<T, Tried>) -> Result<T> {
+        let begun = Instant::now();
+        let once = self.gave_up.load(Ordering::Relaxed);
+        let patience = if once { self.patience.min(ONCE) } else { self.patience };
+        let patience = self.deadline.map_or(patience, |deadline| patience.min(deadline.remaining()));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let left = patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
+            let tried = match send(left) {
+                Tried::Body(status, body) => match read(status, &body) {
+                    Ok(read) => {
+                        self.gave_up.store(false, Ordering::Relaxed);
+                        return Ok(read);
+                    }
+                    Err(tried) => tried,
+                },
+                tried => tried,
+            };
+            let error = match tried {
+                Tried::Never(error) => return Err(error),
+                Tried::Again(error) => error,
+                Tried::Body(status, _) => self.strange(status),
+            };
+            let jittered = jitter(pause);
+            if once || begun.elapsed() + jittered >= patience {
+                self.gave_up.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+            std::thread::sleep(jittered);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn post(&self, body: &str, left: Duration) -> Tried {
+        let request = self.agent.post(self.address.at("/api/v1/call")).header("content-type", "application/json");
+        let request = request.header("authorization", format!("Bearer {}", self.token));
+        let request = request.config().timeout_global(Some(left)).build();
+        self.tried(request.send(body.as_bytes()), wire::ANSWER_MAX)
+    }
+
+    fn get(&self, path: &str, left: Duration) -> Tried {
+        let request = self.agent.get(self.address.at(path));
+        let request = request.header("authorization", format!("Bearer {}", self.token));
+        self.tried(request.config().timeout_global(Some(left)).build().call(), HELLO_MAX)
+    }
+
+    fn tried(&self, answered: Result<ureq::http::Response<ureq::Body>, ureq::Error>, most: usize) -> Tried {
+        let mut response = match answered {
+            Ok(response) => response,
+            Err(error) => return self.failed(error),
+        };
+        let status = response.status().as_u16();
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        match response.body_mut().with_config().limit(most).read_to_vec() {
+            Ok(body) => Tried::Body(status, body),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// What an attempt that brought no answer means.
+    fn failed(&self, error: ureq::Error) -> Tried {
+        // A certificate that is not trusted now is not trusted in a second.
+        if let Some(why) = distrust(&error) {
+            let message = format!("the server {} cannot be trusted: {why}", self.address);
+            let error = Error::new(Code::TlsRefused, message).at(Stage::Open).entity(self.address.to_string());
+            return Tried::Never(
+                error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
+            );
+        }
+        match error {
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
+                let message = format!("a request to {} cannot be made", self.address);
+                Tried::Never(Error::usage(Code::BadServerUrl, message).cause(error))
+            }
+            ureq::Error::BodyExceedsLimit(_) => Tried::Never(self.strange(200).cause(error)),
+            _ => Tried::Again(self.unreachable().cause(error)),
+        }
+    }
+
+    fn unreachable(&self) -> Error {
+        let message = format!("the server {} cannot be reached", self.address);
+        Error::new(Code::Unreachable, message).at(Stage::Open)
+            .entity(self.address.to_string())
+            .hint("Check the address, the network and that the server runs. Nothing is known to have happened: the same request id finds out.")
+    }
+
+    /// What a status means that comes without the answer of a call: what the server says itself, where it can be read.
+    fn refused(&self, status: u16, body: &[u8]) -> Tried {
+        // How to come by a token, and what was too large, is known better here.
+        match wire::read_problem(body).filter(|_| !matches!(status, 401 | 413)) {
+            Some(error) if matches!(status, 429 | 502..=504) => Tried::Again(error),
+            Some(error) => Tried::Never(error),
+            None => self.refused_by(status),
+        }
+    }
+
+    /// What a status means by itself.
+    fn refused_by(&self, status: u16) -> Tried {
+        let at = &self.address;
+        match status {
+            401 => {
+                let message = format!("the server {at} does not know this token");
+                Tried::Never(asking_for_one(Error::new(Code::TokenUnknown, message).at(Stage::Resolve)))
+            }
+            403 => {
+                let message = format!("the server {at} does not let this token do that");
+                Tried::Never(asking_for_one(Error::new(Code::TokenRefused, message).at(Stage::Resolve)))
+            }
+            413 => {
+                let message = format!("the request is larger than the server {at} takes");
+                Tried::Never(Error::usage(Code::RequestTooLarge, message))
+            }
+            300..=399 => {
+                let message = format!("the server {at} points elsewhere");
+                Tried::Never(Error::usage(Code::BadServerUrl, message).hint("Give the address that it points to."))
+            }
+            429 | 502..=504 => {
+                let message = format!("the server {at} cannot answer now (HTTP {status})");
+                let error = Error::new(Code::Unreachable, message).at(Stage::Reply);
+                Tried::Again(error.entity(at.to_string()).hint("Try again in a moment."))
+            }
+            _ => Tried::Never(self.strange(status)),
+        }
+    }
+
+    fn strange(&self, status: u16) -> Error {
+        let message = format!("what answers at {} is not a Tenure server (HTTP {status})", self.address);
+        Error::usage(Code::NotAServer, message)
+            .entity(self.address.to_string())
+            .hint("Check TENURE_URL: the address of the server, without /api.")
+    }
+}
+
+impl Remote for Http {
+    fn hello(&self) -> Result<Hello> {
+        self.until(
+            |left| self.get("/api/v1/hello", left),
+            |status, body| match (status, serde_json::from_slice(body)) {
+                (200, Ok(hello)) => Ok(hello),
+                _ => match wire::read_answer(body) {
+                    Ok(Err(error)) => Err(Tried::Never(error)),
+                    _ => Err(self.refused(status, body)),
+                },
+            },
+        )
+    }
+
+    fn send(&self, request: &WireRequest) -> Result<Result<Reply>> {
+        let body = request.to_line()?;
+        self.until(
+            |left| self.post(&body, left),
+            |status, body| match wire::read_answer(body) {
+                // It was not begun, and the same request may be: perhaps by another server.
+                Ok(Err(error)) if error.code() == wire::NOT_RUN => Err(Tried::Again(error)),
+                Ok(answer) => Ok(answer),
+                // An answer that was cut short may come whole the next time.
+                Err(error) if status == 200 && !body.is_empty() => Err(Tried::Again(error)),
+                Err(_) => Err(self.refused(status, body)),
+            },
+        )
+    }
+
+    fn principal(&self) -> Result<Option<String>> {
+        self.until(
+            |left| self.get("/api/v1/whoami", left),
+            |status, body| match (status, serde_json::from_slice::<TokenPrincipal>(body)) {
+                (200, Ok(found)) => Ok(Some(found.principal)),
+                // An older one, that cannot be asked.
+                (404, _) => Ok(None),
+                _ => Err(self.refused(status, body)),
+            },
+        )
+    }
+
+    fn wait(&self, call: &Call, place: &str, most: Duration) -> bool {
+        let path = format!("/api/v1/wait?project={}&place={}", encoded(&call.project.key), encoded(place));
+        let request = self.agent.get(self.address.at(&path)).header("authorization", format!("Bearer {}", self.token));
+        let is_person = tenure_core::name::is_person(&call.actor.name);
+        let request = if is_person { request } else { request.header("tenure-agent", call.actor.name.as_str()) };
+        match request.config().timeout_global(Some(most)).build().call() {
+            Ok(answer) => answer.status().as_u16() == 200,
+            Err(error) => matches!(error, ureq::Error::Timeout(_)),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn deadline_ms(&self) -> Option<u64> {
+        u64::try_from(self.patience.as_millis()).ok()
+    }
+}
+
+/// Whom a token makes its bearer.
+#[derive(serde::Deserialize)]
+struct TokenPrincipal {
+    principal: String,
+}
+
+/// A text as part of an address.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// Why a connection cannot be made safe, if that is what is wrong. During the handshake it comes as a failure of reading.
+fn distrust(error: &ureq::Error) -> Option<String> {
+    match error {
+        ureq::Error::Rustls(why) => Some(why.to_string()),
+        ureq::Error::Tls(why) => Some((*why).to_owned()),
+        ureq::Error::Io(failed) => failed.get_ref()?.downcast_ref::<rustls::Error>().map(ToString::to_string),
+        _ => None,
+    }
+}
+
+fn asking_for_one(error: Error) -> Error {
+    error.hint("Ask whoever runs the server for a token, and give it in TENURE_TOKEN, or in the file `token` of your configuration.")
+}
+
+/// Between half and all of a pause: clients that lost a server at the same moment do not come back at the same moment.
+fn jitter(pause: Duration) -> Duration {
+    let mut byte = [0];
+    OsEntropy.fill(&mut byte);
+    pause / 2 + pause / 2 * u32::from(byte[0]) / 255
+}
+
+/// The authorities that the system trusts, and the cryptography that the store uses too.
+fn trusted() -> Result<TlsConfig> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let error = Error::usage(Code::BadRootCertificates, "the system has no trusted certificates")
+            .hint("Install them, or name a PEM file in SSL_CERT_FILE.");
+        return Err(match found.errors.into_iter().next() {
+            Some(cause) => error.cause(cause),
+            None => error,
+        });
+    }
+    let certificates = found.certs.iter().map(|der: &CertificateDer<'_>| Certificate::from_der(der).to_owned());
+    Ok(TlsConfig::builder()
+        .root_certs(RootCerts::from(certificates))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build())
+}
+
+/// Checks a token that was given: it becomes a header.
+pub fn token(given: &str) -> Result<&str> {
+    let given = given.trim();
+    if (1..=512).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(given);
+    }
+    let message = format!("what was given as a token is none: {} characters", text::excerpt(&given.len().to_string()));
+    Err(Error::usage(Code::BadToken, message).hint("A token is one word, as `tenure token` printed it."))
+}
+
+#[cfg(test)]
+mod tests;

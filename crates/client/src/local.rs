@@ -1,0 +1,46 @@
+//! What needs the store itself, and not only its kernel's answers.
+
+use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::Kernel;
+use tenure_store::StoreIdentity;
+
+use super::Client;
+
+impl Client {
+    /// The kernel, for commands that work on the store itself.
+    pub fn kernel(&self, what: &str) -> Result<&Kernel> {
+        match self {
+            Client::Local(kernel) => Ok(kernel),
+            Client::Sidecar(sidecar) => Ok(sidecar.kernel()),
+            Client::Remote(remote) => Err(needs_store(what, &remote.name())),
+        }
+    }
+
+    /// The kernel, if it is in this process.
+    pub fn local(&self) -> Option<&Kernel> {
+        match self {
+            Client::Local(kernel) => Some(kernel),
+            Client::Sidecar(sidecar) => Some(sidecar.kernel()),
+            Client::Remote(_) => None,
+        }
+    }
+
+    /// The identity of the store. A store of this machine is created if there is none.
+    pub fn create(&self) -> Result<StoreIdentity> {
+        match self {
+            Client::Local(kernel) => kernel.store().create(),
+            Client::Sidecar(sidecar) => sidecar.kernel().store().create(),
+            Client::Remote(remote) => remote
+                .hello()
+                .map(|hello| StoreIdentity { id: hello.store.into(), incarnation: hello.incarnation.into() }),
+        }
+    }
+}
+
+/// The refusal of a command that works on the store itself, where the project is on a server.
+pub fn needs_store(what: &str, server: &str) -> Error {
+    let message = format!("{what} works on the store itself, and this project is on the server {server}");
+    Error::new(Code::NeedsStore, message)
+        .at(Stage::Resolve)
+        .hint("Run it on the machine of the server, with the store that the server uses.")
+}

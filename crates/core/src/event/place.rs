@@ -1,0 +1,200 @@
+//! Events of the waiting line: places and offers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Payload, is_false, quoted};
+use crate::hold::Mode;
+use crate::text::cut;
+use crate::time::Time;
+
+/// `path.offered`: a path is held for an agent that waited for it, until it takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathOffered {
+    /// The agent.
+    pub holder: String,
+    /// Whether others may have it too.
+    pub mode: Mode,
+    /// The checkout, empty for all of them.
+    pub checkout: String,
+    /// The task it is held for, empty for none.
+    pub task: String,
+    /// What it is for.
+    pub reason: String,
+    /// How long the offer is kept.
+    pub ttl_s: i64,
+    /// When it ends.
+    pub expires_at: Time,
+    /// The place that it is offered to.
+    pub place: String,
+}
+
+impl Payload for PathOffered {
+    fn sentence(&self, _: &str, subject: &str) -> String {
+        format!("{subject} is held for {}, who waited for it", self.holder)
+    }
+}
+
+/// `lock.offered`: a named lock is held for an agent that waited for it, until it takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LockOffered {
+    /// The agent.
+    pub holder: String,
+    /// What it is for.
+    pub reason: String,
+    /// How long the offer is kept.
+    pub ttl_s: i64,
+    /// When it ends.
+    pub expires_at: Time,
+    /// The place that it is offered to.
+    pub place: String,
+}
+
+impl Payload for LockOffered {
+    fn sentence(&self, _: &str, subject: &str) -> String {
+        format!("the lock {subject} is held for {}, who waited for it", self.holder)
+    }
+}
+
+/// `offer.taken`: an agent took what it was offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OfferTaken {
+    /// What was offered: a path or a named lock.
+    pub kind: Option<String>,
+    /// The agent.
+    pub holder: String,
+    /// The fence, which is that of the offer.
+    pub fence: i64,
+    /// The place that it was offered to.
+    pub place: String,
+    /// How long the hold lives without a call of its holder.
+    pub ttl_s: i64,
+    /// When it ends if there is none.
+    pub expires_at: Time,
+    /// The task that a path is held for, empty for none. Absent for a lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The checkout of a path, empty for all of them. Absent for a lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<String>,
+}
+
+impl Payload for OfferTaken {
+    fn sentence(&self, actor: &str, subject: &str) -> String {
+        format!("{actor} took {subject}, which was held for it")
+    }
+}
+
+/// `place.queued`: an agent waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queued {
+    /// The agent.
+    pub agent: String,
+    /// What it waits for: paths or a named lock.
+    pub kind: String,
+    /// The paths, or the name.
+    pub wanted: Vec<String>,
+    /// Whether others may have them too.
+    pub mode: Mode,
+    /// The checkout, empty for all of them.
+    pub checkout: String,
+    /// The number that orders the line; 0 in this event, whose number it is.
+    pub ticket: i64,
+    /// What it waits for them for.
+    pub reason: String,
+}
+
+impl Payload for Queued {
+    fn sentence(&self, actor: &str, _: &str) -> String {
+        format!("{actor} waits for {}{}", wanted(&self.wanted), quoted(&self.reason))
+    }
+}
+
+/// `place.left`: an agent waits no longer, because it left the line or its session ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Left {
+    /// The agent.
+    pub agent: String,
+    /// What it waited for: paths or a named lock.
+    pub kind: String,
+    /// The paths, or the name.
+    pub wanted: Vec<String>,
+    /// Whether others may have them too.
+    pub mode: Mode,
+    /// The checkout, empty for all of them.
+    pub checkout: String,
+    /// The number that orders the line.
+    pub ticket: i64,
+    /// What it waited for them for.
+    pub reason: String,
+    /// Whether its session is over.
+    #[serde(skip_serializing_if = "is_false")]
+    pub session_ended: bool,
+}
+
+impl From<Queued> for Left {
+    fn from(place: Queued) -> Left {
+        let Queued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
+        Left { agent, kind, wanted, mode, checkout, ticket, reason, session_ended: false }
+    }
+}
+
+impl Payload for Left {
+    fn sentence(&self, _: &str, _: &str) -> String {
+        let over = if self.session_ended { ": its session is over" } else { "" };
+        format!("{} waits no longer for {}{over}", self.agent, wanted(&self.wanted))
+    }
+}
+
+/// `place.lapsed`: an agent waits no longer, because it did not come back in time or its process is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lapsed {
+    /// The agent.
+    pub agent: String,
+    /// What it waited for: paths or a named lock.
+    pub kind: String,
+    /// The paths, or the name.
+    pub wanted: Vec<String>,
+    /// Whether others may have them too.
+    pub mode: Mode,
+    /// The checkout, empty for all of them.
+    pub checkout: String,
+    /// The number that orders the line.
+    pub ticket: i64,
+    /// What it waited for them for.
+    pub reason: String,
+    /// Whether its process is gone.
+    #[serde(skip_serializing_if = "is_false")]
+    pub proven_dead: bool,
+}
+
+impl From<Queued> for Lapsed {
+    fn from(place: Queued) -> Lapsed {
+        let Queued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
+        Lapsed { agent, kind, wanted, mode, checkout, ticket, reason, proven_dead: false }
+    }
+}
+
+impl Payload for Lapsed {
+    fn sentence(&self, _: &str, _: &str) -> String {
+        let (agent, wanted) = (&self.agent, wanted(&self.wanted));
+        match self.proven_dead {
+            true => format!("{agent} waits no longer for {wanted}: its process is gone"),
+            false => format!("{agent} did not come back for {wanted}"),
+        }
+    }
+}
+
+/// What an agent waits for: the first of it, and how much more there is.
+fn wanted(all: &[String]) -> String {
+    match all {
+        [] => "nothing".to_owned(),
+        [only] => cut(only, 200),
+        [first, rest @ ..] => format!("{} and {} more", cut(first, 200), rest.len()),
+    }
+}

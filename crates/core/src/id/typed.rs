@@ -1,0 +1,438 @@
+//! Ids as types: the id of a hold cannot be passed where that of a task is expected.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Sort, check, draw};
+use crate::error::{Error, Result};
+
+/// What an [`Id`] names.
+pub trait IdKind {
+    /// Checks a whole id that comes from outside.
+    fn check(text: &str) -> Result<&str>;
+}
+
+/// A kind of thing whose ids Tenure draws.
+pub trait Drawn {
+    /// The letter and the word of its ids.
+    const SORT: Sort;
+}
+
+impl<K: Drawn> IdKind for K {
+    fn check(text: &str) -> Result<&str> {
+        check(text, K::SORT)
+    }
+}
+
+/// The text that names one thing of a kind. JSON, JSON Schema and SQL have it as a plain text.
+///
+/// The text itself is not checked: a request may name anything, and what does not exist is `not_found`. Use
+/// [`str::parse`] where a malformed text must be refused. An id reads as a text ([`Deref`]), so it can be printed,
+/// compared with a text and bound to a statement. A text becomes an id only by an explicit conversion.
+pub struct Id<K: IdKind>(Box<str>, PhantomData<fn() -> K>);
+
+impl<K: IdKind> Id<K> {
+    /// The id with this text.
+    pub fn new(text: impl Into<Box<str>>) -> Id<K> {
+        Id(text.into(), PhantomData)
+    }
+
+    /// The id with this text, or none where the text is empty, which is how columns spell absence.
+    pub fn non_empty(text: String) -> Option<Id<K>> {
+        (!text.is_empty()).then(|| Id::new(text))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<K: Drawn> Id<K> {
+    /// Makes an id of `length` characters out of random bytes.
+    pub fn draw(length: usize, fill: &mut dyn FnMut(&mut [u8])) -> Id<K> {
+        Id::new(draw(K::SORT, length, fill))
+    }
+}
+
+// The derives would ask the same of the kind, which has no values.
+impl<K: IdKind> Clone for Id<K> {
+    fn clone(&self) -> Id<K> {
+        Id(self.0.clone(), PhantomData)
+    }
+}
+
+/// The empty text, which names nothing: what a request has where it may leave the field out.
+impl<K: IdKind> Default for Id<K> {
+    fn default() -> Id<K> {
+        Id::new("")
+    }
+}
+
+impl<K: IdKind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl<K: IdKind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl<K: IdKind> PartialEq for Id<K> {
+    fn eq(&self, other: &Id<K>) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<K: IdKind> Eq for Id<K> {}
+
+impl<K: IdKind> PartialOrd for Id<K> {
+    fn partial_cmp(&self, other: &Id<K>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: IdKind> Ord for Id<K> {
+    fn cmp(&self, other: &Id<K>) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl<K: IdKind> Hash for Id<K> {
+    // As the text does: maps are looked up by `&str`.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl<K: IdKind> Deref for Id<K> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<K: IdKind> AsRef<str> for Id<K> {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<K: IdKind> Borrow<str> for Id<K> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<K: IdKind> From<String> for Id<K> {
+    fn from(text: String) -> Id<K> {
+        Id::new(text)
+    }
+}
+
+impl<K: IdKind> From<&str> for Id<K> {
+    fn from(text: &str) -> Id<K> {
+        Id::new(text)
+    }
+}
+
+impl<K: IdKind> From<Id<K>> for String {
+    fn from(id: Id<K>) -> String {
+        id.0.into()
+    }
+}
+
+impl<K: IdKind> From<&Id<K>> for String {
+    fn from(id: &Id<K>) -> String {
+        id.as_str().to_owned()
+    }
+}
+
+impl<K: IdKind> From<Id<K>> for serde_json::Value {
+    fn from(id: Id<K>) -> serde_json::Value {
+        serde_json::Value::String(id.into())
+    }
+}
+
+impl<K: IdKind> From<&Id<K>> for serde_json::Value {
+    fn from(id: &Id<K>) -> serde_json::Value {
+        serde_json::Value::String(id.into())
+    }
+}
+
+impl<K: IdKind> FromStr for Id<K> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Id<K>> {
+        K::check(text).map(Id::new)
+    }
+}
+
+impl<K: IdKind> PartialEq<str> for Id<K> {
+    fn eq(&self, text: &str) -> bool {
+        self.as_str() == text
+    }
+}
+
+impl<K: IdKind> PartialEq<&str> for Id<K> {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == *text
+    }
+}
+
+impl<K: IdKind> PartialEq<&Id<K>> for Id<K> {
+    fn eq(&self, other: &&Id<K>) -> bool {
+        self == *other
+    }
+}
+
+impl<K: IdKind> PartialEq<String> for Id<K> {
+    fn eq(&self, text: &String) -> bool {
+        self.as_str() == text
+    }
+}
+
+impl<K: IdKind> PartialEq<Id<K>> for str {
+    fn eq(&self, id: &Id<K>) -> bool {
+        self == id.as_str()
+    }
+}
+
+impl<K: IdKind> PartialEq<Id<K>> for &str {
+    fn eq(&self, id: &Id<K>) -> bool {
+        *self == id.as_str()
+    }
+}
+
+impl<K: IdKind> PartialEq<Id<K>> for String {
+    fn eq(&self, id: &Id<K>) -> bool {
+        self == id.as_str()
+    }
+}
+
+impl<K: IdKind> Serialize for Id<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de, K: IdKind> Deserialize<'de> for Id<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Id<K>, D::Error> {
+        String::deserialize(deserializer).map(Id::new)
+    }
+}
+
+impl<K: IdKind> JsonSchema for Id<K> {
+    fn inline_schema() -> bool {
+        String::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        String::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+/// The text of an id; empty for none, where JSON spells absence so.
+pub fn or_empty<K: IdKind>(id: Option<&Id<K>>) -> &str {
+    id.map_or("", Id::as_str)
+}
+
+/// The same for a field: `#[serde(with = "or_empty")]`.
+pub mod or_empty {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Id, IdKind};
+
+    /// Writes an empty text for none.
+    pub fn serialize<K: IdKind, S: Serializer>(id: &Option<Id<K>>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(super::or_empty(id.as_ref()))
+    }
+
+    /// Reads an empty text as none.
+    pub fn deserialize<'de, K: IdKind, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Id<K>>, D::Error> {
+        String::deserialize(deserializer).map(Id::non_empty)
+    }
+}
+
+/// The kinds of things that have drawn ids. None of them has a value.
+pub mod kind {
+    use super::{Drawn, Sort};
+
+    /// A task.
+    #[derive(Debug)]
+    pub enum Task {}
+
+    impl Drawn for Task {
+        const SORT: Sort = Sort::Task;
+    }
+
+    /// A hold.
+    #[derive(Debug)]
+    pub enum Hold {}
+
+    impl Drawn for Hold {
+        const SORT: Sort = Sort::Hold;
+    }
+
+    /// A note.
+    #[derive(Debug)]
+    pub enum Note {}
+
+    impl Drawn for Note {
+        const SORT: Sort = Sort::Note;
+    }
+
+    /// A memory.
+    #[derive(Debug)]
+    pub enum Memory {}
+
+    impl Drawn for Memory {
+        const SORT: Sort = Sort::Memory;
+    }
+
+    /// A message.
+    #[derive(Debug)]
+    pub enum Message {}
+
+    impl Drawn for Message {
+        const SORT: Sort = Sort::Message;
+    }
+
+    /// A place in the waiting line.
+    #[derive(Debug)]
+    pub enum Place {}
+
+    impl Drawn for Place {
+        const SORT: Sort = Sort::Place;
+    }
+
+    /// A token.
+    #[derive(Debug)]
+    pub enum Token {}
+
+    impl Drawn for Token {
+        const SORT: Sort = Sort::Token;
+    }
+
+    /// A project.
+    #[derive(Debug)]
+    pub enum Project {}
+
+    impl Drawn for Project {
+        const SORT: Sort = Sort::Project;
+    }
+
+    /// A checkout.
+    #[derive(Debug)]
+    pub enum Checkout {}
+
+    impl Drawn for Checkout {
+        const SORT: Sort = Sort::Checkout;
+    }
+
+    /// A store, or one incarnation of it.
+    #[derive(Debug)]
+    pub enum Store {}
+
+    impl Drawn for Store {
+        const SORT: Sort = Sort::Store;
+    }
+}
+
+/// The id of a task.
+pub type TaskId = Id<kind::Task>;
+/// The id of a hold.
+pub type HoldId = Id<kind::Hold>;
+/// The id of a note.
+pub type NoteId = Id<kind::Note>;
+/// The id of a memory.
+pub type MemoryId = Id<kind::Memory>;
+/// The id of a message.
+pub type MessageId = Id<kind::Message>;
+/// The id of a place in the waiting line.
+pub type PlaceId = Id<kind::Place>;
+/// The id of a token.
+pub type TokenId = Id<kind::Token>;
+/// The id of a project.
+pub type ProjectId = Id<kind::Project>;
+/// The id of a checkout.
+pub type CheckoutId = Id<kind::Checkout>;
+/// The id of a store, or of one incarnation of it.
+pub type StoreId = Id<kind::Store>;
+
+/// The kind of an id where another field says what the id names.
+#[derive(Debug)]
+pub enum Any {}
+
+impl IdKind for Any {
+    fn check(text: &str) -> Result<&str> {
+        Ok(text)
+    }
+}
+
+/// The id of a hold, a place or another thing, where another field says which.
+pub type AnyId = Id<Any>;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use super::*;
+    use crate::name::AgentName;
+
+    #[test]
+    fn json_and_its_schema_are_those_of_a_text() {
+        let id = TaskId::new("t-7k3fq");
+        assert_eq!(serde_json::to_string(&id).unwrap(), r#""t-7k3fq""#);
+        assert_eq!(serde_json::from_str::<TaskId>(r#""t-7k3fq""#).unwrap(), id);
+        assert_eq!(
+            serde_json::to_value(schemars::schema_for!(Vec<Option<TaskId>>)).unwrap(),
+            serde_json::to_value(schemars::schema_for!(Vec<Option<String>>)).unwrap()
+        );
+        assert_eq!(
+            serde_json::to_value(schemars::schema_for!(BTreeMap<TaskId, AgentName>)).unwrap(),
+            serde_json::to_value(schemars::schema_for!(BTreeMap<String, String>)).unwrap()
+        );
+    }
+
+    #[test]
+    fn reading_json_checks_nothing_and_parsing_does() {
+        for text in ["", "n-7k3fq", "no id at all", "é\u{0}"] {
+            let json = serde_json::to_string(text).unwrap();
+            assert_eq!(serde_json::from_str::<TaskId>(&json).unwrap(), text);
+            assert_eq!(text.parse::<TaskId>().unwrap_err().code(), "bad_id");
+        }
+        assert_eq!("t-7k3fq".parse::<TaskId>().unwrap(), "t-7k3fq");
+        assert_eq!("A".parse::<AgentName>().unwrap_err().code(), "bad_name");
+    }
+
+    #[test]
+    fn maps_are_looked_up_by_text() {
+        let (task, agent) = (TaskId::new("t-1"), AgentName::new("a"));
+        let sorted = BTreeMap::from([(task.clone(), 1)]);
+        let hashed = HashMap::from([(agent, 2)]);
+        assert_eq!((sorted.get("t-1"), hashed.get("a"), sorted.get("t-2")), (Some(&1), Some(&2), None));
+        assert_eq!(TaskId::non_empty(String::new()), None);
+        assert_eq!(TaskId::non_empty("t-1".to_owned()), Some(task));
+    }
+}

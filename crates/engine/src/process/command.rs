@@ -1,0 +1,243 @@
+//! A command under a keeper, from the runner's side.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{WaitId, WaitIdOptions, getpgrp, waitid};
+
+use super::clock::{LockTrust, since_boot};
+use super::end::{CommandEnd, Processes};
+use super::protocol::{Channel, KeeperOrder, say};
+use super::signals::Passed;
+use super::stat::stat;
+use super::takeover::Watch;
+use super::{LaunchSpec, MARKER, cgroup, keeper, signals, system};
+
+/// What happens to a kept command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeeperEvent {
+    /// It did not start; nothing of it has run.
+    NotStarted(NotStarted),
+    /// These were killed and still live. Said again while that is so.
+    Surviving(Processes),
+    /// It is over. The last event.
+    Over(CommandEnd),
+    /// The watch over it failed by a defect: it may still run. The last event. Its keeper ends it once this process is
+    /// gone.
+    Unwatched,
+}
+
+/// Why a command was not started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotStarted {
+    /// The system refused, with this error number.
+    System(i32),
+    /// Its deadline had passed already.
+    Late,
+    /// Its keeper ended before it could start it.
+    NoKeeper,
+}
+
+/// A command under a keeper. Where this is dropped, the keeper ends the command.
+#[derive(Debug)]
+pub struct KeptCommand {
+    orders: Arc<Orders>,
+    events: Receiver<KeeperEvent>,
+}
+
+/// The way to the keeper, and what the keeper was told last.
+#[derive(Debug)]
+pub(super) struct Orders {
+    pub(super) socket: UnixStream,
+    pub(super) state: Mutex<KeeperState>,
+}
+
+/// What the keeper was told, and what it has not answered yet.
+#[derive(Clone, Debug)]
+pub(super) struct KeeperState {
+    pub(super) trust: LockTrust,
+    /// Whether the keeper was told to end the command.
+    pub(super) is_lost: bool,
+    /// The number of the last order that the keeper has to answer.
+    number: u64,
+    /// The orders without an answer, oldest first: their numbers, and when they were given.
+    unheard: VecDeque<(u64, Duration)>,
+}
+
+impl KeeperState {
+    /// A keeper that has just been given its first order.
+    pub(super) fn new(trust: LockTrust) -> KeeperState {
+        KeeperState { trust, is_lost: false, number: 0, unheard: VecDeque::from([(0, since_boot())]) }
+    }
+
+    /// Since when the keeper owes an answer. One that answers late still answers: each answer counts for its order and
+    /// those before it, although later orders are under way.
+    pub(super) fn unheard_since(&self) -> Option<Duration> {
+        self.unheard.front().map(|(_, given)| *given)
+    }
+
+    fn given(&mut self, at: Duration) -> u64 {
+        self.number += 1;
+        self.unheard.push_back((self.number, at));
+        self.number
+    }
+
+    pub(super) fn heard(&mut self, number: u64) {
+        while self.unheard.front().is_some_and(|(given, _)| *given <= number) {
+            self.unheard.pop_front();
+        }
+    }
+}
+
+impl KeptCommand {
+    /// Starts a keeper for a command. Whether the command starts is an event.
+    pub fn start(spec: &LaunchSpec) -> io::Result<KeptCommand> {
+        // A subreaper inherits every orphan below it. Where this process has children already, it could not tell theirs.
+        let alone = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
+        let is_reaper = matches!(alone, Err(Errno::CHILD)) && system::become_subreaper();
+        let mark = mark();
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(keeper::program()?);
+        command.arg0("tenure").arg(keeper::ROLE).args(&spec.words);
+        command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
+        let marks = spec.marker.as_ref().filter(|outer| !outer.is_empty()).map_or_else(
+            || mark.clone().into(),
+            |outer| {
+                let mut marks = outer.clone();
+                marks.push(":");
+                marks.push(&mark);
+                marks
+            },
+        );
+        // A group of its own: what ends the runner from a terminal does not reach the keeper.
+        command.env(MARKER, marks).stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).process_group(0);
+        let keeper = command.spawn()?;
+        drop(command);
+        let orders = Arc::new(Orders { socket: ours.try_clone()?, state: Mutex::new(KeeperState::new(spec.trust)) });
+        let start = KeeperOrder::Start {
+            trust: spec.trust,
+            group: (!spec.own_group).then(|| getpgrp().as_raw_nonzero().get()),
+            cgroup: spec.cgroup.then(|| format!("{}{mark}", cgroup::PREFIX)),
+            mark: mark.clone(),
+        };
+        say(&ours, &start, Some(rustix::stdio::stdin()))?;
+        let (tell, events): (Sender<KeeperEvent>, _) = channel();
+        let watch = Watch {
+            line: Channel::new(ours),
+            keeper,
+            orders: Arc::clone(&orders),
+            own_group: spec.own_group,
+            mark,
+            is_reaper,
+            patience: spec.patience,
+            command: None,
+            cgroup: None,
+            exited: None,
+            tell,
+        };
+        let passing = Arc::clone(&orders);
+        signals::listen(move |passed| passing.pass(passed))?;
+        std::thread::Builder::new().name("keeper".into()).spawn(move || watch.run())?;
+        Ok(KeptCommand { orders, events })
+    }
+
+    /// The command may run until later.
+    pub fn trust(&self, trust: LockTrust) {
+        self.orders.state().trust = trust;
+        self.orders.repeat();
+    }
+
+    /// What the command runs under is lost: it ends now.
+    pub fn lose(&self) {
+        self.orders.state().is_lost = true;
+        self.orders.give(|number, _| KeeperOrder::Lost { number });
+    }
+
+    /// The next event, waited for at most so long.
+    pub fn next(&self, wait: Duration) -> Option<KeeperEvent> {
+        match self.events.recv_timeout(wait) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            // The watch sends a last event, or has panicked.
+            Err(RecvTimeoutError::Disconnected) => Some(KeeperEvent::Unwatched),
+        }
+    }
+}
+
+impl Orders {
+    pub(super) fn state(&self) -> MutexGuard<'_, KeeperState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the keeper its deadline, new or not. A keeper that is stopped does not answer.
+    pub(super) fn repeat(&self) {
+        self.give(|number, trust| KeeperOrder::Trust { number, trust });
+    }
+
+    /// Passes a signal on, which is not answered.
+    fn pass(&self, passed: Passed) {
+        let _ = say(&self.socket, &KeeperOrder::Signal(passed), None);
+    }
+
+    fn give(&self, order: impl FnOnce(u64, LockTrust) -> KeeperOrder) {
+        let mut state = self.state();
+        let number = state.given(since_boot());
+        // A keeper that cannot be told is one that does not answer. The lock is held meanwhile, so that orders are sent in
+        // the order of their numbers.
+        let _ = say(&self.socket, &order(number, state.trust), None);
+    }
+
+    pub(super) fn heard(&self, number: u64) {
+        self.state().heard(number);
+    }
+}
+
+/// A name for this run that no other has: by this process, and by now.
+fn mark() -> String {
+    let me = std::process::id();
+    let started = stat(i64::from(me)).map_or(0, |stat| stat.started);
+    format!("{me}-{started}-{}", since_boot().as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_keeper_that_answers_late_owes_only_what_it_has_not_answered() {
+        let at = Duration::from_secs;
+        let mut state = KeeperState::new(LockTrust::from(at(0), Span::seconds(4)));
+        assert!(state.unheard_since().is_some(), "the start");
+        state.heard(0);
+        assert_eq!(state.unheard_since(), None);
+        // Each answer comes when the next order has been given.
+        assert_eq!(state.given(at(10)), 1);
+        for second in 11..20 {
+            let last = state.given(at(second)) - 1;
+            assert_eq!(state.unheard_since(), Some(at(second - 1)));
+            state.heard(last);
+            assert_eq!(state.unheard_since(), Some(at(second)));
+        }
+        state.heard(10);
+        assert_eq!(state.unheard_since(), None);
+    }
+
+    #[test]
+    fn inv_r14_a_watch_that_panics_proves_nothing() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let state = Mutex::new(KeeperState::new(LockTrust::from(since_boot(), Span::seconds(4))));
+        let (tell, events) = channel();
+        drop(tell);
+        let kept = KeptCommand { orders: Arc::new(Orders { socket: ours, state }), events };
+        assert_eq!(kept.next(Duration::ZERO), Some(KeeperEvent::Unwatched));
+    }
+}

@@ -1,0 +1,188 @@
+//! Mail as responses show it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::agent::{Liveness, liveness};
+use tenure_core::id::{HoldId, MessageId};
+use tenure_core::message::{Urgency, is_notice};
+use tenure_core::name::AgentName;
+use tenure_core::{Span, Time, agent::Sign};
+use tenure_store::table::{agent, mail, message};
+
+use super::Instant;
+
+/// A message in somebody's mail.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// The event that put it into the mail; mail is in this order.
+    pub number: i64,
+    /// `message`, or `ending`: a message of your own is over.
+    pub what: String,
+    /// Who wrote it.
+    pub from: AgentName,
+    /// Who got it.
+    pub to: Vec<AgentName>,
+    /// What it is about: a task or a hold.
+    pub about: Option<String>,
+    /// The hold it ends with.
+    pub hold: Option<HoldId>,
+    /// How soon it should be looked at.
+    pub urgency: Urgency,
+    /// Whether its author waits for something.
+    pub request: bool,
+    /// Whether nobody wrote it: it says what was committed where you hold something.
+    #[serde(default)]
+    pub notice: bool,
+    /// What it says.
+    pub text: String,
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// Whether it was offered before, and nobody confirmed that it was shown.
+    pub again: bool,
+    /// Whether you acknowledged it.
+    pub acked: bool,
+    /// How it came to its end, if it did.
+    pub ended: Option<MessageEnded>,
+}
+
+/// How a message came to its end.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Ended")]
+pub struct MessageEnded {
+    /// What became of the hold (done, blocked, cancelled, released, transferred, expired, restored), or acknowledged.
+    pub how: String,
+    /// By whom.
+    pub by: AgentName,
+    /// When.
+    pub at: Instant,
+}
+
+impl Message {
+    pub(crate) fn of(row: &mail::Row, offered: i64) -> Message {
+        let message = &row.message;
+        let ended = message.ended.as_ref().map(|ended| MessageEnded {
+            how: ended.how.clone(),
+            by: ended.by.clone(),
+            at: ended.at.to_string(),
+        });
+        Message {
+            id: message.id.clone(),
+            number: row.number,
+            what: row.what.as_str().to_owned(),
+            from: message.author.clone(),
+            to: message.recipients.clone(),
+            about: message.about.clone(),
+            hold: message.hold.clone(),
+            urgency: message.urgency,
+            request: message.request,
+            notice: message.about.as_deref().is_some_and(is_notice),
+            text: message.text.clone(),
+            sent_at: message.at.to_string(),
+            again: row.number <= offered,
+            acked: row.acked_at.is_some(),
+            ended,
+        }
+    }
+}
+
+/// The answer to `inbox`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Inbox")]
+pub struct InboxPage {
+    /// New mail, in order.
+    pub items: Vec<Message>,
+    /// How much is new in all; nothing where it is beyond counting.
+    pub total: Option<i64>,
+    /// Whether there is more: the next call shows it.
+    pub more: bool,
+    /// Always nothing: the next page is the next call.
+    pub next: Option<String>,
+    /// What the door confirms once this was shown.
+    pub offered: Option<i64>,
+    /// What was acknowledged.
+    pub acked: Vec<MessageId>,
+}
+
+/// The answer to `send`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Sent {
+    /// The id of the message.
+    pub id: MessageId,
+    /// Who gets it, and whether they are there.
+    pub to: Vec<Recipient>,
+    /// What it is about.
+    pub about: Option<String>,
+    /// The hold it ends with.
+    pub hold: Option<HoldId>,
+    /// How soon it should be looked at.
+    pub urgency: Urgency,
+    /// Whether you wait for something.
+    pub request: bool,
+}
+
+/// Who gets a message.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Recipient {
+    /// The agent.
+    pub agent: AgentName,
+    /// Whether it is there.
+    pub liveness: Liveness,
+    /// How long ago its last op was.
+    pub last_seen_s: i64,
+}
+
+impl Sent {
+    /// `longest` are the longest times to live of what they hold: one that holds something is judged by that, as in the
+    /// list of agents.
+    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], longest: &[(AgentName, Span)], now: Time) -> Sent {
+        let recipient = |agent: &agent::Row| {
+            let its = longest.iter().find(|(holder, _)| *holder == agent.name).map(|(_, ttl)| *ttl);
+            let sign = Sign { ttl: its.unwrap_or(agent.sign().ttl), ..agent.sign() };
+            Recipient {
+                agent: agent.name.clone(),
+                liveness: liveness(now, &sign),
+                last_seen_s: agent.last_seen.age(now).as_seconds(),
+            }
+        };
+        Sent {
+            id: row.id.clone(),
+            to: agents.iter().map(recipient).collect(),
+            about: row.about.clone(),
+            hold: row.hold.clone(),
+            urgency: row.urgency,
+            request: row.request,
+        }
+    }
+}
+
+/// A request that has been open for too long. What it says is between those who write and those who get it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Overdue {
+    /// The message.
+    pub id: MessageId,
+    /// Who waits.
+    pub from: AgentName,
+    /// For whom.
+    pub to: Vec<AgentName>,
+    /// What it is about.
+    pub about: Option<String>,
+    /// How soon it should have been looked at.
+    pub urgency: Urgency,
+    /// Since when it waits.
+    pub age_s: i64,
+}
+
+impl Overdue {
+    pub(crate) fn of(row: &message::Row, now: Time) -> Overdue {
+        Overdue {
+            id: row.id.clone(),
+            from: row.author.clone(),
+            to: row.recipients.clone(),
+            about: row.about.clone(),
+            urgency: row.urgency,
+            age_s: row.at.age(now).as_seconds(),
+        }
+    }
+}

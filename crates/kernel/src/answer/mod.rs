@@ -1,0 +1,546 @@
+//! The types of answers. Doors serialise them and stored responses contain them: fields are added, never removed or
+//! renamed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::agent::{Liveness, liveness};
+use tenure_core::choice::ChoiceRule;
+use tenure_core::error::Detail;
+use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
+use tenure_core::task::{TaskState, TaskStatus};
+use tenure_core::text::cut;
+use tenure_core::{Time, hold as rule};
+use tenure_store::table::{agent, dep, hold, task};
+
+mod access;
+mod commit;
+pub mod export;
+mod guards;
+mod memory;
+mod message;
+mod place;
+mod project;
+mod report;
+mod resume;
+mod session;
+
+pub use access::{Denied, LoginOffered, LoginTaken, LoginsClosed, Member, Membership, Principal, Token, TokenState};
+pub use commit::{CommitRecorded, Committing, Late, LostFile, Pushing, TakenFile};
+pub use guards::{Elsewhere, GuardState, Guarded};
+pub use memory::{Memory, MemoryOutcome, Remembered, RememberedItem};
+pub use message::{InboxPage, Message, MessageEnded, Overdue, Recipient, Sent};
+pub use place::{Place, PlaceTurn};
+pub use project::{Forgotten, Joined, ProjectName, ProjectSwitchedOn};
+pub use report::{
+    Agent, Hindered, HookRun, LoggedEvent, NoteView, Overview, ProjectOverview, Sentence, Shown, Story, span,
+};
+pub use resume::{Brief, Confirmed, News, OfferedEvents, Resumed};
+pub use session::{LeftBehind, SessionEnded, SessionStarted, ToolUseRecorded};
+
+/// RFC 3339 in UTC.
+pub type Instant = String;
+
+/// A list, one page of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    /// The page.
+    pub items: Vec<T>,
+    /// How many there are in all, where that is known without counting.
+    pub total: Option<i64>,
+    /// Whether there are more.
+    pub more: bool,
+    /// Where the next page begins, where there is one.
+    pub next: Option<String>,
+    /// In logs: where this page ends, to read on from when more has happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// In logs: the oldest event kept, where older ones were dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<i64>,
+    /// In lists of holds: who waits for what, in the order of the line; on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Place>,
+}
+
+impl<T> Page<T> {
+    /// A page of a list that is not a log.
+    pub(crate) fn of(items: Vec<T>, total: Option<i64>, next: Option<String>) -> Page<T> {
+        Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None, waiting: Vec::new() }
+    }
+}
+
+/// A task.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// Its creation number.
+    pub number: i64,
+    /// One line.
+    pub title: String,
+    /// More lines.
+    pub description: String,
+    /// 0 is first, 4 is last.
+    pub priority: i64,
+    /// Sorted.
+    pub labels: Vec<String>,
+    /// What must be true when it is done.
+    pub acceptance: String,
+    /// The stored status, as a write would find it.
+    pub status: TaskStatus,
+    /// What follows from status, dependencies and hold.
+    pub state: TaskState,
+    /// The tasks it comes after.
+    pub after: Vec<TaskId>,
+    /// Those of them that are not done.
+    pub unmet: Vec<TaskId>,
+    /// How often it was granted so far.
+    pub attempt: i64,
+    /// Rises with what a person sees.
+    pub version: i64,
+    /// The agent it is for.
+    pub assignee: Option<AgentName>,
+    /// Why it is blocked or was cancelled.
+    pub reason: Option<String>,
+    /// The task that blocks it.
+    pub blocked_on: Option<TaskId>,
+    /// Who holds it.
+    pub holder: Option<Holder>,
+    /// Whose hold on it lapsed, while nobody has taken it since.
+    pub lapsed_from: Option<AgentName>,
+    /// Who finished or cancelled it.
+    pub finished_by: Option<AgentName>,
+    /// When that was.
+    pub finished_at: Option<Instant>,
+    /// When it was added.
+    pub created_at: Instant,
+    /// When what a person sees last changed.
+    pub updated_at: Instant,
+}
+
+/// Who holds a task.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Holder {
+    /// The agent.
+    pub agent: AgentName,
+    /// The hold.
+    pub hold: HoldId,
+    /// Its fence.
+    pub fence: Fence,
+    /// When it ends unless renewed.
+    pub expires_at: Instant,
+    /// Whether the agent is there.
+    pub liveness: Liveness,
+}
+
+/// A text that is empty for none.
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn holder_liveness(held: &task::TaskHold, now: Time) -> Liveness {
+    if rule::lapsed(now, held.expires_at) { Liveness::Gone } else { liveness(now, &held.sign) }
+}
+
+impl Task {
+    /// A task as it is seen at an instant: a lapsed hold is over, settled or not.
+    pub(crate) fn of(full: &task::Full, edges: &[dep::Edge], now: Time) -> Task {
+        let row = &full.task;
+        let live = full.held.as_ref().filter(|held| !rule::lapsed(now, held.expires_at));
+        let (status, state) = row.conditions().view(live.is_some());
+        let own = || edges.iter().filter(|edge| edge.task == row.id);
+        let lapsed_from = match &full.held {
+            Some(held) if live.is_none() => Some(held.holder.clone()),
+            None if row.lapsed && !row.status.is_closed() => row.last_holder.clone(),
+            _ => None,
+        };
+        Task {
+            id: row.id.clone(),
+            number: row.number,
+            title: row.title.clone(),
+            description: row.description.clone(),
+            priority: row.priority,
+            labels: row.labels.clone(),
+            acceptance: row.acceptance.clone(),
+            status,
+            state,
+            after: own().map(|edge| edge.after.clone()).collect(),
+            unmet: own().filter(|edge| edge.status != TaskStatus::Done).map(|edge| edge.after.clone()).collect(),
+            attempt: row.attempt,
+            version: row.version,
+            assignee: row.assignee.clone(),
+            reason: some(&row.reason),
+            blocked_on: row.blocked_on.clone(),
+            holder: live.map(|held| Holder {
+                agent: held.holder.clone(),
+                hold: held.id.clone(),
+                fence: held.fence,
+                expires_at: rule::until(now, held.expires_at, held.ttl).to_string(),
+                liveness: holder_liveness(held, now),
+            }),
+            lapsed_from,
+            finished_by: row.finished_by.clone(),
+            finished_at: row.finished_at.map(|at| at.to_string()),
+            created_at: row.created_at.to_string(),
+            updated_at: row.updated_at.to_string(),
+        }
+    }
+}
+
+/// A hold.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hold {
+    /// Its id.
+    pub id: HoldId,
+    /// `task`, `path`, `name` or `slot`.
+    pub kind: String,
+    /// What is held.
+    pub subject: String,
+    /// Who has it.
+    pub holder: AgentName,
+    /// Proof of which grant one works under.
+    pub fence: Fence,
+    /// `exclusive` or `shared`.
+    pub mode: String,
+    /// What it is for.
+    pub reason: String,
+    /// When it was granted.
+    pub granted_at: Instant,
+    /// When it ends unless renewed.
+    pub expires_at: Instant,
+    /// How long that is from now.
+    pub expires_in_s: i64,
+    /// By how much a renewal lengthens it.
+    pub ttl_s: i64,
+    /// `live`, `offered` (until its holder takes it), `lapsed` (over, not yet written down) or how it ended.
+    pub state: String,
+    /// Whether the holder is there.
+    pub liveness: Liveness,
+    /// The task that a path is held for, and ends with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The top of the checkout that a path is held in, with its machine where that is another; none for a hold over all
+    /// of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<String>,
+    /// The id of that checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_id: Option<CheckoutId>,
+    /// What it is called: the end of its path that no other has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_name: Option<String>,
+    /// What its project is called, where it is not the one that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+impl Hold {
+    pub(crate) fn of(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Hold {
+        let over = rule::lapsed(now, row.expires_at);
+        let state = match (row.ended, over) {
+            (None, false) if row.place.is_some() => "offered",
+            (None, false) => "live",
+            (None, true) => "lapsed",
+            (Some(ended), _) => ended.how.as_str(),
+        };
+        let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
+        let until = if matches!(state, "live" | "offered") {
+            rule::until(now, row.expires_at, row.ttl)
+        } else {
+            // A hold that was cut short, or ended with its task, did not live to its time.
+            row.ended.map_or(row.expires_at, |ended| row.expires_at.min(ended.at))
+        };
+        Hold {
+            id: row.id.clone(),
+            kind: row.kind.as_str().to_owned(),
+            subject: row.subject.clone(),
+            holder: row.holder.clone(),
+            fence: row.fence,
+            mode: row.mode.as_str().to_owned(),
+            reason: row.reason.clone(),
+            granted_at: row.granted_at.to_string(),
+            expires_at: until.to_string(),
+            expires_in_s: (until - now).as_seconds().max(0),
+            ttl_s: row.ttl.as_seconds(),
+            state: state.to_owned(),
+            liveness: match sign {
+                Some(sign) if matches!(state, "live" | "offered") => liveness(now, &sign),
+                _ => Liveness::Gone,
+            },
+            task: row.task.clone(),
+            checkout: row.checkout.as_ref().map(CheckoutId::to_string),
+            checkout_id: None,
+            checkout_name: None,
+            project: None,
+        }
+    }
+
+    /// A hold that was granted or renewed just now.
+    pub(crate) fn granted(row: &hold::Row, now: Time) -> Hold {
+        Hold { liveness: Liveness::Alive, ..Hold::of(row, None, now) }
+    }
+}
+
+/// What stands in the way of a request.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Blocker {
+    /// The hold.
+    pub id: AnyId,
+    /// `held`, or `waiting` for a place in the line.
+    pub state: String,
+    /// Who has it.
+    pub holder: AgentName,
+    /// The pattern, for paths.
+    pub pattern: Option<String>,
+    /// `exclusive` or `shared`.
+    pub mode: String,
+    /// What it is for.
+    pub reason: String,
+    /// How long it has been held.
+    pub age_s: i64,
+    /// How long until it ends unless renewed.
+    pub expires_in_s: i64,
+    /// How long ago the holder did something.
+    pub last_seen_s: i64,
+    /// Whether the holder is there.
+    pub liveness: Liveness,
+    /// The place in the waiting line.
+    pub place: Option<i64>,
+    /// The top of the checkout that it is in, where that lies around or inside the one of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<String>,
+    /// What the project of that is called, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+impl Blocker {
+    pub(crate) fn of(held: &task::TaskHold, now: Time) -> Blocker {
+        Blocker {
+            id: held.id.as_str().into(),
+            state: "held".to_owned(),
+            holder: held.holder.clone(),
+            pattern: None,
+            mode: "exclusive".to_owned(),
+            reason: held.reason.clone(),
+            age_s: held.granted_at.age(now).as_seconds(),
+            expires_in_s: (rule::until(now, held.expires_at, held.ttl) - now).as_seconds().max(0),
+            last_seen_s: held.sign.last_seen.age(now).as_seconds(),
+            liveness: holder_liveness(held, now),
+            place: None,
+            checkout: None,
+            project: None,
+        }
+    }
+}
+
+/// What stands in the way, as a detail of the refusal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Blockers(pub Vec<Blocker>);
+
+impl Detail for Blockers {
+    const KEY: &'static str = "blockers";
+}
+
+impl Blocker {
+    /// Where it is, as the end of a sentence; empty for what is in the checkout of the request.
+    pub fn whereabouts(&self) -> String {
+        match (&self.checkout, &self.project) {
+            (Some(top), Some(label)) => format!(" in {}, the repository of {}", cut(top, 120), cut(label, 64)),
+            (Some(top), None) => format!(" in {}", cut(top, 120)),
+            _ => String::new(),
+        }
+    }
+
+    /// How a person ends it. An id is known in its own project alone.
+    pub fn override_by_person(&self) -> &'static str {
+        match self.project {
+            Some(_) => "A person can end the hold in that repository: `release` with its id and --force.",
+            None => "A person can end the hold: `release` with its id and --force.",
+        }
+    }
+
+    /// A live hold on a path, or a lock, as whoever it blocks sees it.
+    pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
+        let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);
+        Blocker {
+            id: row.id.as_str().into(),
+            state: "held".to_owned(),
+            holder: row.holder.clone(),
+            pattern: row.is_path().then(|| row.subject.clone()),
+            mode: row.mode.as_str().to_owned(),
+            reason: row.reason.clone(),
+            age_s: row.granted_at.age(now).as_seconds(),
+            expires_in_s: (rule::until(now, row.expires_at, row.ttl) - now).as_seconds().max(0),
+            last_seen_s: last_seen.age(now).as_seconds(),
+            liveness: Hold::of(row, holder, now).liveness,
+            place: None,
+            checkout: None,
+            project: None,
+        }
+    }
+}
+
+/// The answer to `reserve`, and to `release` of paths and locks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Reserved {
+    /// The holds, in the order of the request, each once.
+    pub holds: Vec<Hold>,
+    /// Whether nothing is held and the agent waits in the line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
+    /// The number in the line, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<i64>,
+    /// The id of the place, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<PlaceId>,
+    /// How long the place is kept unless it is renewed, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_s: Option<i64>,
+    /// What stands in the way, at most 50, where it waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<Blocker>,
+    /// How many there are in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// Whose they are, where there are more than 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<AgentName>,
+    /// What others hold of the same files in other checkouts, at most 50: nobody stands in the way, and the changes meet
+    /// when they are merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
+    /// How many that are in all, where there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere_total: Option<usize>,
+    /// The places in the line that were left by a release.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<PlaceId>,
+}
+
+/// The answer to `lock`: the lock, or that its asker waits for it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Locked {
+    /// It is held.
+    Held(Hold),
+    /// Somebody else has it, and the asker has a place in the line.
+    Waiting(Reserved),
+}
+
+/// The answer to `release`: the task as it is now, or the holds that ended.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Released {
+    /// A task was given back.
+    Task(Box<Task>),
+    /// Paths or a lock were given back.
+    Paths(Box<Reserved>),
+}
+
+/// The answer to `check`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Whether a request for all of them would be granted now.
+    pub free: bool,
+    /// What stands in the way, at most 50.
+    pub blockers: Vec<Blocker>,
+    /// How many there are in all.
+    pub total: usize,
+    /// Whose they are, where there are more than 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<AgentName>,
+    /// What others hold of the same files in other checkouts, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// The answer to `claim`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Claimed {
+    /// The task, or nothing to take.
+    pub task: Option<Task>,
+    /// The hold on it.
+    pub hold: Option<Hold>,
+    /// The rule that chose it.
+    pub rule: ChoiceRule,
+    /// The rule in words, or why there is nothing.
+    pub reason: String,
+    /// Paths that were held for the task when its hold lapsed, and are now held anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Hold>,
+    /// What stands in the way of those that are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_paths: Vec<Blocker>,
+}
+
+impl Claimed {
+    /// Nothing was taken.
+    pub(crate) fn nothing(reason: String) -> Claimed {
+        Claimed { task: None, hold: None, rule: ChoiceRule::None, reason, paths: Vec::new(), lost_paths: Vec::new() }
+    }
+}
+
+/// The answer to `next`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Next")]
+pub struct NextChoice {
+    /// What `claim` would choose now.
+    pub task: Option<Task>,
+    /// The rule that chose it.
+    pub rule: ChoiceRule,
+    /// The rule in words, or why there is nothing.
+    pub reason: String,
+}
+
+/// The answer to `done`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Done")]
+pub struct Finished {
+    /// The task.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Whether the hold had lapsed, and nobody had taken over.
+    pub late: bool,
+    /// The tasks that became ready by this, at most 1,000.
+    pub unlocked: Vec<TaskId>,
+}
+
+/// The answer to `note`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Noted {
+    /// The note.
+    pub id: NoteId,
+    /// The task it is on.
+    pub task: TaskId,
+    /// Whether the author's hold had lapsed, and nobody had taken over.
+    pub late: bool,
+    /// What was remembered with it.
+    #[serde(default)]
+    pub memories: Vec<RememberedItem>,
+    /// How many files it names.
+    #[serde(default)]
+    pub artifacts: usize,
+}
+
+/// The answer to `transfer`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Transferred {
+    /// The holds as they are now.
+    pub holds: Vec<Hold>,
+}
+
+/// The answer to a bulk `add`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// How many tasks were added.
+    pub count: usize,
+    /// The first 1,000 ids, in the order of the input.
+    pub ids: Vec<TaskId>,
+    /// Whether there are more than that.
+    pub more: bool,
+}

@@ -1,0 +1,99 @@
+//! Continuing an embedded store whose file is a copy, or was put in place of a newer one.
+//!
+//! What the store issued since the copy was taken is known to nobody here, so the store continues as after a restore: a new
+//! incarnation, numbers above all that were issued, no live hold. The first write does it, in a transaction of its own; the
+//! write itself then runs as any other. Queries read the file as it is.
+
+use std::time::Duration;
+
+use tenure_core::number::{self, Point};
+use tenure_core::{Code, Error, Result, id};
+use tenure_store::table::{checkout, login, project, web_session};
+use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
+
+use crate::call::{Actor, Call};
+use crate::kernel::{Kernel, SETTLER, check_store};
+use crate::restore::Cause;
+
+impl Kernel {
+    /// A write of the store, which first continues a copy.
+    pub(crate) fn write<T>(
+        &self,
+        call: &Call,
+        body: impl Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>>,
+    ) -> Result<T> {
+        match self.store().write(&call.project, &body) {
+            Err(error) if error.code() == Code::CopiedFile => {
+                self.continue_in_copy(call)?;
+                self.store().write(&call.project, body)
+            }
+            answer => answer,
+        }
+    }
+
+    /// Several writes of the store, which first continue a copy. `call` is the first of them.
+    pub(crate) fn write_many<T>(&self, call: &Call, parts: &[&dyn GroupWrite<T>], longest: Duration) -> Vec<Result<T>> {
+        let answers = self.store().write_many(parts, longest);
+        match answers.first() {
+            // Nothing was written for any of them: they share the file.
+            Some(Err(error)) if error.code() == Code::CopiedFile => match self.continue_in_copy(call) {
+                Ok(()) => self.store().write_many(parts, longest),
+                // The refusal concerns this call alone. The others are told to call again, and one of them continues the copy.
+                Err(error) => std::iter::once(Err(error)).chain(answers.into_iter().skip(1)).collect(),
+            },
+            _ => answers,
+        }
+    }
+
+    fn continue_in_copy(&self, call: &Call) -> Result<()> {
+        let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
+        self.store().rewrite(|tx, present| {
+            // A call that is not for this store does not change it.
+            let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };
+            check_store(call, &entered)?;
+            check_condition(tx, call, &present)?;
+            if !present.is_copied {
+                // Another process was faster.
+                return Ok(CommitDecision::Undo(()));
+            }
+            project::set_incarnation(tx, &incarnation, present.clock)?;
+            login::clear(tx)?;
+            web_session::clear(tx)?;
+            let start = self.resumed_in_copy(&present)?;
+            for row in present.projects.clone() {
+                let name = project::NamedProject { key: row.key.clone(), label: row.label.clone() };
+                let call = Call::new(name, Actor::named(SETTLER), self.entropy());
+                self.begin_again(tx, &call, &present, (row, None), start, Cause::Copy)?;
+            }
+            Ok(CommitDecision::Commit(()))
+        })
+    }
+
+    /// The number that all projects continue after, recorded on this machine.
+    fn resumed_in_copy(&self, present: &Present) -> Result<i64> {
+        let store = &present.identity.id;
+        let issued = present.projects.iter().map(|row| row.last_event).max().unwrap_or(0);
+        let rows = present.projects.iter().map(|row| Point { number: row.last_event, at: row.last_time });
+        let earlier = self.continued().and_then(|continued| continued.earlier(store));
+        let start = number::resumed(issued, rows.chain(earlier), present.clock).ok_or_else(|| {
+            let text = "the numbers that this store has issued leave none to continue with in another file";
+            Error::new(Code::NumbersUsedUp, text).entity(store).hint(
+                "Nothing was changed. Numbers this high come from a store that was changed by hand: restore a backup.",
+            )
+        })?;
+        if let Some(continued) = self.continued() {
+            continued.record(store, Point { number: start, at: present.clock });
+        }
+        Ok(start)
+    }
+}
+
+/// A call that is refused because only a repository names the store must not change the store either.
+fn check_condition(tx: &mut dyn Tx, call: &Call, present: &Present) -> Result<()> {
+    let project = present.projects.iter().find(|row| row.key == call.project.key);
+    let places = match (project, &call.checkout) {
+        (Some(project), Some(here)) => tx.fetch(checkout::of_host(&project.id, &here.host))?,
+        _ => Vec::new(),
+    };
+    call.condition.check(tx, call, (project, present.clock), &places)
+}

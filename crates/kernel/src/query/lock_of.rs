@@ -1,0 +1,38 @@
+//! `lock_of`: the lock of a name, for doors that are given a word which may name one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::{Result, lock as rule};
+use tenure_store::table::lock;
+
+use super::query::{Access, Query, Role};
+use crate::answer::Hold;
+use crate::call::Call;
+use crate::kernel::Kernel;
+
+/// The lock of a name as it is now, or, where no agent has it, the last there was. A text that is no name of a lock has
+/// none.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockOf {
+    /// The name.
+    pub name: String,
+}
+
+impl Query for LockOf {
+    const NAME: &'static str = "lock_of";
+    const ABOUT: &'static str = "The lock of a name as it is now";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Option<Hold>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Option<Hold>> {
+        if rule::name(&self.name).is_err() {
+            return Ok(None);
+        }
+        kernel.in_snapshot(call, |tx, snapshot| {
+            let newest = lock::newest(tx, snapshot.project_id(), &self.name, 1)?;
+            Ok(super::holds::views(tx, snapshot, &newest)?.pop())
+        })
+    }
+}

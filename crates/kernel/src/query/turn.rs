@@ -1,0 +1,34 @@
+//! `turn`: how a place in the waiting line stands.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::{Result, id};
+
+use super::query::{Access, Query, Role};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::{answer, waiting};
+
+/// How a place in the waiting line stands, for callers that look again and again.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// The place.
+    pub place: String,
+    /// What was answered before.
+    #[serde(default)]
+    pub before: Option<answer::PlaceTurn>,
+}
+
+impl Query for Turn {
+    const NAME: &'static str = "turn";
+    const ABOUT: &'static str = "How a place in the waiting line stands";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = answer::PlaceTurn;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<answer::PlaceTurn> {
+        id::named(&self.place, id::Sort::Place)?;
+        kernel.in_snapshot(call, |tx, snapshot| waiting::turn(tx, snapshot, &self.place, self.before.as_ref()))
+    }
+}

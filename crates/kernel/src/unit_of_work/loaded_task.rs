@@ -1,0 +1,314 @@
+//! A task as an op works on it: loading it with everything that a decision needs, the actor's right, granting and
+//! ending its hold.
+
+use tenure_core::action::{Action, Tasks};
+use tenure_core::choice::ChoiceRule;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Transferred;
+use tenure_core::event::task::{Claimed, Ready, Waiting};
+use tenure_core::hold::{Ending, HoldHistory, HoldKind, HoldState, Right};
+use tenure_core::id::{Drawn, HoldId, Id, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
+use tenure_core::task::{Conditions, TaskStatus};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, hold as rule, id};
+use tenure_store::Batch;
+use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown_fence, task};
+
+use super::{About, UnitOfWork, exists, people_only};
+use crate::answer;
+use crate::answer::Blockers;
+use crate::settle;
+
+/// A task as an op finds it, with what its actor was last shown.
+pub(crate) struct LoadedTask {
+    pub(crate) full: task::Full,
+    pub(crate) edges: Vec<dep::Edge>,
+    pub(crate) shown: Option<Fence>,
+    /// The paths that are held for it.
+    pub(crate) bound: Vec<hold::Row>,
+}
+
+/// What the store knows of a task, as [`UnitOfWork::load`] reads it: the task, what was shown of it, its dependencies,
+/// its paths.
+type TaskRows = (Option<task::Full>, Option<Fence>, Vec<dep::Edge>, Vec<hold::Row>);
+
+/// Why the hold on a task is granted.
+pub(crate) enum Grant {
+    /// Its holder took it.
+    Claim { rule: ChoiceRule, lapsed_from: Option<AgentName> },
+    /// It was handed over.
+    Transfer { from: AgentName, ended_hold: HoldId, overrode: Option<AgentName> },
+}
+
+impl UnitOfWork<'_> {
+    /// The task an op means: the one named, else the actor's focus.
+    pub(crate) fn meant(&self, named: Option<&TaskId>) -> Result<TaskId> {
+        named.or_else(|| self.focus()).cloned().ok_or_else(|| {
+            Error::new(Code::NoFocus, "no task is named and you have none in focus")
+                .attempt(Action::ClaimTask { task: None })
+                .attempt(Action::ListTasks { which: Tasks::Unfinished })
+        })
+    }
+
+    /// Loads a task with everything an op decides on, and ends its hold first if that is over.
+    pub(crate) fn load(&mut self, task: &TaskId) -> Result<LoadedTask> {
+        id::named(task, id::Sort::Task)?;
+        let statements = self.load_statements(task);
+        let found = self.tx.fetch(statements)?;
+        self.loaded(task, found)
+    }
+
+    /// The same, with an id that is free, drawn for what the op is about to make.
+    pub(crate) fn load_and_draw<K: Drawn>(&mut self, task: &TaskId) -> Result<(LoadedTask, Id<K>)> {
+        id::named(task, id::Sort::Task)?;
+        let fresh = self.draw_next();
+        let statements = (self.load_statements(task), exists(&self.project.id, &fresh));
+        let (found, taken) = self.tx.fetch(statements)?;
+        let loaded = self.loaded(task, found)?;
+        Ok((loaded, if taken { self.redraw()? } else { fresh }))
+    }
+
+    fn load_statements(&self, task: &TaskId) -> impl Batch<Output = TaskRows> + use<> {
+        let project = &self.project.id;
+        (
+            task::get(project, task),
+            shown_fence::get(project, self.me(), task),
+            dep::of_one(project, task),
+            path::of_tasks(project, std::slice::from_ref(task)),
+        )
+    }
+
+    fn loaded(&mut self, task: &TaskId, (full, shown, edges, mut bound): TaskRows) -> Result<LoadedTask> {
+        let mut full = full.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
+        if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
+            settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
+        }
+        Ok(LoadedTask { full, edges, shown, bound })
+    }
+
+    /// Which of some tasks that a request names exist, with their status, in no order.
+    pub(crate) fn existing(&mut self, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskStatus)>> {
+        ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
+        task::existing(self.tx, &self.project.id, ids)
+    }
+
+    /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
+    pub(crate) fn is_over(&self, held: &task::TaskHold) -> bool {
+        rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
+    }
+
+    /// Stores a task and keeps counters and label rows in step.
+    pub(crate) fn store_task(&mut self, before: project::Class, row: &task::Row) -> Result<()> {
+        self.project.counts[before as usize] -= 1;
+        self.project.counts[row.class() as usize] += 1;
+        task::update(self.tx, &self.project.id, row)?;
+        if !row.labels.is_empty() {
+            label::put(self.tx, &self.project.id, row)?;
+        }
+        Ok(())
+    }
+
+    /// With what right the actor acts on a task, or the refusal with everything it should say.
+    pub(crate) fn right(&self, loaded: &LoadedTask, given: Option<Fence>) -> Result<Right> {
+        let LoadedTask { full, shown, .. } = loaded;
+        let claim = HoldHistory {
+            task: &full.task.id,
+            live: full.held.as_ref().map(|held| HoldState { holder: &held.holder, fence: held.fence }),
+            last_fence: full.task.last_fence,
+            last_holder: full.task.last_holder.as_deref(),
+            lapsed: full.task.lapsed,
+            shown: given.or(*shown),
+        };
+        rule::right(self.me(), &claim).map_err(|error| match (&full.held, error.kind()) {
+            (Some(held), Kind::Conflict) => held_by(self.now, &full.task.id, held),
+            _ => error,
+        })
+    }
+
+    /// The right to act, where a person may override the holder. Returns whom they overrode.
+    pub(crate) fn right_or_force(
+        &self,
+        loaded: &LoadedTask,
+        given: Option<Fence>,
+        force: bool,
+    ) -> Result<(Right, Option<AgentName>)> {
+        if force && !self.call.actor.is_person() {
+            return Err(people_only("--force"));
+        }
+        match self.right(loaded, given) {
+            Ok(right) => Ok((right, None)),
+            Err(_) if force => {
+                let holder = loaded.full.held.as_ref().map(|held| held.holder.clone());
+                Ok((if holder.is_some() { Right::Holder } else { Right::Free }, holder))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the hold on a task by the op that `number` is the event of.
+    pub(crate) fn end_hold(
+        &mut self,
+        full: &mut task::Full,
+        how: Ending,
+        number: i64,
+        overrode: Option<&AgentName>,
+    ) -> Result<()> {
+        let project = self.project.id.clone();
+        let task = full.task.id.clone();
+        if let Some(held) = full.held.take() {
+            self.ended(&held.id, held.asked, how, number);
+            let how = if overrode.is_some() { Ending::Forced } else { how };
+            hold::end(self.tx, &project, &held.id, self.now, how)?;
+            agent::clear_focus(self.tx, &project, &held.holder, &task)?;
+            if overrode.is_some() {
+                // An override is newer than the fence it ends: the former holder is stale from here on.
+                full.task.last_fence = Some(Fence(number));
+                full.task.last_holder = None;
+            }
+            full.task.lapsed = false;
+        }
+        // What the actor was shown stays: it is how a later call of a former holder is told from a stranger's.
+        if overrode.is_none() {
+            let me = self.me();
+            agent::clear_focus(self.tx, &project, me, &task)?;
+        }
+        Ok(())
+    }
+
+    /// Grants the hold on a task: the fence is the number of the event that says so.
+    pub(crate) fn grant(
+        &mut self,
+        full: &mut task::Full,
+        fresh: HoldId,
+        holder: &AgentName,
+        (ttl, expires_at): (Span, Time),
+        grant: Grant,
+    ) -> Result<hold::Row> {
+        let attempt = full.task.attempt + 1;
+        let ttl_s = ttl.as_seconds();
+        let event = match grant {
+            Grant::Claim { rule, lapsed_from } => Event::TaskClaimed(Claimed {
+                holder: holder.to_string(),
+                rule: Some(rule),
+                lapsed_from: lapsed_from.map(String::from),
+                attempt,
+                ttl_s,
+                expires_at,
+            }),
+            Grant::Transfer { from, ended_hold, overrode } => Event::HoldTransferred(Transferred {
+                from: from.into(),
+                ended_hold: ended_hold.into(),
+                overrode: overrode.map(String::from),
+                holder: holder.to_string(),
+                attempt: Some(attempt),
+                ttl_s,
+                expires_at,
+                ..Transferred::default()
+            }),
+        };
+        let fence = Fence(self.append(About::of(&full.task.id).hold(&fresh), event)?);
+        let row = hold::Row {
+            granted_at: self.now,
+            expires_at,
+            ttl,
+            reason: full.task.title.clone(),
+            ..hold::Row::new(fresh, (HoldKind::Task, &full.task.id), holder, fence)
+        };
+        hold::insert(self.tx, &self.project.id, &row)?;
+        self.project.holds_issued += 1;
+        full.task.attempt = attempt;
+        full.task.last_fence = Some(fence);
+        full.task.last_holder = Some(holder.clone());
+        full.task.lapsed = false;
+        if holder == self.me() {
+            agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        } else {
+            // Who is handed a task while working on another goes on with that one: a plain `done` must never finish
+            // what its sender has not looked at.
+            agent::offer_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        }
+        full.held = Some(task::TaskHold {
+            id: row.id.clone(),
+            holder: holder.clone(),
+            fence,
+            granted_at: self.now,
+            expires_at,
+            ttl,
+            reason: row.reason.clone(),
+            sign: tenure_core::agent::Sign { last_seen: self.now, ended: false, proven_dead: false, ttl },
+            asked: 0,
+        });
+        Ok(row)
+    }
+
+    /// Tells everything that depends on a task that it is done, cancelled or open again. Returns what became ready.
+    pub(crate) fn shift(&mut self, task: &TaskId, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<TaskId>> {
+        let project = self.project.id.clone();
+        let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
+        let (mut ready, mut waiting, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut labelled_ready, mut labelled_waiting) = (Vec::new(), Vec::new());
+        for row in shifted {
+            let after = row.conditions;
+            let before =
+                Conditions { unmet: after.unmet - unmet, cancelled_deps: after.cancelled_deps - cancelled, ..after };
+            self.project.counts[before.class() as usize] -= 1;
+            self.project.counts[after.class() as usize] += 1;
+            let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
+            if is_ready && !was_ready {
+                let event = Event::TaskReady(Ready { unlocked_by: task.to_string() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
+                if row.labelled {
+                    labelled_ready.push(row.id.clone());
+                }
+                ready.push(row.id);
+            } else if was_ready && !is_ready {
+                let event = Event::TaskWaiting(Waiting { waits_for: task.to_string() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
+                if row.labelled {
+                    labelled_waiting.push(row.id.clone());
+                }
+                waiting.push(row.id);
+            }
+        }
+        match events.as_slice() {
+            [] => {}
+            [only] => log::insert(self.tx, &project, only)?,
+            many => self.append_all(many)?,
+        }
+        if !labelled_ready.is_empty() {
+            label::set_ready(self.tx, &project, &labelled_ready, true)?;
+        }
+        if !labelled_waiting.is_empty() {
+            label::set_ready(self.tx, &project, &labelled_waiting, false)?;
+        }
+        Ok(ready)
+    }
+
+    /// The task as the response shows it.
+    pub(crate) fn view(&self, full: &task::Full, edges: &[dep::Edge]) -> answer::Task {
+        answer::Task::of(full, edges, self.now)
+    }
+}
+
+/// The four-part refusal of a task that another holds.
+pub(crate) fn held_by(now: Time, task: &TaskId, held: &task::TaskHold) -> Error {
+    let blocker = answer::Blocker::of(held, now);
+    Error::new(Code::TaskHeld, format!("{task} is held by {}", held.holder))
+        .entity(task)
+        .who(format!(
+            "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",
+            held.holder,
+            blocker.liveness.as_str(),
+            held.sign.last_seen.age(now),
+            held.granted_at.age(now),
+            held.expires_at - now,
+            tenure_core::text::cut(&held.reason, 60)
+        ))
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::why(task))
+        .attempt(Action::ListTasks { which: Tasks::Ready })
+        .person("A person can end the hold: `release` with the id and --force.")
+        .with(&Blockers(vec![blocker]))
+        .detail("total", 1)
+}

@@ -1,0 +1,140 @@
+//! Admission: what a request holds while it is answered, a permit and the bytes of its body. It returns the permit
+//! while it waits for its body, so that a client that sends none blocks no other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::request;
+use tenure_core::{Code, Error, Result, Stage};
+use tokio::sync::Notify;
+
+use super::{Permit, Server};
+use crate::quota::{Bounds, QuotaPart, Shares};
+
+/// Bodies of callers that have not shown who they are: how many may be awaited. The oldest gives way to one more.
+const AWAITED: Bounds = Bounds { all: 256, of_one: 32 };
+
+/// What one request has.
+#[derive(Clone, Default)]
+pub(crate) struct Admission(Arc<Mutex<AdmissionState>>);
+
+#[derive(Default)]
+struct AdmissionState {
+    permit: Option<Permit>,
+    /// Whose request it is, as soon as that is known.
+    principal: Option<String>,
+    body: Option<QuotaPart>,
+}
+
+impl Admission {
+    pub(super) fn new(permit: Option<Permit>) -> Admission {
+        Admission(Arc::new(Mutex::new(AdmissionState { permit, ..AdmissionState::default() })))
+    }
+
+    /// The request is answered.
+    pub(super) fn leave(&self) {
+        *self.has() = AdmissionState::default();
+    }
+
+    fn has(&self) -> MutexGuard<'_, AdmissionState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Server {
+    /// Waits for something of a client without the place of its request; takes one again for what follows.
+    pub(super) async fn outside<T>(&self, parts: &request::Parts, wait: impl Future<Output = Result<T>>) -> Result<T> {
+        let admission = parts.extensions.get::<Admission>();
+        let had = admission.and_then(|admission| admission.has().permit.take());
+        let is_inside = had.is_some();
+        drop(had);
+        let outcome = wait.await?;
+        if let Some(admission) = admission.filter(|_| is_inside) {
+            let mut permit = self.doors.enter()?;
+            let mut has = admission.has();
+            if let Some(principal) = &has.principal {
+                self.doors.claim(&mut permit, principal)?;
+            }
+            has.permit = Some(permit);
+        }
+        Ok(outcome)
+    }
+
+    /// It is known whose request it is: from now on its place is one of those that one principal may have.
+    pub(super) fn belongs(&self, parts: &request::Parts, principal: &str) -> Result<()> {
+        let Some(admission) = parts.extensions.get::<Admission>() else { return Ok(()) };
+        let mut has = admission.has();
+        has.principal = Some(principal.to_owned());
+        has.permit.as_mut().map_or(Ok(()), |permit| self.doors.claim(permit, principal))
+    }
+
+    /// Gives the place of a request back for good, because it stays as listeners do and is counted among them.
+    pub(super) fn stays(&self, parts: &request::Parts) {
+        if let Some(admission) = parts.extensions.get::<Admission>() {
+            admission.has().permit = None;
+        }
+    }
+
+    /// Keeps the bytes of a body counted as long as its request is answered.
+    pub(super) fn keep_counted(&self, parts: &request::Parts, part: QuotaPart) {
+        if let Some(admission) = parts.extensions.get::<Admission>() {
+            admission.has().body = Some(part);
+        }
+    }
+}
+
+/// The callers that have not shown who they are and whose bodies are awaited.
+pub(crate) struct Strangers(Mutex<StrangerQueue>);
+
+struct StrangerQueue {
+    turn: u64,
+    waiting: Shares<Arc<Notify>>,
+}
+
+impl Default for Strangers {
+    fn default() -> Strangers {
+        Strangers(Mutex::new(StrangerQueue { turn: 0, waiting: Shares::new(AWAITED) }))
+    }
+}
+
+impl Strangers {
+    /// Waits for the body of a stranger, until a newer one takes its place.
+    pub(super) async fn wait<T>(&self, share: &str, body: impl Future<Output = Result<T>>) -> Result<T> {
+        let leave = Arc::new(Notify::new());
+        let turn = {
+            let mut queue = self.queue();
+            queue.turn += 1;
+            let turn = queue.turn;
+            if let Some((_, oldest)) = queue.waiting.push(turn, share, leave.clone()) {
+                oldest.notify_one();
+            }
+            turn
+        };
+        let _seat = StrangerSlot { strangers: self, turn };
+        tokio::select! {
+            biased;
+            outcome = body => outcome,
+            () = leave.notified() => Err(gave_way()),
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, StrangerQueue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct StrangerSlot<'a> {
+    strangers: &'a Strangers,
+    turn: u64,
+}
+
+impl Drop for StrangerSlot<'_> {
+    fn drop(&mut self) {
+        self.strangers.queue().waiting.remove(self.turn);
+    }
+}
+
+fn gave_way() -> Error {
+    Error::new(Code::Overloaded, "the body did not arrive before newer requests needed its place")
+        .at(Stage::Arguments)
+        .hint("Nothing was done. Send the body together with the head.")
+}

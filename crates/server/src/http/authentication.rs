@@ -1,0 +1,418 @@
+//! Authentication and authorisation over HTTP: the caller, the project, and whether the caller may use it. Whatever is
+//! not allowed here is denied.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use axum::http::{HeaderMap, Method, header, request};
+use tenure_core::access::{self, Grants, Role};
+use tenure_core::error::detail::Candidates;
+use tenure_core::{Code, Error, Kind, Result, Stage, text};
+use tenure_kernel::access as secret;
+use tenure_kernel::op::access_denied;
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::{Actor, Call, Checkout, Door, Op, RequestId, Trust, WorkingTree};
+use tenure_store::OsEntropy;
+use tenure_store::table::project;
+
+use super::Server;
+use super::client::ClientAddress;
+use super::limits::RateClass;
+
+/// The header that names the agent, among those of a person.
+pub(crate) const AGENT: &str = "tenure-agent";
+/// The header that names the project, where the address does not.
+pub(crate) const PROJECT: &str = "tenure-project";
+/// The header that names the working tree, as `HOST:PATH`.
+pub(crate) const CHECKOUT: &str = "tenure-checkout";
+/// The header with the id that every retry carries.
+pub(crate) const IDEMPOTENCY: &str = "idempotency-key";
+/// The header that a page repeats what it was given in, so that no other site can make a browser ask.
+pub(crate) const CSRF: &str = "tenure-csrf";
+/// The cookie of a browser that is signed in.
+pub(crate) const COOKIE: &str = "__Host-tenure";
+
+/// The cookie that pages read to know what to say.
+pub(crate) const CSRF_COOKIE: &str = "__Host-tenure-csrf";
+
+/// How much a request counts that shows a secret nobody knows: guessing is slowed down, typing is not.
+const UNKNOWN: f64 = 20.0;
+
+/// Somebody who has shown who it is.
+#[derive(Clone)]
+pub(crate) struct AuthenticatedCaller {
+    /// What it may.
+    pub(crate) grants: Grants,
+    /// As whom it acts: itself, or an agent of its own.
+    pub(crate) name: String,
+    /// Where it came from.
+    pub(crate) from: String,
+    /// What it showed.
+    pub(crate) proof: Proof,
+}
+
+/// What somebody showed, by its hash: looked up again whenever it must still be good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// A token.
+    Token(String),
+    /// The session of a browser.
+    Session(String),
+}
+
+impl AuthenticatedCaller {
+    /// The same under the name that a call is made in: what is denied is written down with the name that was tried.
+    pub(super) fn acting_as(&self, name: &str) -> Cow<'_, AuthenticatedCaller> {
+        match self.name == name {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(AuthenticatedCaller { name: name.to_owned(), ..self.clone() }),
+        }
+    }
+
+    /// Whether a browser asks, which sends its cookie whoever makes it ask.
+    pub(crate) fn is_browser(&self) -> bool {
+        matches!(self.proof, Proof::Session(_))
+    }
+}
+
+/// What of a request says who asks.
+pub(crate) struct Credentials<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) method: &'a Method,
+    path: &'a str,
+    pub(crate) from: String,
+    /// What it is counted under until it has shown who it is.
+    pub(crate) share: String,
+}
+
+impl<'a> Credentials<'a> {
+    pub(crate) fn of(parts: &'a request::Parts) -> Credentials<'a> {
+        let client = parts.extensions.get::<ClientAddress>().copied().unwrap_or_default();
+        let (headers, method, path) = (&parts.headers, &parts.method, parts.uri.path());
+        Credentials { headers, method, path, from: client.shown(), share: client.share() }
+    }
+
+    /// What was asked for, as it is written down: without what a secret may stand in.
+    fn what(&self) -> String {
+        format!("{} {}", self.method, tenure_core::redact::redact(self.path))
+    }
+
+    /// Whether a browser, where one asks, says that a page of this host made it.
+    pub(super) fn is_from_here(&self) -> bool {
+        let Some(origin) = self.headers.get(header::ORIGIN) else { return true };
+        let from = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        from.is_some_and(|(_, from)| host.is_some_and(|host| from.eq_ignore_ascii_case(host)))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Result<Option<&'a str>> {
+        let Some(value) = self.headers.get(name) else { return Ok(None) };
+        value
+            .to_str()
+            .map(Some)
+            .map_err(|_| Error::usage(Code::BadHeader, format!("the header `{name}` is not plain text")).entity(name))
+    }
+}
+
+impl Server {
+    /// Who asks. Everything that goes wrong on the way is a denial, also what is no fault of the caller's.
+    pub(crate) async fn caller(&self, credentials: &Credentials<'_>) -> Result<AuthenticatedCaller> {
+        let found = self.shown(credentials).await?;
+        let Some((grants, proof)) = found else {
+            self.count_unknown(credentials)?;
+            return Err(self.denied(access::not_known(), None, &credentials.what(), credentials).await);
+        };
+        self.count(&grants.principal, 1.0)?;
+        let name = match credentials.header(AGENT)? {
+            None => grants.principal.clone(),
+            Some(name) => tenure_core::name::check(name)?.into(),
+        };
+        if matches!(proof, Proof::Session(_)) && name != grants.principal {
+            let error = access::not_yours(&name);
+            self.audit(&error, Some(&grants.principal), &name, "act as", "", &credentials.from).await;
+            return Err(error);
+        }
+        Ok(AuthenticatedCaller { grants, name: name.into(), from: credentials.from.clone(), proof })
+    }
+
+    /// The same caller as far as it may still do something: what it showed may have been revoked since.
+    pub(crate) async fn still(&self, caller: &AuthenticatedCaller) -> Result<Option<Grants>> {
+        let proof = caller.proof.clone();
+        self.blocking(move |kernel| match proof {
+            Proof::Token(hash) => kernel.who_is(&hash),
+            Proof::Session(hash) => Ok(kernel.who_is_session(&hash)?.map(|session| session.grants)),
+        })
+        .await
+    }
+
+    /// Refuses what a page of another site makes a browser ask. Programs say nothing about where they come from.
+    pub(super) async fn refuse_other_sites(
+        &self,
+        caller: &AuthenticatedCaller,
+        credentials: &Credentials<'_>,
+    ) -> Result<()> {
+        if credentials.is_from_here() {
+            return Ok(());
+        }
+        let error = Error::new(Code::OtherOrigin, "a page of another site asks")
+            .at(Stage::Resolve)
+            .hint("Ask without the header `Origin`, or from a page of this server.");
+        self.audit(&error, Some(&caller.grants.principal), &caller.name, &credentials.what(), "", &credentials.from)
+            .await;
+        Err(error)
+    }
+
+    /// Whether a valid secret was shown, whatever else is wrong with the request.
+    pub(super) async fn is_known(&self, credentials: &Credentials<'_>) -> Result<bool> {
+        Ok(self.secret(credentials).await?.is_some())
+    }
+
+    /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.
+    async fn shown(&self, credentials: &Credentials<'_>) -> Result<Option<(Grants, Proof)>> {
+        let Some((grants, proof, csrf)) = self.secret(credentials).await? else { return Ok(None) };
+        let Some(csrf) = csrf else { return Ok(Some((grants, proof))) };
+        // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
+        // were given.
+        let reads = matches!(*credentials.method, Method::GET | Method::HEAD);
+        let said = credentials.header(CSRF)?;
+        if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &csrf)) {
+            let error = Error::new(Code::Csrf, "the request does not come from a page of ours")
+                .at(Stage::Resolve)
+                .hint(format!("Send the `{CSRF}` header that the page was given."));
+            return Err(self.denied(error, Some(&grants.principal), "change something", credentials).await);
+        }
+        Ok(Some((grants, proof)))
+    }
+
+    /// The same, with the hash of what pages repeat where a browser showed it.
+    async fn secret(&self, credentials: &Credentials<'_>) -> Result<Option<(Grants, Proof, Option<String>)>> {
+        if let Some(value) = credentials.header(header::AUTHORIZATION.as_str())? {
+            let secret = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            let Some((_, secret)) = secret else { return Ok(None) };
+            let hash = secret::hash(secret.trim());
+            let proof = Proof::Token(hash.clone());
+            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, proof, None)));
+        }
+        let Some(secret) = credentials.header(header::COOKIE.as_str())?.and_then(cookie) else { return Ok(None) };
+        let hash = secret::hash(secret);
+        let proof = Proof::Session(hash.clone());
+        let session = self.blocking(move |kernel| kernel.who_is_session(&hash)).await?;
+        Ok(session.map(|session| (session.grants, proof, Some(session.csrf))))
+    }
+
+    /// The project of a name or key, for somebody who has a role in it. To others it does not exist.
+    pub(crate) async fn project(
+        &self,
+        caller: &AuthenticatedCaller,
+        named: &str,
+        makes: bool,
+    ) -> Result<project::NamedProject> {
+        let found = self.find_project(caller, named, makes).await;
+        self.noted(caller, "find a project", named, found).await
+    }
+
+    async fn find_project(
+        &self,
+        caller: &AuthenticatedCaller,
+        named: &str,
+        makes: bool,
+    ) -> Result<project::NamedProject> {
+        // No stored text has one, and not every engine can look for it.
+        if named.contains('\0') {
+            return Err(access::unknown_project(named));
+        }
+        if named == access::WHOLE_STORE {
+            return match caller.grants.role(named) {
+                Some(_) => Ok(project::whole_store()),
+                None => Err(access::unknown_project(named)),
+            };
+        }
+        let (call, name) = (self.call(caller, project::whole_store(), None)?, named.to_owned());
+        let found =
+            self.blocking(move |kernel| kernel.ask(&call, &ProjectCalled { name, also_forgotten: false })).await;
+        let found = match found {
+            Ok(found) => found.into(),
+            // One that several are called is told to those only who may see one of them.
+            Err(error) if error.code() == Code::AmbiguousProject => {
+                let keys = error.read::<Candidates>().map_or_else(Vec::new, |candidates| candidates.0);
+                return Err(if keys.iter().all(|key| caller.grants.role(key).is_some()) {
+                    error
+                } else {
+                    access::unknown_project(named)
+                });
+            }
+            Err(error) if error.kind() == Kind::NotFound && makes => project_to_make(named)?,
+            Err(error) if error.kind() == Kind::NotFound => return Err(access::unknown_project(named)),
+            Err(error) => return Err(error),
+        };
+        match caller.grants.role(&found.key) {
+            Some(_) => Ok(found),
+            None => Err(access::unknown_project(named)),
+        }
+    }
+
+    /// A call of somebody about a project.
+    pub(crate) fn call(
+        &self,
+        caller: &AuthenticatedCaller,
+        project: project::NamedProject,
+        credentials: Option<&Credentials<'_>>,
+    ) -> Result<Call> {
+        let given = credentials.map(|credentials| credentials.header(IDEMPOTENCY)).transpose()?.flatten();
+        let actor = Actor { door: Door::Http, principal: Some(caller.grants.clone()), ..Actor::named(&caller.name) };
+        let mut call = Call::new(project, actor, &OsEntropy);
+        call.checkout = credentials
+            .map(|credentials| credentials.header(CHECKOUT))
+            .transpose()?
+            .flatten()
+            .map(checkout)
+            .transpose()?;
+        if let Some(given) = given {
+            call.request_id = RequestId::given(given)?;
+        }
+        Ok(call)
+    }
+
+    /// Lets through what a role allows; what it does not is written down.
+    pub(crate) async fn allow(
+        &self,
+        caller: &AuthenticatedCaller,
+        project: &str,
+        what: &str,
+        needed: Option<Role>,
+    ) -> Result<Role> {
+        match caller.grants.check(project, what, needed) {
+            Ok(role) => Ok(role),
+            Err(error) => {
+                self.audit(&error, Some(&caller.grants.principal), &caller.name, what, project, &caller.from).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes down that something was denied, wherever that turned out.
+    pub(crate) async fn noted<T>(
+        &self,
+        caller: &AuthenticatedCaller,
+        what: &str,
+        project: &str,
+        outcome: Result<T>,
+    ) -> Result<T> {
+        if let Err(error) = &outcome
+            && (error.kind() == Kind::Denied || error.code() == Code::UnknownProject)
+        {
+            self.audit(error, Some(&caller.grants.principal), &caller.name, what, project, &caller.from).await;
+        }
+        outcome
+    }
+
+    async fn denied(&self, error: Error, principal: Option<&str>, what: &str, credentials: &Credentials<'_>) -> Error {
+        self.audit(&error, principal, "", what, "", &credentials.from).await;
+        error
+    }
+
+    /// Writes a denial down, as often as [`super::denials`] says. One that cannot be written down stays a denial, and is in the log of the server.
+    pub(crate) async fn audit(
+        &self,
+        error: &Error,
+        principal: Option<&str>,
+        agent: &str,
+        what: &str,
+        project: &str,
+        from: &str,
+    ) {
+        let request = access_denied::AccessDenied {
+            principal: principal.unwrap_or_default().into(),
+            agent: agent.into(),
+            what: text::excerpt(what),
+            project: text::excerpt(project).into(),
+            code: error.code().as_str().to_owned(),
+            from: from.to_owned(),
+            left_out: 0,
+        };
+        if let Some(request) = self.denials.admit(request, now()) {
+            self.write_down(request).await;
+        }
+    }
+
+    /// Writes down how many denials were left out where none of their kind followed.
+    pub(crate) async fn tell_left_out(&self) {
+        for request in self.denials.due(now()) {
+            self.write_down(request).await;
+        }
+    }
+
+    async fn write_down(&self, request: access_denied::AccessDenied) {
+        if let Err(failure) = self.run(ours(), Op::new(request)).await {
+            self.log
+                .line("error", &[("message", "a denial could not be written down"), ("code", failure.code().as_str())]);
+        }
+    }
+
+    pub(super) fn count(&self, principal: &str, cost: f64) -> Result<()> {
+        self.doors.count(RateClass::Principals, principal, cost, now())
+    }
+
+    /// Counts a request with a secret that nobody knows.
+    pub(super) fn count_unknown(&self, credentials: &Credentials<'_>) -> Result<()> {
+        self.doors.count(RateClass::Strangers, &credentials.share, UNKNOWN, now())
+    }
+
+    /// Counts a try to sign in that failed.
+    pub(super) fn count_sign_in(&self, credentials: &Credentials<'_>) -> Result<()> {
+        self.doors.count(RateClass::SignIns, &credentials.share, UNKNOWN * 5.0, now())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how often somebody asks is measured by this process's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A call of the server itself about what belongs to the whole store.
+pub(super) fn ours() -> Call {
+    let call = Call::of_store(access::OURS, &OsEntropy);
+    Call { actor: Actor { door: Door::Http, ..call.actor }, ..call }
+}
+
+/// The value of our cookie in a header with several.
+pub(super) fn cookie(header: &str) -> Option<&str> {
+    named(header, COOKIE)
+}
+
+/// The value of the cookie that pages repeat.
+pub(super) fn csrf_cookie(header: &str) -> Option<&str> {
+    named(header, CSRF_COOKIE)
+}
+
+fn named<'a>(header: &'a str, name: &str) -> Option<&'a str> {
+    header.split(';').find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+/// A project that is made by being used is named as in `tenure.toml`.
+fn project_to_make(named: &str) -> Result<project::NamedProject> {
+    let name = named.strip_prefix("name:").unwrap_or(named);
+    // Other keys are made of what a command finds in a repository, and arrive as they are.
+    if named.contains(':') && !named.starts_with("name:") {
+        access::project(named)?;
+        return Ok(project::NamedProject { key: named.into(), label: text::excerpt(named) });
+    }
+    tenure_core::name::project(name)?;
+    Ok(project::NamedProject { key: format!("name:{name}").into(), label: name.to_owned() })
+}
+
+/// `HOST:PATH`.
+fn checkout(typed: &str) -> Result<Checkout> {
+    match typed.split_once(':') {
+        Some((host, path)) if !host.is_empty() && path.starts_with('/') => Ok(Checkout {
+            host: host.to_owned(),
+            path: path.to_owned(),
+            common: None,
+            trust: Trust::Any,
+            tree: WorkingTree::default(),
+        }),
+        _ => Err(Error::usage(Code::BadHeader, format!("`{}` is not a checkout", text::excerpt(typed)))
+            .entity(CHECKOUT)
+            .hint("Give HOST:PATH, with the whole path of the working tree.")),
+    }
+}

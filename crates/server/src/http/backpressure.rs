@@ -1,0 +1,101 @@
+//! Backpressure: answers that their clients have not read yet. A client chooses how slowly it reads, so the waiting
+//! bytes are counted and bounded, for one client and for all.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::Response;
+use hyper::body::{Frame, SizeHint};
+use tenure_core::{Code, Error, Result, Stage};
+
+use super::Server;
+use super::client::ClientAddress;
+use crate::quota::{Bounds, QuotaPart};
+
+/// Most bytes that wait.
+pub(crate) const UNSENT: Bounds = Bounds { all: 256 * 1024 * 1024, of_one: 64 * 1024 * 1024 };
+/// The same of those who have not shown who they are: what they do not read takes nothing from others.
+pub(crate) const TO_STRANGERS: Bounds = Bounds { all: 32 * 1024 * 1024, of_one: 4 * 1024 * 1024 };
+/// Answers up to this size are not counted: all connections together have fewer bytes of them.
+const SMALL: u64 = 16 * 1024;
+/// How much is handed over at once. What was handed over waits in the buffers of the connection, and is not counted.
+const CHUNK: usize = 32 * 1024;
+
+/// The principal whose answer it is.
+#[derive(Clone)]
+pub(super) struct AnswerOwner(pub(super) String);
+
+/// The answer to a question: not to give it changes nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Withholdable;
+
+impl Server {
+    /// Counts the bytes of an answer until they are sent. One that may be withheld is refused where there are too many.
+    pub(super) fn counted(
+        &self,
+        client: ClientAddress,
+        may_refuse: bool,
+        response: Response<Body>,
+    ) -> Result<Response<Body>> {
+        // Streams are made while they are read, and have bounds of their own.
+        let Some(size) = response.body().size_hint().exact().filter(|size| *size > SMALL) else { return Ok(response) };
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let (budget, owner) = match response.extensions().get::<AnswerOwner>() {
+            Some(AnswerOwner(principal)) => (&self.unsent, principal.clone()),
+            None => (&self.unsent_to_strangers, client.share()),
+        };
+        let part = match budget.take(&owner, size) {
+            Some(part) => part,
+            None if may_refuse => return Err(too_many()),
+            None => budget.take_anyway(&owner, size),
+        };
+        Ok(response.map(|body| Body::new(CountedBody { body, rest: Bytes::new(), _part: part })))
+    }
+}
+
+fn too_many() -> Error {
+    Error::new(Code::Overloaded, "too many answers of this server wait to be read")
+        .at(Stage::Reply)
+        .hint("Read the answers that were asked for, or ask again in a moment.")
+}
+
+/// The body of an answer, handed over in pieces: the connection asks for the next when it has sent the last.
+struct CountedBody {
+    body: Body,
+    rest: Bytes,
+    _part: QuotaPart,
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, axum::Error>>> {
+        while self.rest.is_empty() {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                other => return other,
+            }
+        }
+        let length = self.rest.len().min(CHUNK);
+        // Copied, so that the last piece in a buffer does not keep all of it.
+        let piece = Bytes::copy_from_slice(&self.rest.split_to(length));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let left = self.body.size_hint().exact().map(|more| more + self.rest.len() as u64);
+        left.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}

@@ -1,0 +1,107 @@
+//! Reading request bodies, within their limits of size and time.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+
+use axum::body::{Body, HttpBody as _};
+use axum::http::header;
+use axum::http::request::Parts;
+use tenure_core::{Code, Error, Result, Stage};
+
+use super::{AuthenticatedCaller, Limits, Server};
+use crate::quota::{Bounds, QuotaPart};
+
+/// Most bytes of bodies at once, and some of the longest fit in any case. With what each counts from its beginning, it
+/// bounds how many are awaited too.
+pub(super) fn bounds(limits: Limits) -> Bounds {
+    const MIB: usize = 1024 * 1024;
+    let some = |number: usize| limits.body.saturating_add(AWAITED).saturating_mul(number);
+    Bounds { all: some(8).max(512 * MIB), of_one: some(2).max(128 * MIB) }
+}
+
+/// What a body counts before anything of it came: one principal has at most 2,048 that it does not send.
+const AWAITED: usize = 64 * 1024;
+
+/// How much of a body that is too long is still read, so that its sender comes to hear so: most write all of it first.
+const HEARD_OUT: usize = 64 * 1024 * 1024;
+
+/// All of a body of somebody who has shown who it is, if it is not too long.
+///
+/// Its request has no place meanwhile, and its bytes are counted until the request is answered.
+pub(super) async fn whole(server: &Server, parts: &Parts, mut body: Body) -> Result<Vec<u8>> {
+    let limits = server.limits();
+    // Somebody who asks before it sends has sent nothing yet, and need not.
+    if parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() > limits.body as u64 {
+        return Err(too_long(limits.body));
+    }
+    let owner = parts.extensions.get::<AuthenticatedCaller>().map_or("", |caller| caller.grants.principal.as_str());
+    let part = server.bodies.take(owner, AWAITED).ok_or_else(too_many)?;
+    let mut read = Read { part: Some(part), ..Read::default() };
+    let reading = async {
+        // What remains of the time is for the answer.
+        let in_time = limits.time / 10 * 9;
+        let outcome = tokio::time::timeout(in_time, read.on(&mut body, limits.body, HEARD_OUT)).await;
+        if read.length > limits.body {
+            return Err(too_long(limits.body));
+        }
+        outcome.map_err(|_| super::middleware::too_long())?
+    };
+    server.outside(parts, reading).await?;
+    if let Some(part) = read.part {
+        server.keep_counted(parts, part);
+    }
+    Ok(read.kept)
+}
+
+/// All of a body of anybody; nothing beyond the limit is read.
+pub(super) async fn short(mut body: Body, most: usize) -> Result<Vec<u8>> {
+    let mut read = Read::default();
+    read.on(&mut body, most, most).await?;
+    if read.length <= most { Ok(read.kept) } else { Err(too_long(most)) }
+}
+
+/// What was read of a body.
+#[derive(Default)]
+struct Read {
+    kept: Vec<u8>,
+    length: usize,
+    /// Where what is kept is counted.
+    part: Option<QuotaPart>,
+}
+
+impl Read {
+    /// Reads on to the end, keeps what is not too long, and passes over the rest up to a length.
+    async fn on(&mut self, body: &mut Body, most: usize, heard_out: usize) -> Result<()> {
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+            let frame = frame.map_err(|error| {
+                Error::usage(Code::BodyBroken, "the body is malformed, or broke off")
+                    .hint("Send as much as Content-Length says, or chunks with their lengths.")
+                    .cause(error)
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            self.length += data.len();
+            if self.length <= most {
+                if self.part.as_mut().is_some_and(|part| !part.grow(data.len())) {
+                    return Err(too_many());
+                }
+                self.kept.extend_from_slice(&data);
+            } else {
+                self.kept = Vec::new();
+            }
+            if self.length > heard_out {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_many() -> Error {
+    Error::new(Code::Overloaded, "the server reads as many bodies as it takes")
+        .at(Stage::Arguments)
+        .hint("Nothing was done. Ask again in a moment, with the same request id.")
+}
+
+fn too_long(most: usize) -> Error {
+    Error::usage(Code::BodyTooLarge, format!("the body is longer than {most} bytes")).hint("Send less at once.")
+}

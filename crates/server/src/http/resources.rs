@@ -1,0 +1,389 @@
+//! Resources: the answers of queries at addresses of their own.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{RawQuery, Request, State};
+use serde_json::{Map, Value, json as value};
+use tenure_core::{Code, Error, Result, text};
+use tenure_kernel::query::QueryEntry;
+use tenure_kernel::query::agents::Agents;
+use tenure_kernel::query::holds::Holds;
+use tenure_kernel::query::list::List;
+use tenure_kernel::query::lock_of::LockOf;
+use tenure_kernel::query::log::Log;
+use tenure_kernel::query::mail::Mail;
+use tenure_kernel::query::memories::Memories;
+use tenure_kernel::query::memory::Memory;
+use tenure_kernel::query::next::Next;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::query::show::Show;
+use tenure_kernel::query::show_hold::ShowHold;
+use tenure_kernel::query::status::Status;
+use tenure_kernel::query::why::Why;
+use tenure_kernel::{Call, Query};
+
+use super::authentication::{AuthenticatedCaller, Credentials};
+use super::etag::unless_seen;
+use super::segments::Segments;
+use super::{HandlerResult, Server, ServerState, json, no_such_address, param_schema};
+use crate::percent::decode_query;
+
+/// How the value of a parameter is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParamKind {
+    /// As it is.
+    Text,
+    /// A whole number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// Once or several times.
+    Texts,
+}
+
+/// A parameter in the address.
+pub(super) struct Param {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) sort: ParamKind,
+    /// What one value of it may be, for authors of clients.
+    pub(super) schema: fn() -> Value,
+}
+
+const fn param(name: &'static str, sort: ParamKind, what: &'static str) -> Param {
+    Param { name, what, sort, schema: param_schema::anything }
+}
+
+impl Param {
+    /// The same, where not every value is one.
+    const fn of(self, schema: fn() -> Value) -> Param {
+        Param { schema, ..self }
+    }
+}
+
+/// Something that can be read.
+pub(super) struct Resource {
+    /// Below `/api/v1/projects/{project}/`; `{id}` stands for one segment.
+    pub(super) path: &'static str,
+    /// In one line.
+    pub(super) what: &'static str,
+    /// The query that answers it.
+    pub(super) query: QueryEntry,
+    /// What `{id}` is called in the query.
+    pub(super) id: &'static str,
+    /// What else may be said.
+    pub(super) params: &'static [Param],
+}
+
+const LIMIT: Param = param("limit", ParamKind::Number, "Items on a page, 1 to 1000").of(param_schema::page);
+const CURSOR: Param = param("cursor", ParamKind::Text, "`next` of the page before");
+
+/// All that can be read of a project.
+pub(super) const RESOURCES: &[Resource] = &[
+    Resource {
+        path: "tasks",
+        what: "Tasks in the order of choice",
+        query: QueryEntry::of::<List>(),
+        id: "",
+        params: &[
+            param("states", ParamKind::Texts, "Only in these states").of(param_schema::state),
+            param("all", ParamKind::Flag, "With done and cancelled ones").of(param_schema::flag),
+            param("labels", ParamKind::Texts, "Only with all of these labels").of(param_schema::label),
+            param("assignee", ParamKind::Text, "Only for this agent").of(param_schema::name),
+            param("holder", ParamKind::Text, "Only held by this agent").of(param_schema::name),
+            LIMIT,
+            CURSOR,
+        ],
+    },
+    Resource {
+        path: "tasks/{id}",
+        what: "One task with its notes, dependents and newest events",
+        query: QueryEntry::of::<Show>(),
+        id: "id",
+        params: &[],
+    },
+    Resource {
+        path: "tasks/{id}/story",
+        what: "What happened to a task",
+        query: QueryEntry::of::<Why>(),
+        id: "id",
+        params: &[],
+    },
+    Resource {
+        path: "holds",
+        what: "Live holds, the next to end first, and who waits",
+        query: QueryEntry::of::<Holds>(),
+        id: "",
+        params: &[
+            param("holder", ParamKind::Text, "Only those of an agent").of(param_schema::name),
+            param("kind", ParamKind::Text, "Only those of a kind: task, path or name").of(param_schema::hold),
+            LIMIT,
+            CURSOR,
+        ],
+    },
+    Resource {
+        path: "holds/{id}",
+        what: "One hold, ended or not",
+        query: QueryEntry::of::<ShowHold>(),
+        id: "id",
+        params: &[],
+    },
+    Resource {
+        path: "events",
+        what: "Events by number; the newest page without `since`",
+        query: QueryEntry::of::<Log>(),
+        id: "",
+        params: &[
+            param("subject", ParamKind::Text, "Only about this"),
+            param("agent", ParamKind::Text, "Only by this agent").of(param_schema::name),
+            param("kind", ParamKind::Text, "Only of this kind").of(param_schema::event),
+            param("since", ParamKind::Text, "After this number or cursor"),
+            LIMIT,
+        ],
+    },
+    Resource {
+        path: "agents",
+        what: "Agents by name",
+        query: QueryEntry::of::<Agents>(),
+        id: "",
+        params: &[LIMIT, CURSOR],
+    },
+    Resource {
+        path: "memories",
+        what: "Memories, the newest first",
+        query: QueryEntry::of::<Memories>(),
+        id: "",
+        params: &[
+            param("kind", ParamKind::Text, "Only of this kind").of(param_schema::memory),
+            param("scope", ParamKind::Text, "Only of this scope"),
+            param("pinned", ParamKind::Flag, "Only pinned ones").of(param_schema::flag),
+            LIMIT,
+            CURSOR,
+        ],
+    },
+    Resource { path: "memories/{id}", what: "One memory", query: QueryEntry::of::<Memory>(), id: "id", params: &[] },
+    Resource {
+        path: "locks/{id}",
+        what: "The lock of a name as it is now, or null",
+        query: QueryEntry::of::<LockOf>(),
+        id: "name",
+        params: &[],
+    },
+    Resource {
+        path: "status",
+        what: "The project at a glance",
+        query: QueryEntry::of::<Status>(),
+        id: "",
+        params: &[],
+    },
+    Resource {
+        path: "next",
+        what: "What a claim would choose now, and why",
+        query: QueryEntry::of::<Next>(),
+        id: "",
+        params: &[param("labels", ParamKind::Texts, "Only with all of these labels").of(param_schema::label)],
+    },
+    Resource {
+        path: "mail",
+        what: "New mail of whoever asks; it stays new",
+        query: QueryEntry::of::<Mail>(),
+        id: "",
+        params: &[param("limit", ParamKind::Number, "Messages, 1 to 100").of(param_schema::mail)],
+    },
+];
+
+/// The parameters of an address, each at most once unless it is a list.
+pub(crate) struct Given(BTreeMap<String, Vec<String>>);
+
+impl Given {
+    /// Reads them; a name that is not among those known is refused.
+    pub(crate) fn read(query: Option<&str>, known: &[&str]) -> Result<Given> {
+        let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(text)) = (decode_query(name), decode_query(text)) else {
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address is not UTF-8"));
+            };
+            if text.contains('\0') {
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address has a NUL"));
+            }
+            if !known.contains(&name.as_str()) {
+                let name = text::excerpt(&name);
+                return Err(Error::usage(Code::UnknownParameter, format!("there is no parameter `{name}` here"))
+                    .entity(name)
+                    .hint(format!("The parameters are {}.", known.join(", "))));
+            }
+            given.entry(name).or_default().push(text);
+        }
+        Ok(Given(given))
+    }
+
+    /// The last value of a parameter.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.last().map(String::as_str)
+    }
+
+    /// All values.
+    pub(crate) fn texts(&self, name: &str) -> &[String] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The request of a query.
+    fn request(&self, params: &[Param]) -> Result<Map<String, Value>> {
+        let mut request = Map::new();
+        for param in params {
+            let values = self.texts(param.name);
+            let Some(last) = values.last() else { continue };
+            let bad = |what: &str| {
+                Error::usage(Code::BadParameter, format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
+                    .entity(param.name)
+            };
+            let read = match param.sort {
+                ParamKind::Text => value!(last),
+                ParamKind::Texts => value!(values),
+                ParamKind::Number => value!(last.parse::<u32>().map_err(|_| bad("a number"))?),
+                ParamKind::Flag => match last.as_str() {
+                    "true" => value!(true),
+                    "false" => value!(false),
+                    _ => return Err(bad("true or false")),
+                },
+            };
+            request.insert(param.name.to_owned(), read);
+        }
+        Ok(request)
+    }
+}
+
+/// `GET /api/v1/projects`
+pub(super) async fn projects(
+    State(server): ServerState,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+) -> HandlerResult {
+    let given = Given::read(query.0.as_deref(), &["limit", "cursor"])?;
+    let request = given.request(&[LIMIT, CURSOR])?;
+    let limit = request.get("limit").and_then(Value::as_u64).unwrap_or(50);
+    let call = server.call(&caller, tenure_store::table::project::whole_store(), None)?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let cursor = given.text("cursor").map(str::to_owned);
+    Ok(json(server.projects_of(&caller, call, limit, cursor).await?))
+}
+
+impl Server {
+    /// A page of the projects that somebody has a role in. Of the others nothing is said, not even how many there are.
+    pub(super) async fn projects_of(
+        &self,
+        caller: &AuthenticatedCaller,
+        call: Call,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<String> {
+        tenure_kernel::query::limit(limit)?;
+        let grants = caller.grants.clone();
+        self.blocking(move |kernel| {
+            let (mut items, mut after) = (Vec::new(), cursor.clone());
+            let next = loop {
+                let query = Projects { limit: tenure_kernel::query::LIMIT_MAX, cursor: after };
+                let page = kernel.ask(&call, &query)?;
+                let own = page.items.into_iter().filter(|project| grants.role(&project.key).is_some());
+                items.extend(own.take(limit + 1 - items.len()));
+                match page.next {
+                    Some(next) if items.len() <= limit => after = Some(next),
+                    _ if items.len() > limit => {
+                        items.truncate(limit);
+                        break items.last().map(|project| project.key.clone());
+                    }
+                    _ => break None,
+                }
+            };
+            let total = (next.is_none() && cursor.is_none()).then_some(items.len());
+            let more = next.is_some();
+            let page = value!({ "items": items, "total": total, "more": more, "next": next });
+            Ok(page.to_string())
+        })
+        .await
+    }
+}
+
+/// `GET /api/v1/projects/{project}/{resource}`
+pub(super) async fn list(
+    State(server): ServerState,
+    Segments((project, resource)): Segments<(String, String)>,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
+    read(&server, &caller, &project, (&resource, ""), query, request).await
+}
+
+/// `GET /api/v1/projects/{project}/{resource}/{id}`
+pub(super) async fn one(
+    State(server): ServerState,
+    Segments((project, resource, id)): Segments<(String, String, String)>,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
+    read(&server, &caller, &project, (&format!("{resource}/{{id}}"), &id), query, request).await
+}
+
+/// `GET /api/v1/projects/{project}/{resource}/{id}/{part}`
+pub(super) async fn part(
+    State(server): ServerState,
+    Segments((project, resource, id, part)): Segments<(String, String, String, String)>,
+    caller: AuthenticatedCaller,
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
+    read(&server, &caller, &project, (&format!("{resource}/{{id}}/{part}"), &id), query, request).await
+}
+
+async fn read(
+    server: &Server,
+    caller: &AuthenticatedCaller,
+    project: &str,
+    (path, id): (&str, &str),
+    query: RawQuery,
+    request: Request,
+) -> HandlerResult {
+    let (parts, _) = request.into_parts();
+    let asked = Credentials::of(&parts);
+    let resource = RESOURCES.iter().find(|resource| resource.path == path).ok_or_else(no_such_address)?;
+    let known: Vec<&str> = resource.params.iter().map(|param| param.name).collect();
+    let given = Given::read(query.0.as_deref(), &known)?;
+    let mut wanted = given.request(resource.params)?;
+    if !resource.id.is_empty() {
+        wanted.insert(resource.id.to_owned(), value!(id));
+    }
+    let question = (resource.query.read)(&shaped(resource, wanted).to_string())?;
+    let project = server.project(caller, project, false).await?;
+    let call = server.call(caller, project, Some(&asked))?;
+    let body = server.ask_as(caller, call, question).await?;
+    Ok(if resource.query.name == Show::NAME { unless_seen(&asked, body)? } else { json(body) })
+}
+
+/// What the query is asked with: some of it stands deeper than in the address.
+fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
+    match resource.query.name {
+        Holds::NAME => {
+            let mut filter = Map::new();
+            for name in ["holder", "kind"] {
+                if let Some(value) = wanted.remove(name) {
+                    filter.insert(name.to_owned(), value);
+                }
+            }
+            wanted.insert("filter".to_owned(), Value::Object(filter));
+        }
+        Log::NAME => {
+            if let Some(Value::String(since)) = wanted.remove("since") {
+                let since = match since.parse::<i64>() {
+                    Ok(number) => value!({ "number": number }),
+                    Err(_) => value!({ "cursor": since }),
+                };
+                wanted.insert("since".to_owned(), since);
+            }
+        }
+        _ => {}
+    }
+    Value::Object(wanted)
+}

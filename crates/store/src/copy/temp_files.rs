@@ -1,0 +1,65 @@
+//! Temporary files of a copy: their names, and their removal after a process was killed.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use tenure_core::id;
+
+use crate::system::{Clock, Entropy, OsEntropy, SystemClock};
+
+/// Characters that are drawn for a name: nobody else comes upon it.
+const DRAWN: usize = 16;
+
+/// How long what a killed process left is kept, in seconds: nothing that is still written is as old.
+const KEPT: i64 = 24 * 60 * 60;
+
+/// A file that becomes another one when it is whole.
+const DRAFT: (&str, &str) = (".tenure-", ".tmp");
+
+/// A private directory among the temporary files.
+const SCRATCH: (&str, &str) = ("tenure-", ".scratch");
+
+/// A new name for a file on its way. It does not depend on the name it gets, which may be as long as names may be.
+pub fn draft_name() -> String {
+    name(DRAFT)
+}
+
+/// A new name for a private directory.
+pub fn scratch_name() -> String {
+    name(SCRATCH)
+}
+
+/// Removes what killed processes of this user left in a directory a day ago or earlier. What cannot be removed stays: it
+/// is in nobody's way.
+pub fn sweep(dir: &Path) {
+    let oldest = SystemClock.now().0 / 1_000_000 - KEPT;
+    let user = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is = |sort| name.to_str().is_some_and(|name| is_drawn(name, sort));
+        let (draft, scratch) = (is(DRAFT), is(SCRATCH));
+        if !draft && !scratch {
+            continue;
+        }
+        let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
+        if meta.uid() != user || meta.mtime() > oldest {
+            continue;
+        }
+        if draft && meta.is_file() {
+            _ = fs::remove_file(entry.path());
+        } else if scratch && meta.is_dir() {
+            _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn name((head, tail): (&str, &str)) -> String {
+    let drawn = id::draw(id::Sort::Store, DRAWN, &mut |bytes| OsEntropy.fill(bytes));
+    format!("{head}{}{tail}", &drawn[2..])
+}
+
+fn is_drawn(name: &str, (head, tail): (&str, &str)) -> bool {
+    let drawn = name.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+    drawn.is_some_and(|drawn| drawn.len() == DRAWN && id::is_prefix(drawn))
+}

@@ -1,0 +1,444 @@
+//! The database file: what exists at its path, whether it may be used, and creating it.
+//!
+//! Everything here uses stat. Closing any descriptor of the database drops all POSIX locks that this process has on it,
+//! so only SQLite opens the file; the one exception is creating it, see `APPEARING`.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use rustix::fs::Access;
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage};
+
+use crate::table::project::FileId;
+
+/// Held while the file is made, and by everyone who looks whether it is there.
+///
+/// Without it a thread could see the new file, connect and lock it before the thread that made it closes its
+/// descriptor, and lose its locks by that close. It holds as long as every connection of this process is opened after
+/// `prepare` or `look`. Other processes need no care: a close drops the locks of its own process only.
+static APPEARING: Mutex<()> = Mutex::new(());
+
+/// What `prepare` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreparedFile {
+    /// A file was there already, made by an earlier process or by one that came first by a moment.
+    Existing,
+    /// The file was made, empty.
+    Created,
+}
+
+/// What `look` saw. Two equal answers before and after a read are what the immutable read of a read-only mount needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilePresence {
+    /// No such file, or no such directory.
+    Absent,
+    /// A regular file that this process may read.
+    Present {
+        /// Whether this process may write the file and make others beside it.
+        writable_dir: bool,
+        /// Whether the write-ahead log is there.
+        wal: bool,
+        /// Whether the index of the write-ahead log is there.
+        shm: bool,
+        /// Bytes.
+        size: u64,
+        /// Time of the last change, in nanoseconds.
+        mtime_ns: i64,
+    },
+}
+
+/// Refuses a directory on a file system whose locks or shared memory cannot be relied on.
+///
+/// The directory need not exist: its nearest existing parent decides. `forced` is a person's word that this mount
+/// does what a local disk does.
+pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
+    if forced {
+        return Ok(());
+    }
+    let (dir, name) = match network_type(dir)? {
+        Some(found) => found,
+        None => return Ok(()),
+    };
+    Err(Error::new(
+        Code::NetworkFileSystem,
+        format!("{} is on {name}, where the embedded store could lose acknowledged writes", dir.display()),
+    )
+    .at(Stage::Open)
+    .entity(dir.display().to_string())
+    .detail("file_system", name)
+    .hint(
+        "Put the store on a local disk, or use PostgreSQL for many machines; \
+         TENURE_FORCE_FILE_SYSTEM=1 uses this place all the same.",
+    ))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn network_type(dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
+    for dir in dir.ancestors().map(or_here) {
+        match rustix::fs::statfs(dir) {
+            Ok(stat) => return Ok(network_name(stat.f_type).map(|name| (dir.to_owned(), name))),
+            // A parent that is no directory is `prepare`'s to report, with a message of its own.
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+            Err(error) => return Err(unreadable(dir, error.into())),
+        }
+    }
+    Ok(None)
+}
+
+// Other systems number their file systems differently and have no such list, so nothing is refused there.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn network_type(_dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
+    Ok(None)
+}
+
+/// The name of a file system that is shared between machines or served by another process, by the `f_type` of statfs.
+///
+/// FUSE stands here because what is behind it cannot be told; virtiofs reports itself as FUSE.
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), expect(dead_code, reason = "numbers of Linux"))]
+fn network_name(f_type: i64) -> Option<&'static str> {
+    // On 32-bit systems the field is signed and the large numbers arrive negative.
+    Some(match f_type & 0xFFFF_FFFF {
+        0x6969 => "NFS",
+        0x517B => "SMB",
+        0xFF53_4D42 => "CIFS",
+        0xFE53_4D42 => "SMB2",
+        0x0102_1997 => "9p",
+        0x6573_5546 => "FUSE or virtiofs",
+        0x5346_414F | 0x6B41_4653 => "AFS",
+        0x00C3_6400 => "Ceph",
+        0x0BD0_0BD0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x7461_636F => "OCFS2",
+        0x0116_1970 => "GFS2",
+        0x564C => "NCP",
+        0x7375_7245 => "Coda",
+        0x1983_0326 => "BeeGFS",
+        0xAAD7_AAEA => "PanFS",
+        0xBEEF_DEAD => "SNFS",
+        0x786F_4256 => "a VirtualBox shared folder",
+        0xBACB_ACBC => "a VMware shared folder",
+        0x7C7C_6673 => "a Parallels shared folder",
+        _ => return None,
+    })
+}
+
+/// Makes sure that a regular file is at `path`, with the directories above it.
+///
+/// What is made is for its owner alone (0700, 0600); what exists is left as it is.
+#[expect(clippy::disallowed_methods, reason = "makes the database; `APPEARING` keeps its close from harm")]
+pub(crate) fn prepare(path: &Path) -> Result<PreparedFile> {
+    let _appearing = appearing();
+    if stat_store(path, unwritable)?.is_some() {
+        return Ok(PreparedFile::Existing);
+    }
+    make_directories(path)?;
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => {
+            drop(file);
+            sync_directory(parent(path));
+            Ok(PreparedFile::Created)
+        }
+        // Another process was faster. What it put there is looked at like anything else.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => match stat_store(path, unwritable)? {
+            Some(_) => Ok(PreparedFile::Existing),
+            None => Err(unwritable(path, error)),
+        },
+        Err(error) => Err(unwritable(path, error)),
+    }
+}
+
+/// Says what is at `path` and changes nothing.
+pub(crate) fn look(path: &Path) -> Result<FilePresence> {
+    let _appearing = appearing();
+    let Some(meta) = stat_store(path, unreadable)? else {
+        return Ok(FilePresence::Absent);
+    };
+    rustix::fs::access(path, Access::READ_OK).map_err(|error| unreadable(path, error.into()))?;
+    let may = |path: &Path, access| rustix::fs::access(path, access).is_ok();
+    Ok(FilePresence::Present {
+        writable_dir: may(path, Access::WRITE_OK) && may(parent(path), Access::WRITE_OK | Access::EXEC_OK),
+        wal: exists(&beside(path, "-wal"))?,
+        shm: exists(&beside(path, "-shm"))?,
+        size: meta.len(),
+        mtime_ns: meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec()),
+    })
+}
+
+/// Whether there is a store at `path` that this process may read but not write.
+pub(crate) fn is_read_only(path: &Path) -> bool {
+    matches!(look(path), Ok(FilePresence::Present { writable_dir: false, .. }))
+}
+
+/// Whether the write-ahead log holds nothing: without one the file alone is the whole store.
+pub(crate) fn has_empty_wal(path: &Path) -> bool {
+    fs::symlink_metadata(beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
+}
+
+/// Remarks on who else may read or change the store, none if nobody; what cannot be looked at is remarked too.
+pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell", "-deciding"] {
+        let file = beside(path, suffix);
+        match fs::symlink_metadata(&file) {
+            Ok(meta) => {
+                let mode = meta.permissions().mode() & 0o777;
+                if meta.uid() != user {
+                    remarks.push(format!("{} belongs to the user {}, not to you ({user})", file.display(), meta.uid()));
+                }
+                if meta.is_file() && mode & 0o077 != 0 {
+                    remarks.push(format!(
+                        "{} is open to {} (mode {mode:04o}); chmod 600 makes it private",
+                        file.display(),
+                        others(mode, 0o070, 0o007),
+                    ));
+                } else if !meta.is_file() {
+                    remarks.push(format!("{} is not a regular file", file.display()));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => remarks.push(format!("{} cannot be looked at: {error}", file.display())),
+        }
+    }
+    let dir = parent(path);
+    match fs::metadata(dir) {
+        Ok(meta) => {
+            let mode = meta.permissions().mode() & 0o7777;
+            if mode & 0o022 != 0 {
+                remarks.push(format!(
+                    "the directory {} can be written by {} (mode {mode:04o}); chmod go-w keeps them out",
+                    dir.display(),
+                    others(mode, 0o020, 0o002),
+                ));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => remarks.push(format!("the directory {} cannot be looked at: {error}", dir.display())),
+    }
+    remarks
+}
+
+/// Device and inode of what is at `path`, if anything is.
+pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// The file at `path` by inode and birth time, if one is there. Not every file system has birth times.
+pub(crate) fn file(path: &Path) -> Option<FileId> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Some(FileId {
+        inode: meta.ino().cast_signed(),
+        born: born.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0),
+        copied_at: 0,
+    })
+}
+
+/// Whether a file keeps its inode for as long as it lives. FAT has none, and file systems that are served by another process
+/// or machine may number files as they come.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn keeps_inodes(dir: &Path) -> bool {
+    const FAT: i64 = 0x4D44;
+    const EXFAT: i64 = 0x2011_BAB0;
+    rustix::fs::statfs(or_here(dir))
+        .is_ok_and(|stat| network_name(stat.f_type).is_none() && ![FAT, EXFAT].contains(&(stat.f_type & 0xFFFF_FFFF)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn keeps_inodes(_dir: &Path) -> bool {
+    true
+}
+
+/// Bytes of the database and of its write-ahead log; 0 for what is not there.
+pub(crate) fn sizes(path: &Path) -> (u64, u64) {
+    let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());
+    (size(path), size(&beside(path, "-wal")))
+}
+
+fn others(mode: u32, group: u32, other: u32) -> &'static str {
+    match (mode & group != 0, mode & other != 0) {
+        (true, true) => "its group and everyone",
+        (true, false) => "its group",
+        _ => "everyone",
+    }
+}
+
+/// `None` if nothing is there; an error for anything that is not a regular file.
+fn stat_store(path: &Path, failed: fn(&Path, io::Error) -> Error) -> Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => Err(symlinked(path)),
+        Ok(meta) if !meta.is_file() => Err(not_a_file(path)),
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path, error)),
+    }
+}
+
+fn exists(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+fn make_directories(store: &Path) -> Result<()> {
+    let missing: Vec<&Path> = parent(store).ancestors().map(or_here).take_while(|dir| !dir.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(dir) {
+            Ok(()) => sync_directory(parent(dir)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
+            // What a sandbox must allow is the directory of the store, not the first one that is missing on the way.
+            Err(error) if is_denied(&error) => return Err(denied(store, error)),
+            Err(error) => return Err(unwritable(dir, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Makes a new name in `dir` survive a power cut, as far as the file system can: SQLite syncs the directory of the
+/// database but none above it. A directory that may be entered but not read, or that cannot be synced, is no reason to
+/// refuse the store.
+#[expect(clippy::disallowed_methods, reason = "a directory, never the database")]
+fn sync_directory(dir: &Path) {
+    let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
+}
+
+fn appearing() -> MutexGuard<'static, ()> {
+    // It guards no data, so a panic of another holder leaves nothing half done.
+    APPEARING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(suffix);
+    name.into()
+}
+
+fn parent(path: &Path) -> &Path {
+    or_here(path.parent().unwrap_or(path))
+}
+
+/// The parent of a bare file name is the empty path, which no system call accepts.
+fn or_here(dir: &Path) -> &Path {
+    if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
+}
+
+/// The refusal of a symbolic link where a file of the store should be.
+pub(crate) fn symlinked(path: &Path) -> Error {
+    Error::new(
+        Code::SymlinkedStore,
+        format!("{} is a symbolic link; the same store under two names would have two sets of locks", path.display()),
+    )
+    .at(Stage::Open)
+    .entity(path.display().to_string())
+    .hint("Name the file that the link points to as the store, or move that file here.")
+}
+
+/// The refusal of a directory, pipe, socket or device where a file of the store should be.
+pub(crate) fn not_a_file(path: &Path) -> Error {
+    Error::new(Code::NotAFile, format!("{} is not a regular file", path.display()))
+        .at(Stage::Open)
+        .entity(path.display().to_string())
+        .hint("Move it away or name another place for the store.")
+}
+
+/// What a failed attempt to make or open a file of the store for writing means.
+pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
+    let dir = parent(path);
+    if is_denied(&error) {
+        return denied(path, error);
+    }
+    let (code, message, hint) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+            Code::DiskFull,
+            format!("no space left for {} in {}: {error}", path.display(), dir.display()),
+            "Free some space there, or name a store on another disk.".to_owned(),
+        ),
+        ErrorKind::NotADirectory => (
+            Code::NotADirectory,
+            format!("{} cannot be made: something above it is not a directory", path.display()),
+            "Name another place for the store.".to_owned(),
+        ),
+        ErrorKind::NotFound => (
+            Code::NoDirectory,
+            format!("{} cannot be made: {} does not exist", path.display(), dir.display()),
+            "Something removed the directory, or a symbolic link above it leads nowhere.".to_owned(),
+        ),
+        _ => (
+            Code::IoFailure,
+            format!("{} cannot be made or opened: {error}", path.display()),
+            format!("See what is wrong with {}, or name another place for the store.", dir.display()),
+        ),
+    };
+    Error::new(code, message).at(Stage::Open).entity(path.display().to_string()).hint(hint).cause(error)
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+/// What SQLite means by a store that cannot be written: it does not say why, the system does.
+pub(crate) fn read_only(path: &Path) -> Error {
+    let ask = |path: &Path, access| rustix::fs::access(path, access).err();
+    let errno = ask(path, Access::WRITE_OK).or_else(|| ask(parent(path), Access::WRITE_OK | Access::EXEC_OK));
+    // Rules on paths do not show in what `access` says. They answer with EACCES.
+    denied(path, errno.unwrap_or(rustix::io::Errno::ACCESS).into())
+}
+
+/// The refusal of a write that the system forbids: by a sandbox, or by permissions.
+fn denied(path: &Path, error: io::Error) -> Error {
+    let dir = parent(path).display().to_string();
+    let sandboxed = is_sandboxed(path, &error);
+    let message = if sandboxed {
+        format!("{} cannot be written ({error}): this looks like a sandbox, or a read-only mount", path.display())
+    } else {
+        format!("{} cannot be written ({error}): permissions are missing", path.display())
+    };
+    let hint = if sandboxed {
+        Advice::from(
+            "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
+             or let a person run ",
+        )
+        .action(Action::Setup { tool: None })
+        .text(format!(" outside it, which allows writing {dir}."))
+    } else {
+        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.").into()
+    };
+    Error::new(Code::NotWritable, message)
+        .at(Stage::Open)
+        .entity(path.display().to_string())
+        .hint(hint)
+        .detail("sandbox", sandboxed)
+        .with(&Directory(dir))
+        .cause(error)
+}
+
+/// Whether what forbids a write is not the permissions. Mounts and system calls are answered with EROFS and EPERM; rules
+/// on paths with EACCES, as missing permissions are, which then are not missing.
+fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
+    if error.raw_os_error() != Some(rustix::io::Errno::ACCESS.raw_os_error()) {
+        return true;
+    }
+    let nearest = path.ancestors().skip(1).map(or_here).find(|dir| dir.exists());
+    let may = |path: &Path| rustix::fs::access(path, Access::WRITE_OK).is_ok();
+    nearest.is_some_and(may) && (!path.exists() || may(path))
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    Error::new(Code::Unreadable, format!("{} cannot be read: {error}", path.display()))
+        .at(Stage::Open)
+        .entity(path.display().to_string())
+        .hint("Check who owns the store and every directory above it, and whether a sandbox hides it.")
+        .cause(error)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "no test of this file connects to a database")]
+mod tests;

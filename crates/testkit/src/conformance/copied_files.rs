@@ -1,0 +1,246 @@
+//! An embedded store whose file is a copy, or was put back by another program: it continues as after a restore, once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+
+use tenure_core::Span;
+use tenure_core::number::{Fence, GAP, Point};
+use tenure_kernel::op::{add, done};
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::query::status::Status;
+use tenure_kernel::{Call, Kernel, Op, PendingOp, ReadyOp};
+use tenure_store::{CommitDecision, Continued, FileState, Location, Sql, SystemClock};
+
+use super::Case;
+use super::restoring::{restore, take};
+use super::shorthand::fence;
+use crate::fixture::{Engine, World, code_of};
+use crate::raw;
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(&[Engine::File], "inv_l1_a_file_that_was_put_back_issues_no_fence_twice", put_back),
+    Case::only(&[Engine::File], "inv_l1_many_ops_at_once_on_a_file_that_was_put_back_continue_it_once", many_at_once),
+    Case::only(&[Engine::File], "inv_l1_a_file_put_back_twice_under_a_clock_set_back_issues_no_fence_twice", set_back),
+    Case::only(&[Engine::File], "inv_l1_a_file_of_an_older_schema_that_was_put_back_is_noticed", older_schema),
+    Case::only(&[Engine::File], "inv_t5_queries_of_a_file_that_was_put_back_answer_and_write_nothing", queries),
+    Case::only(&[Engine::File], "a_file_that_was_moved_or_restored_by_tenure_loses_nothing", moved_and_restored),
+    Case::only(&[Engine::File], "inv_i5_a_copy_of_another_store_is_not_continued", another_store),
+];
+
+/// Changes the file while no kernel of this process has it open.
+fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
+    world.kernel = Kernel::new(Location::Memory, world.options.clone(), tenure_client::phrasing::of).unwrap();
+    let answer = change(raw::file(world));
+    world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
+    answer
+}
+
+/// A copy of the file as it is now.
+fn keep(world: &mut World) -> PathBuf {
+    let aside = world.dir.path().join("aside.db");
+    closed(world, |path| copy(path, &aside));
+    aside
+}
+
+/// Puts a copy in the place of the file, as git does: under the same name, in another file.
+fn put(world: &mut World, aside: &Path) {
+    closed(world, |path| {
+        std::fs::remove_file(path).unwrap();
+        copy(aside, path);
+    });
+}
+
+#[expect(clippy::disallowed_methods, reason = "no kernel has the file open")]
+fn copy(from: &Path, to: &Path) {
+    std::fs::copy(from, to).unwrap();
+}
+
+fn state(world: &World) -> FileState {
+    world.kernel.store().file_state().unwrap()
+}
+
+fn put_back(_: &World) {
+    let mut world = World::new(Engine::File);
+    let [one, two] = ["one", "two"].map(|title| world.add(title));
+    let held = fence(&world.claim("a", &one).unwrap());
+    let aside = keep(&mut world);
+    let lost = fence(&world.claim("b", &two).unwrap());
+    let before = world.kernel.store().identity().unwrap().unwrap();
+    let cursor = format!("{}.{held}", before.incarnation);
+    assert_eq!(state(&world), FileState::Own);
+    put(&mut world, &aside);
+    assert_eq!(state(&world), FileState::Copied);
+
+    let issued = fence(&world.claim("c", &two).unwrap());
+    assert!(issued > lost.max(GAP), "{issued} after {lost}");
+    let after = world.kernel.store().identity().unwrap().unwrap();
+    assert_eq!(after.id, before.id);
+    assert_ne!(after.incarnation, before.incarnation);
+    let newer = Log { since: Some(Since::Cursor(cursor)), limit: 1, ..Log::default() };
+    assert_eq!(code_of(world.kernel.ask(&world.call("a"), &newer)), "stale_cursor");
+    let finish =
+        Op::new(done::Done { task: Some(one.as_str().into()), fence: Some(Fence(held)), ..done::Done::default() });
+    assert_eq!(code_of(world.run("a", finish)), "stale_fence");
+    let restored = world.events().into_iter().find(|event| event.kind == "project.restored").unwrap();
+    assert_eq!((&restored.data["copied"], &restored.data["ended_holds"]), (&true.into(), &1.into()));
+    assert!(matches!(state(&world), FileState::Continued(_)));
+
+    // Once: what comes later is as anywhere else.
+    closed(&mut world, |_| ());
+    world.claim("a", &one).unwrap();
+    world.done("c", &two).unwrap();
+    assert_eq!(world.count("project.restored"), 1);
+    world.sound();
+}
+
+fn many_at_once(_: &World) {
+    let mut world = World::new(Engine::File);
+    world.add("one");
+    let aside = keep(&mut world);
+    world.add("two");
+    put(&mut world, &aside);
+    let barrier = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for at in 0..4 {
+            let (world, barrier) = (&world, &barrier);
+            scope.spawn(move || {
+                let kernel = world.another();
+                let calls: [Call; 3] = std::array::from_fn(|_| world.call(&format!("a{at}")));
+                let ready = calls.each_ref().map(|call| ReadyOp::new(call, Op::new(add::Add::titled("new"))).unwrap());
+                let order = |at: usize| PendingOp { call: &calls[at], ready: &ready[at], is_wanted: &|| true };
+                barrier.wait();
+                for answer in kernel.run_many(&[order(0), order(1), order(2)], Duration::from_secs(60)) {
+                    answer.unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!((world.count("project.restored"), world.count("task.added")), (1, 13));
+    world.sound();
+}
+
+/// A record as a machine keeps it.
+#[derive(Default)]
+struct Record(Mutex<Option<Point>>);
+
+impl Continued for Record {
+    fn earlier(&self, _: &str) -> Option<Point> {
+        *self.0.lock().unwrap()
+    }
+
+    fn record(&self, _: &str, point: Point) {
+        *self.0.lock().unwrap() = Some(point);
+    }
+}
+
+fn set_back(_: &World) {
+    let mut world = World::with(Engine::File, |options| options.continued = Some(Arc::new(Record::default())));
+    let task = world.add("one");
+    let aside = keep(&mut world);
+    world.advance(Span::hours(1));
+    put(&mut world, &aside);
+    let first = fence(&world.claim("a", &task).unwrap());
+    world.advance(Span::minutes(-30));
+    put(&mut world, &aside);
+    let second = fence(&world.claim("b", &task).unwrap());
+    assert!(second > first, "{second} after {first}");
+}
+
+fn older_schema(_: &World) {
+    let real = || World::with(Engine::File, |options| options.clock = Arc::new(SystemClock));
+    let age = |world: &World| {
+        let name = world.call("a").project;
+        let statements = [
+            Sql::same("PRAGMA user_version = 8"),
+            Sql::same("UPDATE store SET schema_version = 8"),
+            Sql::same("UPDATE project SET schema_version = 8"),
+            Sql::same("ALTER TABLE store DROP COLUMN file"),
+        ];
+        let run = world.kernel.store().write(&name, |tx, _| {
+            statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;
+            Ok(CommitDecision::Commit(()))
+        });
+        run.unwrap();
+    };
+    // An upgrade where the store is: nothing ends.
+    let mut world = real();
+    let task = world.add("one");
+    let held = fence(&world.claim("a", &task).unwrap());
+    age(&world);
+    closed(&mut world, |_| ());
+    assert_eq!(fence(&world.claim("a", &task).unwrap()), held);
+    assert_eq!((world.count("project.restored"), state(&world)), (0, FileState::Own));
+
+    // The same file as git brings it back: born after all that it tells of.
+    let mut world = real();
+    let task = world.add("one");
+    world.claim("a", &task).unwrap();
+    age(&world);
+    let aside = keep(&mut world);
+    let last = raw::number(&world.kernel, "SELECT last_time FROM project", &[]);
+    let born = |path: &Path| {
+        let since = std::fs::metadata(path).unwrap().created().unwrap().duration_since(UNIX_EPOCH).unwrap();
+        i64::try_from(since.as_micros()).unwrap()
+    };
+    // File systems read a clock that ticks every few milliseconds.
+    loop {
+        put(&mut world, &aside);
+        if closed(&mut world, born) > last {
+            break;
+        }
+    }
+    assert_eq!(state(&world), FileState::Copied);
+    assert!(fence(&world.claim("b", &task).unwrap()) > GAP);
+    assert_eq!(world.count("project.restored"), 1);
+}
+
+fn queries(_: &World) {
+    let mut world = World::new(Engine::File);
+    let task = world.add("one");
+    world.claim("a", &task).unwrap();
+    let aside = keep(&mut world);
+    put(&mut world, &aside);
+    let before = closed(&mut world, raw::bytes);
+    assert_eq!(world.show(&task)["holder"]["agent"], "a", "as the file has it");
+    world.kernel.ask(&world.call("b"), &Status {}).unwrap();
+    world.kernel.store().create().unwrap();
+    assert_eq!(world.events().len(), 4);
+    assert_eq!(state(&world), FileState::Copied);
+    assert!(closed(&mut world, raw::bytes) == before, "a query wrote");
+}
+
+fn moved_and_restored(_: &World) {
+    let mut world = World::new(Engine::File);
+    let task = world.add("one");
+    let held = fence(&world.claim("a", &task).unwrap());
+    let moved = world.dir.path().join("moved.db");
+    closed(&mut world, |path| std::fs::rename(path, &moved).unwrap());
+    world.location = Location::File(moved);
+    closed(&mut world, |_| ());
+    assert_eq!(fence(&world.claim("a", &task).unwrap()), held, "the same hold");
+    assert_eq!((world.count("project.restored"), state(&world)), (0, FileState::Own));
+
+    // A restore is one already, into a new place and over what is there.
+    let (backup, _) = take(&world, "b.backup");
+    let place = World::new(Engine::File);
+    restore(&world, &place.kernel, "person:ann", &backup, None).unwrap();
+    restore(&world, &world.kernel, "person:ann", &backup, Some("safety.backup")).unwrap();
+    for there in [&place, &world] {
+        assert_eq!(state(there), FileState::Own);
+        // Each call has an id that the backup has no answer to.
+        there.kernel.run(&world.call("person:ann"), &Op::new(add::Add::titled("two"))).unwrap();
+        assert_eq!(there.count("project.restored"), 1);
+    }
+}
+
+fn another_store(_: &World) {
+    let mut world = World::new(Engine::File);
+    world.add("one");
+    let aside = keep(&mut world);
+    put(&mut world, &aside);
+    let before = closed(&mut world, raw::bytes);
+    let call = Call { pinned_store: Some("s-other".into()), ..world.call("a") };
+    assert_eq!(code_of(world.kernel.run(&call, &Op::new(add::Add::titled("two")))), "other_store");
+    assert!(closed(&mut world, raw::bytes) == before, "it was written");
+}
