@@ -1,5 +1,6 @@
 //! The reference pages are made from the program, and say what it says.
 
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -8,4 +9,20 @@ fn the_reference_pages_are_up_to_date() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_tenure")).args(["reference", "--check", "--dir", pages]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_file_that_the_architecture_names_exists() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(top.join("docs/architecture.md")).unwrap();
+    let named: Vec<&str> = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.contains("/src/") && !text.contains(['<', ' ', '*']))
+        .collect();
+    assert!(named.len() > 30, "{named:?}");
+    for path in named {
+        assert!(top.join("crates").join(path).exists() || top.join(path).exists(), "{path}");
+    }
 }
