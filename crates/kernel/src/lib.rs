@@ -1,6 +1,6 @@
 //! The kernel of Tenure: ops change state, queries do not, and both go through one pipeline.
 //!
-//! The kernel never prints, spawns, opens sockets or reads the environment. A door (the CLI, later a server) parses a
+//! The kernel never prints, spawns, opens sockets or reads the environment. A door (the command line, a server) parses a
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or [`Kernel::ask`].
 
 pub mod access;

@@ -1,4 +1,7 @@
 //! Ending what is over: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
+//!
+//! The holds of tasks end here, those of paths and locks in [`paths::expire`]. The pipeline (`Kernel::once`) calls it for each op,
+//! and `Kernel::settle_due` for a server when something is due.
 
 use std::collections::HashSet;
 

@@ -88,7 +88,7 @@ fn failed(error: std::io::Error) -> Error {
     Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }
 
-/// The tools as clients see them: the whole answer to `tools/list`.
+/// The tools for the reference page, each as `tools/list` shows it.
 pub fn tools() -> serde_json::Value {
     serde_json::Value::Array(tool::ALL.iter().map(|tool| serde_json::json!(tool.shown())).collect())
 }
