@@ -31,18 +31,29 @@ impl Kernel {
         }
     }
 
-    /// Several writes of the store, which first continue a copy. `call` is the first of them.
-    pub(crate) fn write_many<T>(&self, call: &Call, parts: &[&dyn GroupWrite<T>], longest: Duration) -> Vec<Result<T>> {
+    /// Several writes of the store, which first continue a copy. `calls` are theirs, in the same order.
+    pub(crate) fn write_many<T>(
+        &self,
+        calls: &[&Call],
+        parts: &[&dyn GroupWrite<T>],
+        longest: Duration,
+    ) -> Vec<Result<T>> {
         let answers = self.store().write_many(parts, longest);
-        match answers.first() {
-            // Nothing was written for any of them: they share the file.
-            Some(Err(error)) if error.code() == Code::CopiedFile => match self.continue_in_copy(call) {
-                Ok(()) => self.store().write_many(parts, longest),
-                // The refusal concerns this call alone. The others are told to call again, and one of them continues the copy.
-                Err(error) => std::iter::once(Err(error)).chain(answers.into_iter().skip(1)).collect(),
-            },
-            _ => answers,
+        // Nothing was written for any of them: they share the file.
+        let is_copied = matches!(answers.first(), Some(Err(error)) if error.code() == Code::CopiedFile);
+        if !is_copied {
+            return answers;
         }
+        let mut refused = Vec::new();
+        for call in calls.iter().take(answers.len()) {
+            match self.continue_in_copy(call) {
+                Ok(()) => return self.store().write_many(parts, longest),
+                // This call may not use the store; another one of the group may.
+                Err(error) if error.kind() == Kind::Conflict => refused.push(Err(error)),
+                Err(error) => return answers.into_iter().map(|_| Err(error.repeated())).collect(),
+            }
+        }
+        refused
     }
 
     fn continue_in_copy(&self, call: &Call) -> Result<()> {

@@ -166,10 +166,13 @@ impl Kernel {
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
     pub fn run_many(&self, orders: &[PendingOp<'_>], longest: Duration) -> Vec<Result<Reply>> {
-        let Some(first) = orders.first() else { return Vec::new() };
+        if orders.is_empty() {
+            return Vec::new();
+        }
         let jobs: Vec<_> = orders.iter().map(|order| RunningOp { kernel: self, order, offers: Cell::new(0) }).collect();
+        let calls: Vec<&Call> = orders.iter().map(|order| order.call).collect();
         let parts: Vec<&dyn GroupWrite<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
-        let done = self.write_many(first.call, &parts, longest);
+        let done = self.write_many(&calls, &parts, longest);
         // A hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
             self.store.ring();

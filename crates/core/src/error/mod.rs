@@ -170,7 +170,7 @@ impl Error {
         Error::new(code, message).at(Stage::Arguments)
     }
 
-    /// Another kind than the one of the table: `no_socket` and `not_held` have two.
+    /// Another kind than the one of the table: `no_home`, `no_socket` and `not_held` have two.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         self.0.kind = kind;
         self.0.retryable = kind.retryable();

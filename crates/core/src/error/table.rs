@@ -209,7 +209,8 @@ codes! {
     /// → Call again.
     ChangingStore "changing_store" Busy;
     /// A lock was lost, and processes of its command could not be ended (exit 122); `details.survivors`. They wait for
-    /// a device, or belong to another user.
+    /// a device, or belong to another user. Without `survivors`: the watch over the command failed, and nothing proves
+    /// its end.
     /// → End them by hand before the work is done again.
     CommandNotEnded "command_not_ended" Stale;
     /// The command of `lock NAME -- COMMAND` does not exist or cannot be run; the lock is free again.

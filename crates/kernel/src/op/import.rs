@@ -398,7 +398,7 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
         blocked_on: given.blocked_on.clone(),
         attempt: given.attempt,
         version: given.version,
-        // A fence of another log means nothing here: the last fence stays 0.
+        // A fence of another log means nothing here: there is no last fence.
         last_holder: given.was_held_by.clone(),
         lapsed: given.was_held_by.is_some(),
         updated_at: instant(&given.updated_at)?,
