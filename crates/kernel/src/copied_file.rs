@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use tenure_core::number::{self, Point};
-use tenure_core::{Code, Error, Result, id};
+use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_store::table::{checkout, login, project, web_session};
 use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
 
