@@ -105,9 +105,9 @@ fn inv_r14_a_stopped_keeper_is_replaced_before_a_lost_lock_can_end() {
     // This one judges by the clock. Fork loops take the processors that all others need to be in time, so they get the
     // machine to themselves.
     let (loops, quiet): (Vec<_>, Vec<_>) = SHAPES.into_iter().partition(|(name, _)| name.contains("fork loop"));
-    each_lasting(6, &quiet, replaced_in_time);
+    each_lasting(8, &quiet, replaced_in_time);
     for shape in loops.iter().take(amount(1, loops.len())) {
-        each_lasting(6, &[*shape], replaced_in_time);
+        each_lasting(8, &[*shape], replaced_in_time);
     }
 }
 

@@ -237,7 +237,7 @@ codes! {
     ControlCharacter "control_character" Usage;
     /// The file of the embedded store is a copy, or was put back, and changed again while the store was continued in it.
     /// → Call again: the next write [continues as after a restore](../store.md#sqlite-on-disk).
-    CopiedFile "copied_file" Storage;
+    CopiedFile "copied_file" Busy;
     /// This repository has the id of another one that is still there: it is a copy.
     /// → A person runs `tenure project new` or `tenure project join`.
     CopiedProject "copied_project" Conflict;

@@ -27,6 +27,10 @@ impl Sqlite {
             Some((_, found)) if recorded.is_unknown() => {
                 project::set_file(tx, FileId { copied_at: recorded.copied_at, ..found })
             }
+            // Recorded by a process that could not read birth times. An inode alone is used again by other files.
+            Some((_, found)) if recorded.born == 0 && found.born != 0 => {
+                project::set_file(tx, FileId { born: found.born, ..recorded })
+            }
             _ => Ok(()),
         }
     }
@@ -75,7 +79,9 @@ impl Sqlite {
 /// anew with each mount.
 fn is_another(recorded: FileId, found: FileId, path: &Path) -> bool {
     let differ = |recorded: i64, found: i64| recorded != 0 && found != 0 && recorded != found;
-    differ(recorded.born, found.born)
+    // The mark counts for a process too that cannot read birth times.
+    (recorded.inode, recorded.born) == (ANOTHER.inode, ANOTHER.born)
+        || differ(recorded.born, found.born)
         || (differ(recorded.inode, found.inode) && database_file::keeps_inodes(path.parent().unwrap_or(path)))
 }
 
@@ -103,5 +109,6 @@ mod tests {
         assert!(is_another(file(7, 9), file(7, 8), &path), "an inode that is used again");
         assert!(is_another(file(7, 0), file(8, 9), &path));
         assert!(is_another(ANOTHER, file(7, 9), &path));
+        assert!(is_another(ANOTHER, file(7, 0), &path), "also where birth times cannot be read");
     }
 }
