@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tenure_core::number::{self, Point};
 use tenure_core::{Code, Error, Kind, Result, id};
-use tenure_store::error::corrupt;
 use tenure_store::table::{checkout, login, project, web_session};
 use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
 
@@ -67,10 +66,6 @@ impl Kernel {
             if !present.is_copied {
                 // Another process was faster.
                 return Ok(CommitDecision::Undo(()));
-            }
-            // A file that another program wrote may be torn, or mixed with the log of the file before it.
-            if let Some(found) = self.store().integrity()?.first() {
-                return Err(corrupt(format!("the file of the store was copied or put back, and is damaged: {found}")));
             }
             project::set_incarnation(tx, &incarnation, present.clock)?;
             login::clear(tx)?;
