@@ -24,7 +24,14 @@ if (event === "tool.execute.before" && sent.tool_input.filePath === "held") cons
 )
 chmodSync(program, 0o755)
 const plugin = join(dir, "plugin.mjs")
-writeFileSync(plugin, readFileSync(process.argv[2], "utf8").replace(/const PROGRAM = .*/, `const PROGRAM = ${JSON.stringify(program)}`))
+// The plugin ends a hook after 1 s or 5 s. The stub is a Node.js program, which takes longer than that to start on a loaded
+// machine, so the copy under test has no limit.
+const source = readFileSync(process.argv[2], "utf8")
+assert.match(source, /timeout: limit,/)
+writeFileSync(
+  plugin,
+  source.replace(/const PROGRAM = .*/, `const PROGRAM = ${JSON.stringify(program)}`).replace("timeout: limit,", ""),
+)
 const { default: tenure } = await import(pathToFileURL(plugin))
 
 // What was sent since the last time.
