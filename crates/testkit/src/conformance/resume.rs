@@ -185,13 +185,12 @@ fn race(world: &World) {
         let agent = format!("agent-{n}");
         let mut mine = Vec::new();
         for _ in 0..4 {
-            let op = Op::new(resume::Resume::default());
-            let body: Value = serde_json::from_str(&kernel.run(&world.call(&agent), &op).unwrap().body).unwrap();
+            let body = world.run_patiently(kernel, &agent, &Op::new(resume::Resume::default()));
             assert_eq!(body["focus"], body["task"]["id"]);
             let task = id(&body["task"]);
             mine.push((task.clone(), fence(&body)));
             let done = tenure_kernel::op::done::Done { task: Some(task.into()), ..Default::default() };
-            kernel.run(&world.call(&agent), &Op::new(done)).unwrap();
+            world.run_patiently(kernel, &agent, &Op::new(done));
         }
         mine
     });
