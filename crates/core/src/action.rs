@@ -25,7 +25,7 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<String>,
     },
-    /// Take the next task and read its brief.
+    /// Claim the next task and read its brief.
     Resume,
     /// Show a record by its id.
     Show {

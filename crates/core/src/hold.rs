@@ -113,7 +113,7 @@ pub fn ends(expires_at: Time, task_ends: Option<Time>) -> Time {
     task_ends.map_or(expires_at, |task| task.min(expires_at))
 }
 
-/// The only expiry test. No other code or SQL compares these times.
+/// The only expiry test. Conditions on expiry in SQL must agree with it.
 pub fn lapsed(now: Time, expires_at: Time) -> bool {
     now >= expires_at
 }

@@ -27,8 +27,8 @@ pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 /// Marks a SQLite file as a store of Tenure (`PRAGMA application_id`): the letters `TENU`.
 pub const APPLICATION_ID: i64 = 0x5445_4E55;
 
-/// Marks a SQLite file as a backup: the letters `TENB`. Writing to a backup would change it, and restoring a store's
-/// database file would lose the content of its log, so neither is accepted as the other.
+/// Marks a SQLite file as a backup: the letters `TENB`. A backup that is written to is no longer a backup, and
+/// restoring a store's database file would lose the content of its log, so neither is accepted as the other.
 pub const BACKUP_ID: i64 = 0x5445_4E42;
 
 impl Migration {

@@ -242,7 +242,6 @@ impl Store {
         Ok(Store { engine, location, faults })
     }
 
-    /// The location of the store.
     pub fn location(&self) -> &Location {
         &self.location
     }
@@ -450,7 +449,6 @@ impl Store {
         }
     }
 
-    /// The size of the store.
     pub fn size(&self) -> Result<Size> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.size(),

@@ -4,7 +4,6 @@
 use tenure_core::number::Point;
 use tenure_core::{Result, Time};
 
-/// A clock.
 pub trait Clock: Send + Sync {
     /// The current time. It may stand still, jump and go back: callers must not assume otherwise.
     fn now(&self) -> Time;

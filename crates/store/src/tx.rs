@@ -128,7 +128,6 @@ impl Row {
         self.text(column).map(|text| (!text.is_empty()).then_some(text))
     }
 
-    /// An id column.
     pub fn id<K: IdKind>(&mut self, column: usize) -> Result<Id<K>> {
         self.text(column).map(Id::new)
     }
@@ -138,7 +137,6 @@ impl Row {
         self.text(column).map(Id::non_empty)
     }
 
-    /// A number column.
     pub fn int(&self, column: usize) -> Result<i64> {
         match self.0.get(column) {
             Some(Value::Int(number)) => Ok(*number),
@@ -146,7 +144,6 @@ impl Row {
         }
     }
 
-    /// A fence column.
     pub fn fence(&self, column: usize) -> Result<Fence> {
         self.int(column).map(Fence)
     }
@@ -160,12 +157,10 @@ impl Row {
         }
     }
 
-    /// A flag column.
     pub fn flag(&self, column: usize) -> Result<bool> {
         Ok(self.int(column)? != 0)
     }
 
-    /// A time column.
     pub fn time(&self, column: usize) -> Result<Time> {
         self.int(column).map(Time)
     }
@@ -184,7 +179,6 @@ impl Row {
         self.0.iter().map(size).sum()
     }
 
-    /// Whether a column is null.
     pub fn is_null(&self, column: usize) -> bool {
         matches!(self.0.get(column), Some(Value::NullInt))
     }

@@ -36,7 +36,7 @@ pub struct RecordedPlaces(pub Vec<RecordedPlace>);
 /// The recorded location of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedPlace {
-    /// Its path.
+    /// The checkout's path.
     pub path: String,
     /// The device of the directory.
     pub device: i64,

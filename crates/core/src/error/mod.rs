@@ -1,4 +1,4 @@
-//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retry advice.
+//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retryability.
 
 mod code;
 pub mod detail;
@@ -29,7 +29,7 @@ pub enum Kind {
     Denied,
     /// The named record does not exist.
     NotFound,
-    /// The state does not allow it: held by another, not ready, a cycle, pinned elsewhere.
+    /// The state does not allow it: held by another agent, not ready, a cycle, pinned elsewhere.
     Conflict,
     /// The caller used an outdated fence, version or cursor.
     Stale,

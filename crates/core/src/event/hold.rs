@@ -91,7 +91,7 @@ impl Payload for Expired {
     }
 }
 
-/// `hold.transferred`: a hold went to another agent.
+/// `hold.transferred`: a hold was transferred to another agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transferred {

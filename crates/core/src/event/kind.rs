@@ -12,7 +12,7 @@ pub const CHECKOUT_JOINED: &str = "checkout.joined";
 pub const CLOCK_STEPPED: &str = "clock.stepped";
 /// A hold expired.
 pub const HOLD_EXPIRED: &str = "hold.expired";
-/// A hold went to another agent.
+/// A hold was transferred to another agent.
 pub const HOLD_TRANSFERRED: &str = "hold.transferred";
 /// A named lock was taken.
 pub const LOCK_TAKEN: &str = "lock.taken";

@@ -278,7 +278,7 @@ pub mod or_empty {
 pub mod kind {
     use super::{Drawn, Sort};
 
-    /// A task.
+    /// The kind of task ids.
     #[derive(Debug)]
     pub enum Task {}
 
@@ -286,7 +286,7 @@ pub mod kind {
         const SORT: Sort = Sort::Task;
     }
 
-    /// A hold.
+    /// The kind of hold ids.
     #[derive(Debug)]
     pub enum Hold {}
 
@@ -294,7 +294,7 @@ pub mod kind {
         const SORT: Sort = Sort::Hold;
     }
 
-    /// A note.
+    /// The kind of note ids.
     #[derive(Debug)]
     pub enum Note {}
 
@@ -302,7 +302,7 @@ pub mod kind {
         const SORT: Sort = Sort::Note;
     }
 
-    /// A memory.
+    /// The kind of memory ids.
     #[derive(Debug)]
     pub enum Memory {}
 
@@ -310,7 +310,7 @@ pub mod kind {
         const SORT: Sort = Sort::Memory;
     }
 
-    /// A message.
+    /// The kind of message ids.
     #[derive(Debug)]
     pub enum Message {}
 
@@ -318,7 +318,7 @@ pub mod kind {
         const SORT: Sort = Sort::Message;
     }
 
-    /// A place in the waiting line.
+    /// The kind of place ids.
     #[derive(Debug)]
     pub enum Place {}
 
@@ -326,7 +326,7 @@ pub mod kind {
         const SORT: Sort = Sort::Place;
     }
 
-    /// A token.
+    /// The kind of token ids.
     #[derive(Debug)]
     pub enum Token {}
 
@@ -334,7 +334,7 @@ pub mod kind {
         const SORT: Sort = Sort::Token;
     }
 
-    /// A project.
+    /// The kind of project ids.
     #[derive(Debug)]
     pub enum Project {}
 
@@ -342,7 +342,7 @@ pub mod kind {
         const SORT: Sort = Sort::Project;
     }
 
-    /// A checkout.
+    /// The kind of checkout ids.
     #[derive(Debug)]
     pub enum Checkout {}
 
@@ -350,7 +350,7 @@ pub mod kind {
         const SORT: Sort = Sort::Checkout;
     }
 
-    /// A store, or one incarnation of it.
+    /// The kind of ids of stores and their incarnations.
     #[derive(Debug)]
     pub enum Store {}
 

@@ -1,4 +1,4 @@
-//! Detects git commands that change files across a working tree, whoever holds them.
+//! Detects git commands that change files across a working tree, regardless of which agent holds them.
 
 mod rules;
 mod table;
@@ -32,7 +32,7 @@ pub enum Trees {
     /// The current one.
     #[default]
     Own,
-    /// Those of its submodules.
+    /// The working trees of its submodules.
     Submodules,
     /// Both.
     All,

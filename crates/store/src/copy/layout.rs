@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use crate::tx::{Row, Sql, Value};
 
-/// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     /// Never null.
@@ -24,7 +23,6 @@ impl Column {
 
 use Column::{Int, Text};
 
-/// A table.
 #[derive(Debug)]
 pub(crate) struct TableLayout {
     pub(crate) name: &'static str,

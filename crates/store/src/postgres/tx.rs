@@ -232,7 +232,6 @@ enum PipelinedRequest {
     Simple(String),
     /// A statement whose affected rows are counted.
     Execute(Sql, Vec<Value>),
-    /// A query.
     Query(Sql, Vec<Value>),
     /// A query whose rows are read up to a limit in bytes.
     QueryWithin(Sql, Vec<Value>, usize),

@@ -40,7 +40,6 @@ use crate::tx::{Sql, Tx, Value};
 /// The first schema version that records the file.
 const OWN_FILE: i64 = 9;
 
-/// The SQLite engine.
 pub(crate) struct Sqlite {
     /// The path of the database file; `None` for a store in memory.
     path: Option<PathBuf>,

@@ -44,7 +44,6 @@ pub(crate) struct WriteTurn {
     _b: LockedFile,
 }
 
-/// A locked file.
 #[derive(Debug)]
 pub(super) struct LockedFile(File);
 

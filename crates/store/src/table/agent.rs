@@ -8,7 +8,6 @@ use tenure_core::{Result, Time};
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value, first, ids, list as json_list};
 
-/// An agent's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The agent's name.

@@ -6,7 +6,6 @@ use tenure_core::id::{NoteId, TaskId};
 
 use crate::tx::{Sql, Tx};
 
-/// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The note it is attached to.

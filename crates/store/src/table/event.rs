@@ -8,7 +8,6 @@ use tenure_core::{Error, Result, Time};
 use crate::statement::Statement;
 use crate::tx::{BulkRows, Sql, Tx, Value, first};
 
-/// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The number: commit order, no gaps.
@@ -52,7 +51,6 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// Appends one event.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)

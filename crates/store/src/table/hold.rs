@@ -10,7 +10,6 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, ids, list};
 
-/// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The hold's id.
@@ -78,17 +77,14 @@ impl Row {
         self.is_task().then(|| self.subject.as_str().into())
     }
 
-    /// Whether a task is held.
     pub fn is_task(&self) -> bool {
         self.kind == HoldKind::Task
     }
 
-    /// Whether a path is held.
     pub fn is_path(&self) -> bool {
         self.kind == HoldKind::Path
     }
 
-    /// Whether it is a named lock.
     pub fn is_name(&self) -> bool {
         self.kind == HoldKind::Name
     }
@@ -155,7 +151,6 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Decodes several rows.
 pub(super) fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
@@ -284,7 +279,6 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Ends a hold.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> Result<()> {
     let sql =
         Sql::same("UPDATE hold SET ended_at = $3, ended_how = $4 WHERE project = $1 AND id = $2 AND +ended_at = 0");

@@ -42,7 +42,6 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
 }
 
-/// Inserts a new link.
 pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO login (hash, principal, created_at, created_by, expires_at, used_at) VALUES ($1, $2, $3, $4, $5, 0)",

@@ -7,7 +7,6 @@ use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx};
 
-/// A membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The principal's name.

@@ -9,7 +9,6 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, ids, list};
 
-/// One memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The memory's id.
@@ -102,7 +101,6 @@ pub fn under(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, key: &str) -> 
     first(tx.query(sql, &args)?).map(decode).transpose()
 }
 
-/// A memory by its id.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(Sql::same(select!("id = $2")), &[project.into(), id.into()])?).map(decode).transpose()
 }
@@ -281,7 +279,6 @@ pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)], b
     add(tx, project, &row.scope, i64::from(before.is_none()), row.words - before.map_or(0, |before| before.words))
 }
 
-/// Deletes a memory.
 pub fn delete(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same("DELETE FROM memory WHERE project = $1 AND id = $2");
     tx.defer(sql, vec![project.into(), (&row.id).into()])?;

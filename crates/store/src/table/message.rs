@@ -20,7 +20,6 @@ pub struct MessageEnding {
     pub by: AgentName,
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The message's id.
@@ -39,7 +38,6 @@ pub struct Row {
     pub urgency: Urgency,
     /// Whether its author asks for an action.
     pub request: bool,
-    /// The text.
     pub text: String,
     /// When it was sent.
     pub at: Time,

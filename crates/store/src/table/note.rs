@@ -8,7 +8,6 @@ use tenure_core::{Result, Time};
 use crate::statement::{self, Statement};
 use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
 
-/// One note.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The note's id.
@@ -21,7 +20,6 @@ pub struct Row {
     pub agent: AgentName,
     /// When it was written.
     pub at: Time,
-    /// The text.
     pub text: String,
     /// Attached data, as JSON.
     pub data: Option<String>,
@@ -31,7 +29,6 @@ pub struct Row {
     pub head: Option<String>,
 }
 
-/// Inserts a note.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)

@@ -38,7 +38,6 @@ impl PlaceState {
     }
 }
 
-/// A place's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The place's id.
@@ -67,7 +66,6 @@ pub struct Row {
     pub ttl: Span,
     /// The time to live of an offer to it.
     pub offer_ttl: Span,
-    /// The state of the place.
     pub state: PlaceState,
 }
 
@@ -197,7 +195,6 @@ pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Ends a place.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE place SET state = 'ended', ended_at = $3, ended_how = $4

@@ -5,7 +5,6 @@ use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx, Value, first};
 
-/// A principal's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The principal's name, which implies its kind.
@@ -27,7 +26,6 @@ macro_rules! columns {
     };
 }
 
-/// One principal by its name.
 pub fn get(tx: &mut dyn Tx, name: &str) -> Result<Option<Row>> {
     let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM principal WHERE name = $1"));
     first(tx.query(sql, &[name.into()])?).map(decode).transpose()

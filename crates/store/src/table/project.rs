@@ -38,7 +38,6 @@ pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
 /// The number of tasks per stored class, in the order of [`Class`].
 pub type ClassCounts = [i64; 7];
 
-/// A project's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The project's id in this store.

@@ -12,7 +12,6 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
-/// A task's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The task's id.
@@ -176,7 +175,6 @@ pub struct TaskHold {
 /// A task with its hold.
 #[derive(Clone, Debug)]
 pub struct Full {
-    /// The task.
     pub task: Row,
     /// The hold that was not ended, if any.
     pub held: Option<TaskHold>,
@@ -360,7 +358,6 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Full>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// One task by its id.
 pub fn get(project: &str, id: &str) -> Statement<Option<Full>> {
     let sql = Sql::same(select_full!("WHERE t.project = $1 AND t.id = $2"));
     Statement::new(sql, vec![project.into(), id.into()], |rows| first(rows).map(decode).transpose())
@@ -549,7 +546,6 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// Inserts a task.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql =
         Sql::same(concat!("INSERT INTO task (project, ", columns!(names ""), ") VALUES (", columns!(parameters), ")"));

@@ -19,7 +19,6 @@ pub struct Revoked {
     pub by: AgentName,
 }
 
-/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The token's id, which people and logs use.
@@ -56,7 +55,6 @@ pub fn of_hash(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(OF_HASH, &[hash.into()])?).map(decode).transpose()
 }
 
-/// One token by its id.
 pub fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Row>> {
     let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE id = $1"));
     first(tx.query(sql, &[id.into()])?).map(decode).transpose()

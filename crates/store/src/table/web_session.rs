@@ -35,7 +35,6 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
 }
 
-/// Inserts a new session.
 pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO web_session (hash, principal, csrf, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, 0)",
