@@ -1,4 +1,4 @@
-//! Who may do what: principals, their roles, and what a token narrows. Whatever is not allowed here is denied.
+//! Access rules: principals, their roles, and the scope of a token. Access that no rule here grants is denied.
 
 use crate::name::{AgentName, ProjectKey};
 use std::collections::BTreeMap;
@@ -12,38 +12,38 @@ use crate::name;
 use crate::text::{cut, excerpt};
 use crate::time::Span;
 
-/// Stands for every project in memberships.
+/// The key that stands for every project in memberships.
 pub const EVERY_PROJECT: &str = "*";
 
-/// The key of the reserved project: what belongs to the whole store is written in it.
+/// The key of the reserved project, which holds the rows and events of the whole store.
 pub const WHOLE_STORE: &str = "_";
 
 /// Prefix of the names of services.
 pub const SERVICE: &str = "service:";
-/// Under which name servers write what they do themselves.
+/// The principal that servers write their own events under.
 pub const OURS: &str = "service:tenure";
 
-/// What every secret of a token begins with, so that people and scanners know one when they see it.
+/// The prefix of every token secret, so that people and secret scanners recognise one.
 pub const SECRET: &str = "tenure_";
 
-/// How long a token lives unless it is said.
+/// The default lifetime of a token.
 pub const TOKEN_TTL: Span = Span::days(90);
-/// How long a token lives at most.
+/// The longest lifetime of a token.
 pub const TOKEN_MAX: Span = Span::days(365);
-/// How long a one-time link lives unless it is said.
+/// The default lifetime of a one-time link.
 pub const LOGIN_TTL: Span = Span::minutes(10);
-/// How long a one-time link lives at most.
+/// The longest lifetime of a one-time link.
 pub const LOGIN_MAX: Span = Span::hours(1);
-/// How long a session of a browser lives unless it is said.
+/// The default lifetime of a browser session.
 pub const SESSION_TTL: Span = Span::hours(12);
-/// How long a session of a browser lives at most.
+/// The longest lifetime of a browser session.
 pub const SESSION_MAX: Span = Span::days(30);
 
-/// Most projects that one token is narrowed to.
+/// The most projects that a token can be scoped to.
 pub const PROJECTS_MAX: usize = 100;
-/// Longest key of a project that access is given to, in bytes.
+/// The longest project key in a grant, in bytes.
 pub const KEY_MAX: usize = 500;
-/// Longest label of a token, in characters.
+/// The longest label of a token, in characters.
 pub const LABEL_MAX: usize = 200;
 
 /// What a principal may do in a project. Each may what those before it may.
@@ -61,10 +61,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, the least first.
+    /// All roles, in ascending order.
     pub const ALL: [Role; 4] = [Role::Viewer, Role::Worker, Role::Operator, Role::Admin];
 
-    /// The word.
+    /// The role's name in JSON and in the store.
     pub const fn as_str(self) -> &'static str {
         match self {
             Role::Viewer => "viewer",
@@ -74,7 +74,7 @@ impl Role {
         }
     }
 
-    /// Reads the word.
+    /// Parses a role's name.
     pub fn parse(text: &str) -> Result<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
             Error::usage(Code::BadRole, format!("`{}` is not a role", excerpt(text)))
@@ -97,7 +97,7 @@ pub enum PrincipalKind {
 }
 
 impl PrincipalKind {
-    /// What the name of a principal says.
+    /// Derives the kind from a principal's name.
     pub fn of(name: &str) -> PrincipalKind {
         if name::is_person(name) {
             PrincipalKind::Person
@@ -118,7 +118,8 @@ pub fn principal(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Checks the name of somebody who is to be given access. Servers write in their own name, which must say nothing else.
+/// Checks the name of a principal before it gets access. The servers' own name is refused, because only servers may
+/// write under it.
 pub fn outsider(name: &str) -> Result<&str> {
     if principal(name)? == OURS {
         return Err(Error::usage(Code::ReservedName, format!("`{OURS}` is the name that servers write under"))
@@ -128,8 +129,8 @@ pub fn outsider(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Checks the key of a project that access is given to; `*` is every project. What belongs to the whole store is under
-/// no key of its own: it is for whoever is admin of every project.
+/// Checks the key of a project in a grant; `*` is every project. The reserved project of the whole store cannot be
+/// granted by key: only an admin of every project has access to it.
 pub fn project(key: &str) -> Result<&str> {
     let bad = |why: &str| {
         Err(Error::usage(Code::BadProjectKey, format!("`{}` is not a project: {why}", excerpt(key))).hint(
@@ -145,21 +146,21 @@ pub fn project(key: &str) -> Result<&str> {
     }
 }
 
-/// Checks that a text is the SHA-256 of a secret in hexadecimal: no request carries a secret itself.
+/// Checks that a text is a SHA-256 in hexadecimal. Requests carry the hash of a secret, never the secret.
 pub fn hash(text: &str) -> Result<&str> {
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
         return Ok(text);
     }
-    // Whatever it is, it may be the secret itself: it is not repeated.
+    // The error does not repeat the text, because it may be the secret itself.
     Err(Error::usage(Code::BadHash, "that is not a SHA-256 in hexadecimal")
         .hint("Send the hash of the secret, never the secret."))
 }
 
-/// Checks how long something may live.
+/// Checks a requested lifetime in seconds and applies the default.
 pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
     match asked {
         None => Ok(usual),
-        // Compared in seconds: in microseconds a large number would not fit.
+        // Compare in seconds: a large number of seconds would overflow in microseconds.
         Some(seconds) if (1..=most.as_seconds()).contains(&seconds) => Ok(Span::seconds(seconds)),
         Some(_) => Err(Error::usage(Code::BadLifetime, format!("that is not a lifetime of 1s to {most}"))
             .hint(format!("Give 1s to {most}; without it, it is {usual}."))),
@@ -176,36 +177,36 @@ pub struct TokenScope {
     pub projects: Option<Vec<ProjectKey>>,
 }
 
-/// A principal that has shown who it is, with all that it may. Only the kernel makes one of a secret.
+/// An authenticated principal with its roles and the scope of its token. Only the kernel derives one from a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grants {
-    /// The principal.
+    /// The principal's name.
     pub principal: AgentName,
-    /// Its role by project; `*` is every project that has no row of its own.
+    /// The role per project; `*` applies to every project without a row of its own.
     pub members: BTreeMap<ProjectKey, Role>,
-    /// What the token that was shown narrows.
+    /// The scope of the token that the caller presented.
     pub scope: TokenScope,
 }
 
 impl Grants {
-    /// The role in a project: the least of what the principal is there and what the token narrows. A project outside the
-    /// token's list, or without a row, is none.
+    /// The effective role in a project: the lower of the principal's role there and the role of the token. It is `None`
+    /// for a project outside the token's list and for a project without a membership.
     pub fn role(&self, project: &str) -> Option<Role> {
-        // No project has this key. Were one made, its row would be taken for that of all others.
+        // No project has this key. If one were created, its row would apply to all other projects.
         if project == EVERY_PROJECT {
             return None;
         }
         if self.scope.projects.as_ref().is_some_and(|only| !only.iter().any(|key| key == project)) {
             return None;
         }
-        // The row of the project itself counts where there is one, also where it says less than that of all projects.
+        // A project's own row overrides the row for all projects, even where it grants less.
         let own = self.members.get(project).filter(|_| project != WHOLE_STORE);
         let member = own.or_else(|| self.members.get(EVERY_PROJECT)).copied()?;
         Some(self.scope.role.map_or(member, |most| most.min(member)))
     }
 
-    /// Lets through who may do in a project what needs a role; `None` is what nobody may ask for. A project in which the
-    /// principal has no role is as one that does not exist.
+    /// Checks that the principal has the needed role in a project; `None` means that no role is enough. A project in
+    /// which the principal has no role is reported as unknown.
     pub fn check(&self, project: &str, what: &str, needed: Option<Role>) -> Result<Role> {
         let Some(role) = self.role(project) else { return Err(unknown_project(project)) };
         match needed {
@@ -218,7 +219,7 @@ impl Grants {
     }
 }
 
-/// The refusal of a principal whose role is not enough.
+/// The refusal of a principal whose role is too low.
 pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
     let (role, needed) = (role.as_str(), needed.as_str());
     Error::new(Code::RoleTooLow, format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)))
@@ -229,8 +230,8 @@ pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
         .detail("role", role)
 }
 
-/// The answer about a project that does not exist, and about one that is none of the caller's business: one text, so that
-/// nobody can tell them apart.
+/// The error for a project that does not exist and for one that the caller has no role in. Both get the same text, so
+/// that a caller cannot probe for projects.
 pub fn unknown_project(name: &str) -> Error {
     Error::new(Code::UnknownProject, format!("no project of this store is called `{}`", excerpt(name)))
         .at(Stage::Read)
@@ -238,15 +239,15 @@ pub fn unknown_project(name: &str) -> Error {
         .attempt(Action::ListProjects)
 }
 
-/// The refusal of whoever has not shown who it is: no secret, one that nobody knows, one that has expired or was revoked,
-/// one of a principal that is disabled. Which of these it is, is not said.
+/// The refusal of an unauthenticated caller: no secret, an unknown, expired or revoked one, or one of a disabled
+/// principal. The error does not say which, so that a caller cannot probe for secrets.
 pub fn not_known() -> Error {
     Error::new(Code::NotSignedIn, "no token or session that is valid was shown")
         .at(Stage::Resolve)
         .hint(Advice::from("Show a token: a person makes one with ").action(Action::AddToken).text("."))
 }
 
-/// The refusal of a name that belongs to somebody else.
+/// The refusal of an agent name that belongs to another principal.
 pub fn not_yours(name: &str) -> Error {
     let name = excerpt(name);
     Error::new(Code::NotYours, format!("`{name}` is not an agent of yours"))

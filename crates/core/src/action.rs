@@ -1,51 +1,51 @@
-//! What a caller can do next, as data. A door says it in its own words: a command, or a tool.
+//! Next steps for a caller, as data. Each door renders them in its own words: as a command or as a tool call.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that helps now.
+/// A next step for the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// Add a task.
     AddTask {
-        /// An example of a title.
+        /// An example title.
         title: String,
     },
     /// List tasks.
     ListTasks {
-        /// Which of them.
+        /// Which tasks to list.
         #[serde(default)]
         which: Tasks,
     },
-    /// Show the task that `claim` would take.
+    /// Show the task that `claim` would choose.
     NextTask,
-    /// Take a task: this one, or the next.
+    /// Claim a task: the named one, or the next.
     ClaimTask {
-        /// Its id.
+        /// The task's id; `None` for the next task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<String>,
     },
-    /// Take the next task and read its brief.
+    /// Claim the next task and read its brief.
     Resume,
-    /// Show what has an id.
+    /// Show a record by its id.
     Show {
-        /// The id.
+        /// The record's id.
         id: String,
-        /// Whether with everything that it comes after.
+        /// Whether to include all transitive dependencies.
         #[serde(default, skip_serializing_if = "is_false")]
         graph: bool,
     },
     /// Show the history of a task or a hold.
     Why {
-        /// Its id.
+        /// The id of the task or hold.
         id: String,
     },
-    /// Write a note on a task.
+    /// Add a note to a task.
     Note {
-        /// The task; that of the caller where it is left out.
+        /// The task; the caller's own where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<String>,
-        /// What to write.
+        /// The text of the note.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -53,75 +53,75 @@ pub enum Action {
     Done,
     /// Block the caller's task.
     Block {
-        /// What to say about why.
+        /// The reason to give.
         reason: String,
     },
     /// Unblock a task.
     Unblock {
-        /// Its id.
+        /// The task's id.
         task: String,
     },
     /// Reopen a task.
     Reopen {
-        /// Its id.
+        /// The task's id.
         task: String,
     },
     /// List holds and places in the waiting line.
     ListHolds {
-        /// Only those of the caller.
+        /// Only the caller's own.
         #[serde(default, skip_serializing_if = "is_false")]
         mine: bool,
-        /// Only those of a kind: `task`, `path` or `name`.
+        /// Only one kind: `task`, `path` or `name`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
-        /// Only those that have a file in common with this pattern.
+        /// Only those that overlap this pattern.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         around: Option<String>,
     },
-    /// Take paths.
+    /// Reserve paths.
     Reserve {
-        /// The patterns; those of the request where there are none.
+        /// The patterns; those of the failed request where empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         paths: Vec<String>,
         /// Whether to wait in line.
         #[serde(default, skip_serializing_if = "is_false")]
         wait: bool,
-        /// Whether others may have them too.
+        /// Whether to share the paths with other agents.
         #[serde(default, skip_serializing_if = "is_false")]
         shared: bool,
-        /// Whether in every checkout.
+        /// Whether to reserve them in every checkout.
         #[serde(default, skip_serializing_if = "is_false")]
         all_checkouts: bool,
-        /// For how many seconds.
+        /// The time to live, in seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_s: Option<i64>,
     },
-    /// Release the caller's task, or a task, a hold or a path by its name.
+    /// Release the caller's task, or a named task, hold or path.
     Release {
-        /// The id, or a path after `./`.
+        /// An id, or a path after `./`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         what: Option<String>,
     },
-    /// Release some path.
+    /// Release a path that the caller holds.
     ReleasePath,
     /// Release a lock.
     ReleaseLock {
-        /// Its name.
+        /// The lock's name.
         name: String,
     },
     /// Send a message to an agent.
     SendTo {
-        /// Its name.
+        /// The recipient's name.
         to: String,
     },
-    /// Ask the holder of a hold for it.
+    /// Ask the holder of a hold to release it.
     SendAbout {
-        /// The id of the hold.
+        /// The hold's id.
         about: String,
     },
     /// Read mail.
     ReadMail {
-        /// Without taking it for read.
+        /// Whether to leave the messages unread.
         #[serde(default, skip_serializing_if = "is_false")]
         peek: bool,
     },
@@ -133,25 +133,25 @@ pub enum Action {
     },
     /// Search the memories.
     Recall,
-    /// Keep a memory for the caller itself.
+    /// Store a memory in the caller's own scope.
     RememberOwn,
     /// List agents.
     ListAgents,
-    /// Show who the caller is, and in which project and store.
+    /// Show the caller's identity, project and store.
     Whoami,
     /// List the members of a project.
     ListMembers,
-    /// Make a token.
+    /// Create a token.
     AddToken,
     /// List projects.
     ListProjects,
-    /// Show the project of this place.
+    /// Show the project of the current directory.
     ShowProject,
-    /// Confirm project and store for this clone.
+    /// Pin project and store for this clone.
     PinProject,
-    /// Make a copy a project of its own.
+    /// Turn a copied repository into a project of its own.
     NewProject,
-    /// Make a copy one more checkout of its project.
+    /// Turn a copied repository into another checkout of its project.
     JoinProject,
     /// Show events.
     Log,
@@ -159,13 +159,13 @@ pub enum Action {
     Export,
     /// Take a backup.
     Backup {
-        /// Of a store that is named.
+        /// Whether to name the store explicitly.
         #[serde(default, skip_serializing_if = "is_false")]
         named: bool,
     },
     /// Restore a backup.
     Restore {
-        /// Into a place that is named.
+        /// Whether to name the target store explicitly.
         #[serde(default, skip_serializing_if = "is_false")]
         named: bool,
     },
@@ -173,33 +173,33 @@ pub enum Action {
     Doctor,
     /// Install the hooks of agent tools.
     Setup {
-        /// Of this one.
+        /// The tool; the detected ones where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
     },
     /// Show help.
     Help {
-        /// On this command.
+        /// The command; the overview where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<String>,
     },
     /// Write the reference pages.
     WriteReference,
-    /// An action of another version, in the words of the server that sent it.
+    /// An action that this version does not know, in the words of the server that sent it.
     Said {
-        /// The words.
+        /// The sender's words.
         text: String,
     },
 }
 
-/// Which tasks are listed.
+/// Which tasks to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tasks {
-    /// Those that are not finished.
+    /// Tasks that are neither done nor cancelled.
     #[default]
     Unfinished,
-    /// Those that can be taken.
+    /// Tasks that can be claimed.
     Ready,
     /// Every task.
     All,
@@ -211,76 +211,76 @@ fn is_false(given: &bool) -> bool {
 
 #[expect(clippy::needless_pass_by_value, reason = "texts and ids are passed alike, by value or by reference")]
 impl Action {
-    /// Claim this task.
+    /// Claims this task.
     pub fn claim(task: impl ToString) -> Action {
         Action::ClaimTask { task: Some(task.to_string()) }
     }
 
-    /// Show what has this id.
+    /// Shows the record with this id.
     pub fn show(id: impl ToString) -> Action {
         Action::Show { id: id.to_string(), graph: false }
     }
 
-    /// Show a task with everything that it comes after.
+    /// Shows a task with all its transitive dependencies.
     pub fn show_graph(id: impl ToString) -> Action {
         Action::Show { id: id.to_string(), graph: true }
     }
 
-    /// Show the history of a task or a hold.
+    /// Shows the history of a task or a hold.
     pub fn why(id: impl ToString) -> Action {
         Action::Why { id: id.to_string() }
     }
 
-    /// List every hold.
+    /// Lists every hold.
     pub fn holds() -> Action {
         Action::ListHolds { mine: false, kind: None, around: None }
     }
 
-    /// List the caller's holds.
+    /// Lists the caller's holds.
     pub fn own_holds() -> Action {
         Action::ListHolds { mine: true, kind: None, around: None }
     }
 
-    /// List the holds of a kind.
+    /// Lists the holds of one kind.
     pub fn holds_of(kind: &str) -> Action {
         Action::ListHolds { mine: false, kind: Some(kind.to_owned()), around: None }
     }
 
-    /// List the holds on a pattern.
+    /// Lists the holds that overlap a pattern.
     pub fn holds_around(pattern: impl ToString) -> Action {
         Action::ListHolds { mine: false, kind: None, around: Some(pattern.to_string()) }
     }
 
-    /// Release what has this name.
+    /// Releases the task, hold or path of this name.
     pub fn release(what: impl ToString) -> Action {
         Action::Release { what: Some(what.to_string()) }
     }
 
-    /// Write a note on this task.
+    /// Adds a note to this task.
     pub fn note(task: impl ToString) -> Action {
         Action::Note { task: Some(task.to_string()), text: Some("…".to_owned()) }
     }
 }
 
-/// The words of a door.
+/// How a door renders actions.
 ///
-/// A door may render the same action differently by where it stands, since a list has room for more words than a sentence.
+/// A door may render the same action differently by context: a list has room for more words than a sentence.
 pub trait Phrasing: Sync {
-    /// The action on its own, as one thing to try; `None` where the door has no way to do it.
+    /// Renders the action as one item of a list of suggestions; `None` if the door has no way to perform it.
     fn say(&self, action: &Action) -> Option<String>;
 
-    /// The action within a sentence of an error. It may be for a person who reads over the caller's shoulder, so every door
+    /// Renders the action inside a sentence of an error. A person may read it over the agent's shoulder, so every door
     /// has words for every action.
     fn advise(&self, action: &Action) -> String;
 
-    /// The action within a sentence of a brief, which its reader alone acts on.
+    /// Renders the action inside a sentence of a brief, which only its reader acts on.
     fn instruct(&self, action: &Action) -> String;
 
-    /// Where a brief shows the rest of a section that did not fit.
+    /// Renders the pointer to the rest of a section that did not fit into a brief.
     fn rest(&self, action: &Action) -> String;
 }
 
-/// Actions as data: the words where there is no door, as in unit tests.
+/// Renders actions as data, for code without a door such as unit tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 
@@ -302,7 +302,7 @@ impl Phrasing for Plain {
     }
 }
 
-/// A text that may name actions.
+/// A text that can contain actions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advice(Vec<Part>);
 
@@ -313,21 +313,21 @@ enum Part {
 }
 
 impl Advice {
-    /// Goes on with a text.
+    /// Appends a text.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Advice {
         self.0.push(Part::Text(text.into()));
         self
     }
 
-    /// Goes on with an action.
+    /// Appends an action.
     #[must_use]
     pub fn action(mut self, action: Action) -> Advice {
         self.0.push(Part::Action(action));
         self
     }
 
-    /// The text in the words of a door.
+    /// Renders the text in the words of a door.
     pub fn say(&self, phrasing: &dyn Phrasing) -> String {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => text.clone(),

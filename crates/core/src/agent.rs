@@ -1,4 +1,4 @@
-//! Agents: who acts, and whether they are still there.
+//! Agents: process identity and liveness.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::hold::TASK_TTL;
 use crate::time::{Span, Time};
 
-/// An agent that did something within this time is alive.
+/// An agent whose last op is at most this old is alive.
 pub const ALIVE: Span = Span::minutes(2);
 
 /// Whether an agent is still there.
@@ -24,7 +24,7 @@ pub enum Liveness {
 }
 
 impl Liveness {
-    /// The word shown.
+    /// The word shown to people.
     pub const fn as_str(self) -> &'static str {
         match self {
             Liveness::Alive => "alive",
@@ -54,13 +54,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// Whether an observer can judge this process at all: same host, same namespace. A process of an earlier boot of
-    /// the same host is dead without looking.
+    /// Says whether an observer can check this process: only on the same host and in the same pid namespace. A process
+    /// from an earlier boot of the same host is dead without a check.
     pub fn judged_by(&self, observer: &Process) -> Judgement {
         if self.host.is_empty() || self.host != observer.host {
             Judgement::Unknown
         } else if self.boot != observer.boot {
-            // Both boots belong to one machine, so the earlier one is over. An unknown boot proves nothing.
+            // Both boots are of one host, so the other boot is over. An unknown boot proves nothing.
             if self.boot.is_empty() || observer.boot.is_empty() { Judgement::Unknown } else { Judgement::Dead }
         } else if self.pidns != observer.pidns || self.pidns.is_empty() {
             Judgement::Unknown
@@ -70,38 +70,38 @@ impl Process {
     }
 }
 
-/// What an observer can say about another process before looking.
+/// What an observer can conclude about a process before it looks up the pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It belongs to another machine or namespace: its pid says nothing here.
+    /// The process is on another host or in another namespace: its pid has no meaning here.
     Unknown,
-    /// It belongs to an earlier boot.
+    /// The process belongs to an earlier boot.
     Dead,
-    /// Its pid may be looked up.
+    /// The pid can be looked up.
     Look,
 }
 
-/// What is known about an agent when its liveness is asked.
+/// The evidence from which the liveness of an agent is derived.
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
-    /// Its last op.
+    /// The time of its last op.
     pub last_seen: Time,
-    /// Whether its session said good-bye.
+    /// Whether its session has ended.
     pub ended: bool,
-    /// Whether its process is proven dead. Evidence can only shorten.
+    /// Whether its process is proven dead. Evidence can only shorten a hold.
     pub proven_dead: bool,
-    /// The time to live that counts for it: that of its hold, else that of a task hold.
+    /// The time to live that applies: that of the agent's hold, else that of a task hold.
     pub ttl: Span,
 }
 
 impl Sign {
-    /// The sign of an agent that is seen apart from any hold.
+    /// The evidence about an agent considered apart from any hold.
     pub fn of(last_seen: Time, ended: bool) -> Sign {
         Sign { last_seen, ended, proven_dead: false, ttl: TASK_TTL }
     }
 }
 
-/// The one function that says whether an agent is there.
+/// Derives the liveness of an agent. No other code does.
 pub fn liveness(now: Time, sign: &Sign) -> Liveness {
     let quiet = sign.last_seen.age(now);
     if sign.ended || sign.proven_dead {
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(liveness(now, &sign(Span::seconds(1), true)), Liveness::Gone);
         assert_eq!(liveness(now, &sign(Span::minutes(20), false)), Liveness::Idle);
         assert_eq!(liveness(now, &sign(Span::minutes(40), false)), Liveness::Stale);
-        // Not proven dead is not proof of life.
+        // A process that is not proven dead is not proven alive either.
         assert_eq!(liveness(now, &sign(Span::minutes(60), false)), Liveness::Gone);
         assert_eq!(liveness(now, &Sign { ended: true, ..sign(Span(0), false) }), Liveness::Gone);
     }

@@ -1,48 +1,48 @@
-//! The brief: what an agent must know to go on, within a budget that is never exceeded.
+//! The brief: what an agent needs to continue, within a budget in bytes.
 //!
-//! Sections come in the order they are read. Those that an agent cannot do without always appear, cut short if need be;
-//! the others take what room is left, whole items only, and say how many were left out and where they are.
+//! Sections appear in reading order. The needed sections always appear, truncated if necessary. The other sections
+//! share the remaining room: they show whole items only, and say how many were left out and which command shows them.
 
 use crate::error::{Code, Error, Result};
 
-/// How many bytes a token is taken for.
+/// The number of bytes that count as one token.
 pub const TOKEN: usize = 4;
-/// The budget where none is given, in tokens.
+/// The default budget, in tokens.
 pub const DEFAULT: usize = 1_500;
-/// The least budget, in tokens: the three sections that must be there have something to say in it.
+/// The smallest budget, in tokens: the three needed sections still have useful content in it.
 pub const LEAST: usize = 150;
 /// The largest budget, in tokens.
 pub const MOST: usize = 50_000;
-/// How many bytes may stand around a brief in a document that has little else.
+/// The overhead, in bytes, of a document that contains little more than a brief.
 pub const AROUND: usize = 80;
-/// In how many bytes the three sections that must be there still have something to say.
+/// The size, in bytes, in which the three needed sections still have useful content.
 const CORE_LEAST: usize = 450;
-/// How many bytes of an item are worth showing without the rest of it.
+/// The shortest beginning of an item, in bytes, that is worth showing without the rest.
 const WORTH_CUTTING: usize = 80;
-/// How much of the budget the sections that must be there may take before the others had their turn, in percent.
+/// The share of the budget, in percent, that the needed sections get before the other sections.
 const CORE_SHARE: usize = 70;
 
-/// One section.
+/// One section of a brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it is about.
+    /// The section's title.
     pub heading: String,
-    /// What it says, one item a paragraph or list entry.
+    /// The content, one paragraph or list entry per item.
     pub items: Vec<String>,
-    /// Whether the brief is no brief without it.
+    /// Whether the section must appear in every brief.
     pub needed: bool,
-    /// The command that shows what did not fit.
+    /// The command that shows the items that did not fit.
     pub more: String,
 }
 
-/// A composed brief.
+/// A rendered brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComposedBrief {
-    /// Markdown.
+    /// The brief in Markdown.
     pub text: String,
-    /// How many items did not fit, over all sections.
+    /// The number of items that did not fit, over all sections.
     pub left_out: usize,
-    /// How many whole items of each section stand in the text, by its heading. They are its first ones.
+    /// The number of whole items shown per section heading. They are the first items of the section.
     pub shown: Vec<(String, usize)>,
 }
 
@@ -69,7 +69,7 @@ pub fn compose(sections: &[Section], budget: usize) -> ComposedBrief {
     let mut shown = Vec::with_capacity(sections.len());
     let mut text = String::new();
     for (section, (granted, other)) in sections.iter().zip(shares.into_iter().zip(others)) {
-        // What a section leaves of its share is for those behind it.
+        // A section passes the unused part of its share on to the sections after it.
         let allowed = if section.needed { granted } else { other + carried };
         let (written, out) = write(section, allowed);
         left_out += out;
@@ -83,8 +83,8 @@ pub fn compose(sections: &[Section], budget: usize) -> ComposedBrief {
     ComposedBrief { text, left_out, shown }
 }
 
-/// The same for a reader that may get it as a text of JSON: in that form too, and with [`AROUND`] bytes around it, it has
-/// at most `budget` bytes. Only what a brief is none without may take more, where the budget is less than 250 tokens.
+/// Composes a brief that fits the budget even as a JSON string with [`AROUND`] bytes around it. Only the needed
+/// sections may exceed the budget, and only if it is below 250 tokens.
 pub fn compose_as_json(sections: &[Section], budget: usize) -> ComposedBrief {
     let room = budget - AROUND.min(budget);
     let mut bytes = room.max(CORE_LEAST);
@@ -94,12 +94,12 @@ pub fn compose_as_json(sections: &[Section], budget: usize) -> ComposedBrief {
         if written <= room || bytes <= CORE_LEAST {
             return brief;
         }
-        // What is written otherwise in JSON is spread over the text, more or less.
+        // The characters that JSON escapes are spread over the text roughly evenly.
         bytes = (bytes * room / written).clamp(CORE_LEAST, bytes - 1);
     }
 }
 
-/// How many bytes a text has inside the quotes of JSON.
+/// The length of a text inside the quotes of JSON, in bytes.
 fn as_json(text: &str) -> usize {
     let more = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
@@ -117,7 +117,8 @@ fn head(section: &Section) -> String {
     format!("## {}\n", section.heading)
 }
 
-/// Divides room among those who want some: nobody gets more than they want, and whoever wants little gets all of it.
+/// Divides room fairly: no section gets more than it wants, and a section that wants less than a fair share gets all of
+/// that.
 fn share(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut granted = vec![0; wanted.len()];
     let mut order: Vec<usize> = (0..wanted.len()).filter(|&at| wanted[at] > 0).collect();
@@ -131,8 +132,8 @@ fn share(wanted: &[usize], room: usize) -> Vec<usize> {
     granted
 }
 
-/// Divides room among the sections that are not needed. Each that gets any gets enough to say how much it has; where that
-/// is too little for all, the last go without.
+/// Divides room among the sections that are not needed. A section that gets any room gets enough to say how many items
+/// it has; if there is too little for all, the last sections get none.
 fn share_others(sections: &[&Section], room: usize) -> Vec<usize> {
     let least = |section: &Section| head(section).len() + section.more.len() + "(+1000 more: )\n\n".len();
     let mut wanted: Vec<usize> =
@@ -151,9 +152,9 @@ fn share_others(sections: &[&Section], room: usize) -> Vec<usize> {
     }
 }
 
-/// A section in at most `room` bytes, and how many of its items were left out. One that is needed is cut inside its
-/// first item rather than left empty; any other says at least how much it has. It ends in an empty line, so that what
-/// follows begins a line.
+/// Renders a section in at most `room` bytes and returns the number of items left out. A needed section is cut inside
+/// its first item rather than left empty; any other section says at least how many items it has. The section ends with
+/// an empty line, so that the next one starts on a new line.
 fn write(section: &Section, room: usize) -> (String, usize) {
     let mut text = head(section);
     if full(section) <= room {
@@ -182,7 +183,7 @@ fn write(section: &Section, room: usize) -> (String, usize) {
     }
     let mut out = section.items.len() - kept;
     let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
-    // The beginning of a long item says more than its absence, and a section that is needed is never empty.
+    // The beginning of a long item is better than nothing, and a needed section is never empty.
     let worth = inside >= WORTH_CUTTING || (kept == 0 && inside > 0);
     if let Some(next) = section.items.get(kept).filter(|_| section.needed && worth) {
         text.extend([floor(next, inside), "…\n"]);
@@ -192,7 +193,7 @@ fn write(section: &Section, room: usize) -> (String, usize) {
     (text, out)
 }
 
-/// The longest beginning of at most `bytes` bytes that ends on a character.
+/// The longest prefix of at most `bytes` bytes that ends on a character boundary.
 fn floor(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes.min(text.len()))]
 }

@@ -1,27 +1,27 @@
-//! What a checkout is called where people and agents read about it: as much of its place as tells it from the others.
+//! Display names of checkouts: as much of the path as distinguishes a checkout from the others.
 
 use std::collections::HashMap;
 
 use crate::id::CheckoutId;
 
-/// A checkout as it is known.
+/// A registered checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownCheckout {
-    /// Its id.
+    /// The checkout's id.
     pub id: CheckoutId,
-    /// The machine.
+    /// The host that it is on.
     pub host: String,
     /// The top of the working tree.
     pub path: String,
 }
 
-/// Where a checkout is, as whoever is on a machine says it.
+/// The location of a checkout as seen from the host `here`.
 pub fn place(known: &KnownCheckout, here: &str) -> String {
     if known.host == here { known.path.clone() } else { format!("{}:{}", known.host, known.path) }
 }
 
-/// A name for each checkout by its id: the name of its directory, with as many of those above it as it takes to tell it
-/// from the others on its machine, and with the machine where that is another.
+/// Returns a name for each checkout: its directory's name, preceded by as many parent directories as distinguish it
+/// from the other checkouts on its host, and by the host if it is not `here`.
 pub fn names(all: &[KnownCheckout], here: &str) -> HashMap<CheckoutId, String> {
     let mut by_end: HashMap<(&str, String), usize> = HashMap::new();
     for known in all {
@@ -37,7 +37,7 @@ pub fn names(all: &[KnownCheckout], here: &str) -> HashMap<CheckoutId, String> {
     all.iter().map(|known| (known.id.clone(), name(known))).collect()
 }
 
-/// The ends of a path, the shortest first.
+/// The suffixes of a path, the shortest first.
 fn ends(path: &str) -> impl Iterator<Item = String> {
     let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     (1..=parts.len()).map(move |count| parts[parts.len() - count..].join("/"))

@@ -1,4 +1,4 @@
-//! Which task is chosen when none is named: one total order for `next`, `claim`, `list` and counts.
+//! The selection order of tasks: one total order for `next`, `claim`, `list` and counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::id::TaskId;
 use crate::task::TaskState;
 
-/// The place of a task in the order of choice: priority, then creation number, then id.
+/// The rank of a task in the selection order: priority, then creation number, then id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    /// 0 is first.
+    /// The priority; 0 is first.
     pub priority: i64,
-    /// Creation number.
+    /// The creation number.
     pub number: i64,
-    /// Makes the order total.
+    /// The id, which makes the order total.
     pub id: TaskId,
 }
 
 impl Rank {
-    /// A place before all tasks.
+    /// A rank before that of every task.
     pub fn start() -> Rank {
         Rank { priority: -1, number: -1, id: TaskId::default() }
     }
@@ -47,7 +47,7 @@ pub enum ChoiceRule {
     None,
 }
 
-/// Merges streams that are each in the order of choice into one page of at most `limit`.
+/// Merges streams that are each in selection order into one page of at most `limit` items.
 pub fn merge<T>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> Rank) -> Vec<T> {
     let mut all: Vec<T> = streams.into_iter().flatten().collect();
     all.sort_by_cached_key(|item| rank(item));
@@ -55,7 +55,7 @@ pub fn merge<T>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> Rank) -
     all
 }
 
-/// Says in words why a task was chosen.
+/// Explains in words why a task was chosen.
 pub fn reason(rule: ChoiceRule, priority: i64, lapsed_from: Option<&str>) -> String {
     match (rule, lapsed_from) {
         (ChoiceRule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
@@ -73,7 +73,7 @@ pub fn reason(rule: ChoiceRule, priority: i64, lapsed_from: Option<&str>) -> Str
     }
 }
 
-/// How many tasks there are in each state: what an empty-handed answer explains itself with.
+/// The number of tasks per state, which explains an answer without a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts {
     /// Ready to be claimed.
@@ -82,7 +82,7 @@ pub struct StateCounts {
     pub waiting: i64,
     /// Waiting for a cancelled dependency.
     pub stuck: i64,
-    /// Held by somebody.
+    /// Held by an agent.
     pub held: i64,
     /// Blocked.
     pub blocked: i64,
@@ -93,7 +93,7 @@ pub struct StateCounts {
 }
 
 impl StateCounts {
-    /// The number in one state.
+    /// The number of tasks in one state.
     pub fn of(&self, state: TaskState) -> i64 {
         match state {
             TaskState::Ready => self.ready,
@@ -107,7 +107,7 @@ impl StateCounts {
     }
 }
 
-/// Says in words why nothing can be taken.
+/// Explains in words why no task can be claimed.
 pub fn nothing(counts: &StateCounts, filtered: bool) -> String {
     if counts.ready > 0 {
         let whose = if filtered { "none has these labels or is yours to take" } else { "all are assigned to others" };

@@ -1,14 +1,14 @@
-//! Dependencies as a graph: cycles are found at any size without recursion.
+//! The dependency graph. Cycles are found at any size, without recursion.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::id::TaskId;
 
-/// For each node the nodes it comes after.
+/// For each node, the nodes it depends on.
 pub type Edges = Vec<Vec<usize>>;
 
-/// Finds a cycle in a graph where `edges[i]` lists what node `i` comes after. Returns the nodes of one cycle in order, or
-/// `None`.
+/// Finds a cycle in a graph where `edges[i]` lists the dependencies of node `i`. Returns the nodes of one cycle in
+/// order, or `None`.
 pub fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -47,8 +47,8 @@ pub fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     None
 }
 
-/// A way from one of `from` to `to` along the edges, both ends included, or `None`. Breadth first, so it is a
-/// shortest one.
+/// Finds a path from one of `from` to `to` along the edges, including both ends, or `None`. The search is
+/// breadth-first, so the path is a shortest one.
 pub fn path(edges: &[(TaskId, TaskId)], from: &[TaskId], to: &TaskId) -> Option<Vec<TaskId>> {
     let to = to.as_str();
     let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(cycle(&[vec![1], vec![2], vec![]]), None);
         assert_eq!(cycle(&[vec![0]]), Some(vec![0]));
         assert_eq!(cycle(&[vec![], vec![2], vec![3], vec![1]]), Some(vec![1, 2, 3]));
-        // A chain of 200,000 would overflow the stack of a recursive search.
+        // A chain of 200,000 nodes would overflow the stack of a recursive search.
         let chain: Vec<Vec<usize>> = (0..200_000).map(|n| if n == 0 { vec![] } else { vec![n - 1] }).collect();
         assert_eq!(cycle(&chain), None);
         let mut ring = chain;

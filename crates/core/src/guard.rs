@@ -1,13 +1,15 @@
-//! Guards: what looks at an edit, a command or a commit before it happens, and whom it lets pass.
+//! Guards, which check an edit, a command or a commit before it happens: how long they can be disabled, and whether
+//! they refuse or warn.
 
 use crate::{Code, Error, Result, Span, Time};
 
-/// How long guards are off when a person does not say how long.
+/// The default duration for which guards are disabled.
 pub const OFF: Span = Span::hours(1);
-/// The longest that guards can be off: what is forgotten must come back by itself.
+/// The longest duration for which guards can be disabled. They come back by themselves, because a person may forget to
+/// enable them.
 pub const OFF_MAX: Span = Span::hours(24);
 
-/// Checks how long guards are to be off; no time at all switches them on again.
+/// Checks the duration for which guards are to be disabled; zero enables them again.
 pub fn off_for(span: Span) -> Result<Span> {
     if (Span(0)..=OFF_MAX).contains(&span) {
         return Ok(span);
@@ -16,22 +18,22 @@ pub fn off_for(span: Span) -> Result<Span> {
         .hint("Give up to 24h, or 0s to switch them on again."))
 }
 
-/// Until when guards are off, if they are. A time that no call could have asked for does not count: only a clock that was
-/// set back leads to one.
+/// Until when guards are disabled, if they are. An end further ahead than any call could request is ignored: only a
+/// clock that was set back leads to one.
 pub fn off_until(now: Time, until: Option<Time>) -> Option<Time> {
     until.filter(|until| now < *until && *until - now <= OFF_MAX)
 }
 
-/// What a guard does with somebody in whose way another stands.
+/// What a guard does with a call that another agent's hold blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// The call is refused.
+    /// It refuses the call.
     Refuse,
-    /// It is warned in one line and let through.
+    /// It prints a one-line warning and lets the call through.
     Warn,
 }
 
-/// How a guard treats an agent or a person.
+/// Decides between refusing and warning, for an agent or a person.
 pub fn treatment(is_person: bool, refuses_people: bool) -> Treatment {
     if is_person && !refuses_people { Treatment::Warn } else { Treatment::Refuse }
 }

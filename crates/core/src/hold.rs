@@ -1,4 +1,4 @@
-//! Holds: an exclusive or shared right for a limited time.
+//! Holds: exclusive or shared rights for a limited time.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,32 +7,32 @@ use crate::error::{Code, Error, Result};
 use crate::number::Fence;
 use crate::time::{Span, Time};
 
-/// Shortest time to live.
+/// The shortest time to live.
 pub const TTL_MIN: Span = Span::seconds(1);
-/// Longest time to live. No hold is without an end.
+/// The longest time to live. Every hold expires.
 pub const TTL_MAX: Span = Span::hours(24);
-/// Time to live of a task hold when nothing else is said.
+/// The default time to live of a task hold.
 pub const TASK_TTL: Span = Span::minutes(60);
 
-/// Time to live of a path hold that is not taken for a task, when nothing else is said.
+/// The default time to live of a path hold that is not taken for a task.
 pub const PATH_TTL: Span = Span::hours(1);
 
-/// Time to live of a path hold that the edit guard takes without a task.
+/// The time to live of a path hold that the edit guard takes without a task.
 pub const GUARD_TTL: Span = Span::minutes(30);
 
-/// Whether others may have the same at the same time.
+/// Whether other agents can hold the same thing at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// They may, if they share it too.
+    /// Other agents can hold it too, in shared mode.
     Shared,
-    /// Nobody else may.
+    /// No other agent can hold it.
     #[default]
     Exclusive,
 }
 
 impl Mode {
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Mode::Shared => "shared",
@@ -41,7 +41,7 @@ impl Mode {
     }
 }
 
-/// What kind of thing is held.
+/// The kind of thing that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldKind {
@@ -54,10 +54,10 @@ pub enum HoldKind {
 }
 
 impl HoldKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [HoldKind; 3] = [HoldKind::Task, HoldKind::Path, HoldKind::Name];
 
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             HoldKind::Task => "task",
@@ -66,24 +66,24 @@ impl HoldKind {
         }
     }
 
-    /// Reads the stored word.
+    /// Parses the stored word.
     pub fn from_stored(word: &str) -> Option<HoldKind> {
         HoldKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// What makes a hold live on.
+/// What renews a hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Renewal {
     /// Any op of its holder.
     #[default]
     Session,
-    /// Only a request for it.
+    /// Only an explicit request for it.
     Explicit,
 }
 
 impl Renewal {
-    /// The word stored.
+    /// The word in the store.
     pub const fn as_str(self) -> &'static str {
         match self {
             Renewal::Session => "session",
@@ -101,50 +101,50 @@ pub fn ttl(span: Span) -> Result<Span> {
         .hint("Give 1s to 24h; a holder's own calls renew its hold."))
 }
 
-/// When a live hold ends as far as anybody can say now: never later than its time to live from here. Only a clock that
-/// was set back, and that no write has taken notice of yet, makes a difference.
+/// When a live hold expires as far as is known now: never later than its time to live from `now`. This matters only
+/// after the clock was set back and before a write has noticed it.
 pub fn until(now: Time, expires_at: Time, ttl: Span) -> Time {
     expires_at.min(now + ttl)
 }
 
-/// When a hold ends that goes with a task: with the task's own hold, if that ends sooner. Whoever writes ends them
-/// together, so whoever looks sees them end together.
+/// When a hold that belongs to a task expires: with the task's own hold if that expires earlier. Writers end the two
+/// together, so readers must see them end together.
 pub fn ends(expires_at: Time, task_ends: Option<Time>) -> Time {
     task_ends.map_or(expires_at, |task| task.min(expires_at))
 }
 
-/// The only test for expiry anywhere.
+/// The only expiry test. Conditions on expiry in SQL must agree with it.
 pub fn lapsed(now: Time, expires_at: Time) -> bool {
     now >= expires_at
 }
 
-/// How a hold came to its end.
+/// How a hold ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Its time ran out.
+    /// Its time to live passed.
     Expired,
-    /// Its holder gave it back.
+    /// Its holder released it.
     Released,
     /// Its task was finished, blocked or cancelled.
     Finished,
-    /// It was handed to another agent.
+    /// It was transferred to another agent.
     Transferred,
     /// A person ended it.
     Forced,
 }
 
 impl Ending {
-    /// All of them.
+    /// All endings.
     pub const ALL: [Ending; 5] =
         [Ending::Expired, Ending::Released, Ending::Finished, Ending::Transferred, Ending::Forced];
 
-    /// Reads the stored word.
+    /// Parses the stored word.
     pub fn from_stored(word: &str) -> Option<Ending> {
         Ending::ALL.into_iter().find(|ending| ending.as_str() == word)
     }
 
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Ending::Expired => "expired",
@@ -159,53 +159,53 @@ impl Ending {
 /// When and how a hold ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// When.
+    /// When it ended.
     pub at: Time,
-    /// How.
+    /// How it ended.
     pub how: Ending,
 }
 
-/// A live hold on a task as the right to act sees it.
+/// A live hold on a task, as input of [`right`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldState<'a> {
-    /// Who has it.
+    /// The holder.
     pub holder: &'a str,
     /// The number of the event that granted it.
     pub fence: Fence,
 }
 
-/// What a task remembers of its holds, and what the actor was last shown.
+/// The history of a task's holds, and the fence that the actor was last shown.
 #[derive(Clone, Debug)]
 pub struct HoldHistory<'a> {
-    /// The task.
+    /// The task's id.
     pub task: &'a str,
     /// The live hold, if there is one.
     pub live: Option<HoldState<'a>>,
     /// The newest fence ever granted on the task. An override counts as one.
     pub last_fence: Option<Fence>,
-    /// The agent that had it, if any.
+    /// The agent that had that fence, if any.
     pub last_holder: Option<&'a str>,
-    /// Whether that hold ended by running out of time.
+    /// Whether that hold ended by expiry.
     pub lapsed: bool,
-    /// The fence last shown to the actor for this task, or given by it; `None` if it never had one.
+    /// The fence last shown to the actor for this task, or presented by it; `None` if it never had one.
     pub shown: Option<Fence>,
 }
 
-/// With what right an actor may act on a task.
+/// The right by which an actor acts on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// It holds the task.
+    /// The actor holds the task.
     Holder,
-    /// It held the task until its time ran out, and nobody took it since.
+    /// The actor held the task until it expired, and no agent has taken it since.
     Late,
-    /// Nobody holds the task and the actor never did.
+    /// No agent holds the task, and the actor never did.
     Free,
 }
 
-/// Decides whether `actor` may act on a task: the heart of fencing.
+/// Decides whether `actor` may act on a task. This is the core of fencing.
 ///
-/// A fence shown to a process is proof of which grant it works under; the row of the hold is never asked what fence
-/// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
+/// The fence shown to a process proves which grant it works under. The hold's row is never asked which fence the actor
+/// *should* have. So a holder whose hold expired and was replaced, even by the same agent in another process, is stale.
 pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
     let stale = |text: String| {
         Err(Error::new(Code::StaleFence, text)
@@ -228,7 +228,7 @@ pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
         (Some(live), None) => {
             Err(Error::new(Code::TaskHeld, format!("{} is held by {}", claim.task, live.holder)).entity(claim.task))
         }
-        // On a task that was imported no fence was ever granted, whichever is shown.
+        // An imported task never had a fence granted here, so no presented fence matches.
         (None, shown @ Some(_)) if shown == claim.last_fence && claim.last_holder == Some(actor) => {
             Ok(if claim.lapsed { Right::Late } else { Right::Free })
         }
@@ -267,19 +267,19 @@ mod tests {
     #[test]
     fn inv_l4_the_right_to_act_is_the_fence() {
         let kind = |result: Result<Right>| result.map_err(|error| error.kind());
-        // The holder with its fence.
+        // The holder presents its fence.
         assert_eq!(kind(right("a", &claim(Some(("a", 5)), ("a", 5), false, Some(5)))), Ok(Right::Holder));
-        // The same agent with an older fence, or none.
+        // The same agent presents an older fence, or none.
         assert_eq!(kind(right("a", &claim(Some(("a", 9)), ("a", 9), false, Some(5)))), Err(Kind::Stale));
         assert_eq!(kind(right("a", &claim(Some(("a", 9)), ("a", 9), false, None))), Err(Kind::Stale));
-        // Lapsed and taken over; lapsed, taken over and finished.
+        // The hold expired and another agent took over; or it also finished.
         assert_eq!(kind(right("a", &claim(Some(("b", 9)), ("b", 9), false, Some(5)))), Err(Kind::Stale));
         assert_eq!(kind(right("a", &claim(None, ("b", 9), false, Some(5)))), Err(Kind::Stale));
-        // Lapsed and not taken over.
+        // The hold expired and no agent took over.
         assert_eq!(kind(right("a", &claim(None, ("a", 5), true, Some(5)))), Ok(Right::Late));
-        // Somebody else's fence does not help.
+        // Another agent's fence does not help.
         assert_eq!(kind(right("c", &claim(None, ("a", 5), true, Some(5)))), Err(Kind::Stale));
-        // Strangers: free if nobody holds it, conflict otherwise.
+        // An agent that never held it: free if no agent holds it, conflict otherwise.
         assert_eq!(kind(right("c", &claim(None, ("a", 5), true, None))), Ok(Right::Free));
         assert_eq!(kind(right("c", &claim(Some(("a", 5)), ("a", 5), false, None))), Err(Kind::Conflict));
     }

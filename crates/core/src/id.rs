@@ -1,7 +1,7 @@
-//! Ids: a kind letter, a dash, and base32 without look-alikes, such as `t-7k3fq`.
+//! Ids: a kind letter, a dash, and base32 without look-alike characters, such as `t-7k3fq`.
 //!
-//! An id is drawn at random and checked against what exists inside the transaction that issues it. It is short while
-//! few have been issued and grows with their number, so that a collision stays rarer than one in a thousand draws.
+//! An id is drawn at random and checked for uniqueness inside the transaction that issues it. It starts short and grows
+//! with the number of ids issued, so that fewer than one draw in a thousand collides.
 
 mod typed;
 
@@ -18,13 +18,13 @@ use crate::error::{Code, Error, Result, Stage};
 /// Digits and lowercase letters without i, l, o and u.
 pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// Shortest id, in characters after the dash.
+/// The shortest id, in characters after the dash.
 pub const SHORTEST: usize = 5;
 
-/// Longest id, in characters after the dash; `u64` counters never need more.
+/// The longest id, in characters after the dash; `u64` counters never need more.
 pub const LONGEST: usize = 26;
 
-/// What an id names.
+/// The kind of record that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A task.
@@ -50,7 +50,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The kind letter.
+    /// The letter before the dash.
     pub const fn letter(self) -> char {
         match self {
             Sort::Task => 't',
@@ -68,7 +68,7 @@ impl Sort {
         }
     }
 
-    /// The word for messages.
+    /// The noun used in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Sort::Task => "task",
@@ -85,8 +85,8 @@ impl Sort {
     }
 }
 
-/// How many characters the next id has when `issued` of its sort exist: 32 to that power is at least 1,024 times as
-/// many, so a draw collides with probability below 0.1 %.
+/// The length of the next id when `issued` of its sort exist: 32 to that power is at least 1,024 times `issued`, so a
+/// draw collides with a probability below 0.1 %.
 pub fn length(issued: u64) -> usize {
     let mut length = SHORTEST;
     let mut room: u64 = 1 << (5 * SHORTEST - 10);
@@ -97,7 +97,7 @@ pub fn length(issued: u64) -> usize {
     length
 }
 
-/// Makes an id of `length` characters out of random bytes, five bits of each.
+/// Draws an id of `length` characters from random bytes, five bits of each.
 pub fn draw(sort: Sort, length: usize, fill: &mut dyn FnMut(&mut [u8])) -> String {
     let mut bytes = [0u8; LONGEST];
     let bytes = &mut bytes[..length];
@@ -109,7 +109,7 @@ pub fn draw(sort: Sort, length: usize, fill: &mut dyn FnMut(&mut [u8])) -> Strin
     id
 }
 
-/// Whether a text could be the beginning of an id of this sort (with or without its kind letter).
+/// Whether a text could be a prefix of an id, with or without its kind letter.
 pub fn is_prefix(text: &str) -> bool {
     let rest = match text.as_bytes() {
         [letter, b'-', ..] if letter.is_ascii_lowercase() => &text[2..],
@@ -118,7 +118,7 @@ pub fn is_prefix(text: &str) -> bool {
     rest.len() <= LONGEST && rest.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
-/// Checks a whole id that comes from outside: the kind letter of its sort, a dash, and as many characters as an id has.
+/// Checks a complete id from outside: the kind letter of its sort, a dash, and a valid number of characters.
 pub fn check(text: &str, sort: Sort) -> Result<&str> {
     let rest = text.strip_prefix(sort.letter()).and_then(|rest| rest.strip_prefix('-')).unwrap_or_default();
     if (SHORTEST..=LONGEST).contains(&rest.len()) && rest.bytes().all(|byte| ALPHABET.contains(&byte)) {
@@ -132,7 +132,7 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
     )))
 }
 
-/// What a text typed for an id means, given the ids that begin with it (at most a page of them, in order).
+/// Resolves a typed prefix, given the ids that begin with it (at most a page of them, in order).
 ///
 /// An exact match wins over longer ids that begin with it.
 pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) -> Result<T> {
@@ -153,13 +153,13 @@ pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) 
     }
 }
 
-/// Refuses what cannot be an id of anything, before a store is asked for it: one of the engines cannot even take every
-/// text as a question.
+/// Refuses a text that cannot be an id, before the store is queried: PostgreSQL does not accept every text as a
+/// parameter.
 pub fn named(text: &str, sort: Sort) -> Result<()> {
     if is_prefix(text) { Ok(()) } else { Err(unknown(text, sort)) }
 }
 
-/// The answer to an id that names nothing, whatever its characters.
+/// The error for an id that names no record, whatever its characters.
 pub fn unknown(typed: &str, sort: Sort) -> Error {
     let shown = crate::text::excerpt(typed);
     Error::new(Code::NotFound, format!("there is no {} `{shown}` in this project", sort.word()))

@@ -1,4 +1,4 @@
-//! Lessons: what structured events teach. Pure and deterministic; no text that an agent wrote decides anything.
+//! Lessons drawn from structured events. Pure and deterministic: no text that an agent wrote influences a decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,71 +9,71 @@ use crate::event::{Event, kind};
 use crate::text::{cut, quote};
 use crate::time::Time;
 
-/// Most lessons of one call.
+/// The most lessons of one call.
 pub const MOST: usize = 10;
-/// How often a tool fails before that it works again is worth a lesson.
+/// The number of failures after which a success is worth a lesson.
 const FAILURES: usize = 3;
-/// How many agents change a file before that is worth a lesson.
+/// The number of agents that must change a file to make it worth a lesson.
 const CHANGED_BY: usize = 3;
-/// How many files a lesson names.
+/// The most files that a lesson names.
 const FILES: usize = 5;
 
-/// The kinds of events that lessons begin with, each with those that may follow it. Where none of the first kind
-/// happened, the others tell nothing.
+/// The event kinds that start a lesson, each with the kinds that can follow it. Without an event of the first kind, the
+/// others teach nothing.
 pub const KINDS: [(&str, &[&str]); 3] = [
     (kind::TOOL_FAILED, &[kind::TOOL_WORKED]),
     (kind::TASK_BLOCKED, &[kind::TASK_UNBLOCKED]),
     (kind::HOLD_EXPIRED, &[kind::TASK_CLAIMED, kind::TASK_DONE, kind::TASK_REOPENED, kind::TASK_RELEASED]),
 ];
 
-/// An event, as far as lessons are concerned.
+/// An event as input for lessons.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// Its number.
+    /// The event's number.
     pub number: i64,
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// Who.
+    /// The agent or person who caused it.
     pub actor: String,
-    /// What it is about.
+    /// The event's subject.
     pub subject: String,
-    /// What.
+    /// The event itself.
     pub event: Event,
 }
 
-/// That an agent's tools changed a file.
+/// The record that an agent's tools changed a file.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// The file.
+    /// The file's path.
     pub path: String,
-    /// Who.
+    /// The agent that changed it.
     pub agent: String,
-    /// For which task, empty for none.
+    /// The task it was changed for; empty for none.
     pub task: String,
     /// When it was last changed.
     pub at: Time,
 }
 
-/// What is worth remembering.
+/// A lesson to remember.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// The same for the same cause, so that it is learnt once.
+    /// Equal for equal causes, so that a lesson is stored once.
     pub key: String,
-    /// What it says.
+    /// The lesson's text.
     pub text: String,
-    /// The events it comes from, oldest first.
+    /// The events it was drawn from, oldest first.
     pub from: Vec<i64>,
-    /// When the newest of its causes was.
+    /// The time of its newest cause.
     pub at: Time,
 }
 
-/// Draws lessons from events in the order of their numbers, the newest first. Whoever writes them down stops after
-/// [`MOST`] that are new.
+/// Draws lessons from events in ascending order, and returns the newest lesson first. The caller that stores them stops
+/// after [`MOST`] new ones.
 pub fn draw(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     let mut found = tools(facts, touches);
     found.extend(blocks(facts));
     found.extend(take_overs(facts));
-    // The same key again is the same lesson, learnt anew.
+    // A repeated key is the same lesson, drawn again.
     found.sort_by(|a, b| (b.from.last(), &a.key).cmp(&(a.from.last(), &b.key)));
     let mut known = BTreeSet::new();
     found.retain(|lesson| known.insert(lesson.key.clone()));
@@ -81,7 +81,7 @@ pub fn draw(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     found
 }
 
-/// A tool that failed repeatedly, and what had been changed when it worked.
+/// A tool that failed repeatedly, and the files changed before it succeeded.
 fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     let mut failing: BTreeMap<(&str, &str, &str), Vec<&Fact>> = BTreeMap::new();
     let mut lessons = Vec::new();
@@ -139,7 +139,7 @@ fn named(paths: &BTreeSet<&str>) -> String {
     }
 }
 
-/// A task that was blocked, and what let it go on.
+/// A task that was blocked, and what unblocked it.
 fn blocks(facts: &[Fact]) -> Vec<Lesson> {
     let mut blocked: BTreeMap<&str, (&Fact, &Blocked)> = BTreeMap::new();
     let mut lessons = Vec::new();
@@ -166,13 +166,13 @@ fn blocks(facts: &[Fact]) -> Vec<Lesson> {
     lessons
 }
 
-/// A task that somebody took over after its hold had lapsed.
+/// A task that another agent took over after its hold had expired.
 fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
     let mut lapsed: BTreeMap<&str, (&Fact, &Expired)> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
         match &fact.event {
-            // One that ended because its process or session did teaches nothing about notes.
+            // A hold that ended with its process or session teaches nothing about notes.
             Event::HoldExpired(expired) if expired.ran_out() => {
                 lapsed.insert(&fact.subject, (fact, expired));
             }
@@ -201,7 +201,7 @@ fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
     lessons
 }
 
-/// Files that many agents change: they are where agents meet.
+/// Files that many agents change, where conflicts are likely.
 fn crowded(touches: &[Touch]) -> Vec<Lesson> {
     let mut by_path: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let mut last: BTreeMap<&str, Time> = BTreeMap::new();
@@ -284,7 +284,7 @@ mod tests {
             fact(4, kind::TASK_CLAIMED, "b", "t-3", json!({})),
             fact(5, kind::HOLD_EXPIRED, "c", "t-4", json!({ "holder": "a" })),
             fact(6, kind::TASK_CLAIMED, "a", "t-4", json!({})),
-            // Neither a session that said good-bye nor a task that was finished late teaches anything.
+            // Neither an ended session nor a task that was finished late teaches anything.
             fact(7, kind::HOLD_EXPIRED, "a", "t-5", json!({ "holder": "a", "session_ended": true })),
             fact(8, kind::TASK_CLAIMED, "b", "t-5", json!({})),
             fact(9, kind::HOLD_EXPIRED, "c", "t-6", json!({ "holder": "a" })),
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!((lessons.len(), lessons[0].key.as_str()), (20, "path/src/00.rs"));
         touches.retain(|touch| touch.agent != "c");
         assert_eq!(draw(&[], &touches), []);
-        // The order of what is handed in does not matter.
+        // The order of the input does not matter.
         touches.reverse();
         assert_eq!(draw(&[], &touches), []);
     }

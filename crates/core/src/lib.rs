@@ -1,8 +1,8 @@
-//! Words and pure decisions of Tenure.
+//! The vocabulary and pure decisions of Tenure.
 //!
-//! Nothing here does I/O, reads a clock or an environment, draws a random number or knows SQL: whatever a decision
-//! needs is an argument. The vocabulary is that of the user (task, hold, agent, event); an *op* changes state, a
-//! *query* does not.
+//! This crate does no I/O, reads no clock or environment, draws no random numbers and contains no SQL: every input of a
+//! decision is an argument. The vocabulary is the user's (task, hold, agent, event). An *op* changes state; a *query*
+//! does not.
 
 #![warn(missing_docs)]
 

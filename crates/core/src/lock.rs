@@ -1,36 +1,37 @@
-//! Named locks: what a name is, and who gets a lock.
+//! Named locks: the rules for names, and the decision on a request for a lock.
 
 use crate::error::{Code, Error, Result};
 use crate::number::Fence;
 use crate::text::{excerpt, hidden, is_invisible};
 use crate::time::Span;
 
-/// Longest name of a lock, in characters.
+/// The longest name of a lock, in characters.
 pub const NAME_MAX: usize = 128;
 
-/// Time to live of a lock that its holder's calls renew, when nothing else is said.
+/// The default time to live of a lock that its holder's calls renew.
 pub const TTL: Span = Span::minutes(10);
 
-/// Time to live of a lock that a runner renews while its command runs, when nothing else is said.
+/// The default time to live of a lock that a runner renews while its command runs.
 pub const RUNNER_TTL: Span = Span::seconds(60);
 
-/// Most live locks of a project. Few enough to be counted before each grant.
+/// The most live locks of a project: few enough to count before each grant.
 pub const LIVE_PROJECT: i64 = 1_000;
-/// Most of those of one agent.
+/// The most live locks of one agent.
 pub const LIVE_AGENT: i64 = 256;
 
-/// How long a runner waits between two renewals of a lock.
+/// The interval between two renewals by a runner.
 pub fn renew_every(ttl: Span) -> Span {
     Span(ttl.0 / 4)
 }
 
-/// How long before a lock can end its runner begins to end the command, and by which half of that it is gone.
+/// The margin before the lock can expire. The runner starts to terminate the command when the margin begins, and the
+/// command must be gone after half of it.
 pub fn margin(ttl: Span) -> Span {
     Span(ttl.0 / 4).min(Span::seconds(10))
 }
 
-/// Checks the name of a lock: 1 to 128 characters on one line, no blank at either end, no dash at the beginning, where a
-/// command line would take it for a flag.
+/// Checks the name of a lock: 1 to 128 characters on one line, no blank at either end, and no leading dash, because a
+/// command line would parse it as a flag.
 pub fn name(text: &str) -> Result<&str> {
     let length = text.chars().count();
     let shown = !text.chars().all(is_invisible);
@@ -47,27 +48,27 @@ pub fn name(text: &str) -> Result<&str> {
 /// A live lock.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveLock<'a> {
-    /// Who has it.
+    /// The holder.
     pub holder: &'a str,
     /// The number of the event that granted it.
     pub fence: Fence,
 }
 
-/// What becomes of a request for a lock.
+/// The decision on a request for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockDecision {
-    /// It is free.
+    /// The lock is free.
     Grant,
-    /// The asker has shown the fence of the lock it holds.
+    /// The caller presented the fence of the lock it holds.
     Renew,
-    /// Somebody has it: another, or the asker in another process.
+    /// The lock is held, by another agent or by the caller in another process.
     Held,
-    /// The fence shown is not that of the live lock, or there is none: what lapsed is never revived.
+    /// The presented fence is not that of the live lock, or there is no live lock: an expired lock is never revived.
     Stale,
 }
 
-/// Decides a request by `agent` that shows `fence`, or none. The name of the asker alone opens nothing: two runs of one
-/// agent exclude each other like those of two.
+/// Decides a request by `agent` that presents `fence`, or none. The agent's name alone grants nothing: two runs of one
+/// agent exclude each other like runs of two agents.
 pub fn decide(agent: &str, fence: Option<Fence>, live: Option<LiveLock<'_>>) -> LockDecision {
     match (live, fence) {
         (None, None) => LockDecision::Grant,

@@ -1,4 +1,4 @@
-//! Memory: scopes, kinds, canonical keys, and the one order in which what is remembered is shown.
+//! Memories: scopes, kinds, canonical keys, and the single ranking in which memories are shown.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::name::AgentName;
 use crate::text::{self, excerpt};
 use crate::time::{Span, Time};
 
-/// Longest key, in characters.
+/// The longest key, in characters.
 pub const KEY_MAX: usize = 120;
-/// Longest text of a memory, in bytes: a memory is a note to read, not a file.
+/// The longest text of a memory, in bytes: a memory is a short note, not a file.
 pub const TEXT_MAX: usize = 4 * 1024;
-/// Most pins in one scope.
+/// The most pins in one scope.
 pub const PINS_MAX: i64 = 20;
-/// Most memories in one request.
+/// The most memories in one request.
 pub const BATCH_MAX: usize = 50;
 
 /// What a memory is.
@@ -38,7 +38,7 @@ impl MemoryKind {
     /// All kinds.
     pub const ALL: [MemoryKind; 3] = [MemoryKind::Fact, MemoryKind::Directive, MemoryKind::Lesson];
 
-    /// The word.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             MemoryKind::Fact => "fact",
@@ -47,7 +47,7 @@ impl MemoryKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the word.
     pub fn parse(word: &str) -> Option<MemoryKind> {
         MemoryKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
@@ -59,16 +59,16 @@ impl fmt::Display for MemoryKind {
     }
 }
 
-/// For whom a memory is.
+/// The audience of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryScope {
-    /// Whoever works on one task.
+    /// Every agent that works on one task.
     Task(TaskId),
     /// One agent.
     Agent(AgentName),
-    /// Everybody in the project.
+    /// Every agent in the project.
     Project,
-    /// Everybody in the store.
+    /// Every agent in the store.
     Global,
 }
 
@@ -83,7 +83,7 @@ impl MemoryScope {
         }
     }
 
-    /// Of which task or agent; empty otherwise.
+    /// The task or agent of the scope; empty for other scopes.
     pub fn subject(&self) -> &str {
         match self {
             MemoryScope::Task(task) => task,
@@ -92,7 +92,7 @@ impl MemoryScope {
         }
     }
 
-    /// Reads what is stored.
+    /// Parses the stored columns.
     pub fn of(word: &str, subject: &str) -> Option<MemoryScope> {
         match word {
             "task" => Some(MemoryScope::Task(subject.into())),
@@ -103,12 +103,12 @@ impl MemoryScope {
         }
     }
 
-    /// Whether only people may pin in it: what is pinned there is shown to everybody.
+    /// Whether only people may pin in this scope, because its pins are shown to every agent.
     pub fn is_shared(&self) -> bool {
         matches!(self, MemoryScope::Project | MemoryScope::Global)
     }
 
-    /// How near it is to the work at hand: 0 is nearest.
+    /// The distance from the work at hand: 0 is nearest.
     fn distance(&self) -> u64 {
         match self {
             MemoryScope::Task(_) => 0,
@@ -119,7 +119,7 @@ impl MemoryScope {
     }
 }
 
-/// The one spelling of a key: lowered, blanks and underscores as `-`, no `-` at the ends or twice in a row.
+/// The canonical form of a key: lowercase, blanks and underscores as `-`, no `-` at the ends or twice in a row.
 pub fn key(given: &str) -> Result<String> {
     let mut key = String::with_capacity(given.len());
     for c in given.trim().chars().flat_map(char::to_lowercase) {
@@ -151,12 +151,12 @@ fn dash(key: &mut String) {
     }
 }
 
-/// The key of a memory that was given none: its first words, so that saying the same again is the same memory.
+/// The key of a memory without one: its first words, so that repeating a text updates the same memory.
 pub fn key_of(text: &str) -> String {
     let mut key = String::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let lowered = word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric());
-        // A first word that is too long is cut: it says more than nothing.
+        // An overlong first word is truncated, because the key must not be empty.
         let word: String = if key.is_empty() { lowered.take(79).collect() } else { lowered.collect() };
         if key.chars().count() + word.chars().count() + 1 > 80 {
             break;
@@ -173,7 +173,7 @@ pub fn key_of(text: &str) -> String {
     }
 }
 
-/// The text of a memory.
+/// Checks the text of a memory.
 pub fn text(given: &str) -> Result<String> {
     let text = text::required(given, "memory")?;
     if text.len() > TEXT_MAX {
@@ -186,7 +186,7 @@ pub fn text(given: &str) -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// How long a memory lives: a minute to ten years.
+/// Checks the lifetime of a memory: a minute to ten years.
 pub fn ttl(span: Span) -> Result<Span> {
     if (Span::minutes(1)..=Span::days(3_650)).contains(&span) {
         return Ok(span);
@@ -194,38 +194,39 @@ pub fn ttl(span: Span) -> Result<Span> {
     Err(Error::usage(Code::BadMemoryTtl, "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
 }
 
-/// What the order of memories looks at. Nothing here says how often one was shown: being shown never raises a rank.
+/// The inputs of the ranking. The number of times a memory was shown is not among them: being shown never raises a
+/// rank.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
-    /// Its id.
+    /// The memory's id.
     pub id: &'a str,
-    /// For whom it is.
+    /// The memory's audience.
     pub scope: &'a MemoryScope,
-    /// What it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// Whether somebody pinned it.
+    /// Whether it is pinned.
     pub pinned: bool,
     /// When it was last changed.
     pub updated_at: Time,
-    /// How many words it has.
+    /// The number of words it contains.
     pub length: u64,
-    /// How often it has each word that was asked for, in their order; 0 for one that it does not have.
+    /// How often it contains each query word, in query order; 0 for an absent word.
     pub counts: &'a [u32],
 }
 
-/// What is known about all memories that were looked through.
+/// Statistics over all memories searched.
 #[derive(Clone, Debug)]
 pub struct Corpus<'a> {
-    /// How many there are.
+    /// The number of memories.
     pub size: u64,
-    /// How many words they have together.
+    /// The number of words in all of them.
     pub length: u64,
-    /// How many of them have each word that was asked for.
+    /// The number of memories that contain each query word.
     pub having: &'a [u64],
 }
 
-/// How well a memory answers: words that few have count for more, a word that is repeated a little more, a short
-/// memory more than a long one that happens to have the word. Whole numbers only, so that every machine agrees.
+/// Scores how well a memory matches: a rare word counts more, a repeated word a little more, and a short memory more
+/// than a long one that happens to contain the word. Integers only, so that every machine computes the same ranking.
 pub fn score(corpus: &Corpus<'_>, candidate: &Candidate<'_>) -> u64 {
     let size = corpus.size.max(1);
     let mean = (corpus.length / size).max(1);
@@ -243,19 +244,19 @@ pub fn score(corpus: &Corpus<'_>, candidate: &Candidate<'_>) -> u64 {
     if sum == 0 {
         return 0;
     }
-    // Nearer is better, and what must be followed better than what is merely so; both less than one more word is.
+    // A nearer scope and a directive each raise the score, but by less than one more matching word does.
     let near = 100 + 5 * (3 - candidate.scope.distance().min(3));
     let kind = if candidate.kind == MemoryKind::Directive { 110 } else { 100 };
     let pinned = if candidate.pinned { 120 } else { 100 };
     sum * near * kind * pinned / 1_000_000
 }
 
-/// The order of answers: score, then newest, then id. Total, because ids differ.
+/// The order of results: score, then newest, then id. It is total, because ids are unique.
 pub fn order(a: (u64, &Candidate<'_>), b: (u64, &Candidate<'_>)) -> std::cmp::Ordering {
     b.0.cmp(&a.0).then(b.1.updated_at.cmp(&a.1.updated_at)).then(a.1.id.cmp(b.1.id))
 }
 
-/// 1,000 × the logarithm to base 2 of x / 1,000, by bits and a straight line between powers; 0 below 1,000.
+/// 1,000 × log2(x / 1,000), computed by bits with linear interpolation between powers; 0 below 1,000.
 fn log2_milli(x: u64) -> u64 {
     if x <= 1_000 {
         return 0;

@@ -1,4 +1,4 @@
-//! Messages: mail between agents, and how much of it is offered at a time.
+//! Messages between agents, and the page size of an inbox.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Result};
 use crate::time::{Span, Time};
 
-/// Longest message, in bytes: two of them fit on one page of an inbox.
+/// The longest message, in bytes: two fit on one page of an inbox.
 pub const TEXT_MAX: usize = 8 * 1024;
-/// Most recipients of one message.
+/// The most recipients of one message.
 pub const RECIPIENTS_MAX: usize = 20;
-/// Most messages that are acknowledged by one call.
+/// The most messages acknowledged by one call.
 pub const ACKS_MAX: usize = 100;
-/// How many messages an inbox offers when nothing else is said.
+/// The default number of messages that an inbox offers.
 pub const PAGE: usize = 20;
-/// Most messages that an inbox offers at once.
+/// The most messages that an inbox offers at once.
 pub const PAGE_MAX: usize = 100;
-/// Most bytes of text that an inbox offers at once. A single message always fits.
+/// The most bytes of text that an inbox offers at once. A single message always fits.
 pub const PAGE_BYTES: usize = 16 * 1024;
 
 /// How soon a message should be looked at.
@@ -31,7 +31,7 @@ pub enum Urgency {
 }
 
 impl Urgency {
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Urgency::Normal => "normal",
@@ -39,7 +39,7 @@ impl Urgency {
         }
     }
 
-    /// The urgency of a stored word.
+    /// Parses the stored word.
     pub fn parse(word: &str) -> Option<Urgency> {
         [Urgency::Normal, Urgency::Urgent].into_iter().find(|urgency| urgency.as_str() == word)
     }
@@ -53,7 +53,7 @@ impl Urgency {
     }
 }
 
-/// Whether a request that is still open has waited for too long.
+/// Whether an open request is overdue.
 pub fn overdue(now: Time, sent: Time, urgency: Urgency) -> bool {
     now >= sent + urgency.patience()
 }
@@ -71,7 +71,7 @@ pub fn text(given: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Checks how many messages are asked for.
+/// Checks the number of messages requested.
 pub fn limit(asked: Option<usize>) -> Result<usize> {
     match asked.unwrap_or(PAGE) {
         rows @ 1..=PAGE_MAX => Ok(rows),
@@ -80,8 +80,8 @@ pub fn limit(asked: Option<usize>) -> Result<usize> {
     }
 }
 
-/// How many of the messages at hand are offered together: in their order, as many as were asked for, and no more text
-/// than a reader takes in. The first always is.
+/// The number of messages that one page offers: in order, at most `limit`, and at most [`PAGE_BYTES`] of text. The
+/// first message always fits.
 pub fn fitting(sizes: impl IntoIterator<Item = usize>, limit: usize) -> usize {
     let mut bytes = 0;
     sizes
@@ -95,15 +95,15 @@ pub fn fitting(sizes: impl IntoIterator<Item = usize>, limit: usize) -> usize {
         .count()
 }
 
-/// What a message is about that says what was committed. Nobody can name such a thing, so no other message is about one.
+/// The subject prefix of a commit notice. No caller can name a subject with this prefix, so no other message has it.
 const COMMIT: &str = "commit ";
 
-/// What the notice of a commit is about.
+/// The subject of a commit notice.
 pub fn about_commit(commit: &str) -> String {
     format!("{COMMIT}{commit}")
 }
 
-/// Whether a message is a notice: nobody wrote it, and nobody is told how it ends.
+/// Whether a message is a notice. A notice has no author who is told how it ended.
 pub fn is_notice(about: &str) -> bool {
     about.starts_with(COMMIT)
 }
@@ -142,7 +142,7 @@ mod tests {
             let taken = fitting(sizes.iter().copied(), limit);
             let bytes: usize = sizes[..taken].iter().sum();
             prop_assert!(taken >= 1 && taken <= limit && bytes <= PAGE_BYTES);
-            // No more would have fitted.
+            // One more message would exceed the page.
             prop_assert!(taken == limit || taken == sizes.len() || bytes + sizes[taken] > PAGE_BYTES);
         }
     }

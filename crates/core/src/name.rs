@@ -1,10 +1,10 @@
-//! Names of agents and people: one grammar, checked at one place.
+//! Names of agents and people: one grammar, checked in one place.
 
 use crate::error::{Code, Error, Result};
 use crate::id::{Id, IdKind};
 use crate::text;
 
-/// The kind of names that agents and people have.
+/// The id kind of agent and person names.
 #[derive(Debug)]
 pub enum Agent {}
 
@@ -14,7 +14,7 @@ impl IdKind for Agent {
     }
 }
 
-/// The kind of keys that projects have.
+/// The id kind of project keys.
 #[derive(Debug)]
 pub enum Project {}
 
@@ -24,24 +24,24 @@ impl IdKind for Project {
     }
 }
 
-/// The name of an agent or a person. A principal has such a name too.
+/// The name of an agent or a person. Principals use the same names.
 pub type AgentName = Id<Agent>;
 
 /// The key of a project: `name:…`, `id:…`, `url:…` or `dir:…`.
 pub type ProjectKey = Id<Project>;
 
-/// Longest name, in bytes.
+/// The longest name, in bytes.
 pub const NAME_MAX: usize = 64;
 
-/// Prefix of people's names.
+/// The prefix of people's names.
 pub const PERSON: &str = "person:";
 
-/// Whether a name is that of a person.
+/// Whether a name is a person's.
 pub fn is_person(name: &str) -> bool {
     name.starts_with(PERSON)
 }
 
-/// Checks a name that somebody gave: `[a-z0-9][a-z0-9._:-]{0,63}`.
+/// Checks a name that a caller supplied: `[a-z0-9][a-z0-9._:-]{0,63}`.
 pub fn check(name: &str) -> Result<&str> {
     let mut bytes = name.bytes();
     let first = bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -53,18 +53,19 @@ pub fn check(name: &str) -> Result<&str> {
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 
-/// Of some names the one most like a name that is none of them, if any is like it at all.
+/// The known name most similar to an unknown one, if any is similar enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(known, name), known))
         .filter(|(likeness, _)| *likeness > 0.7)
-        // Of two that are equally like it, the one that comes first: the same answer in every run.
+        // Ties go to the first in alphabetical order, so that every run gives the same answer.
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))
         .map(|(_, known)| known)
 }
 
-/// Makes a name out of an id or user name that Tenure found rather than was given: lowered, other characters `-`.
+/// Turns an id or user name that Tenure found, rather than was given, into a name: lowercase, with `-` for other
+/// characters.
 pub fn fit(found: &str) -> String {
     let mut name: String = found
         .chars()
@@ -79,8 +80,8 @@ pub fn fit(found: &str) -> String {
     name
 }
 
-/// Fits a found name behind a prefix. One that is too long keeps its beginning and ends in a hash of the whole, so that
-/// two long names that differ only at the end stay two.
+/// Turns a found name into one with a prefix. An overlong name keeps its beginning and ends in a hash of the whole, so
+/// that two long names that differ only at the end stay distinct.
 pub fn fit_after(prefix: &str, found: &str) -> String {
     let kept: String = found
         .chars()
@@ -94,7 +95,7 @@ pub fn fit_after(prefix: &str, found: &str) -> String {
     format!("{prefix}{}-{:016x}", &kept[..room - 17], fnv1a(found.as_bytes()))
 }
 
-/// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
+/// FNV-1a over 64 bits: a short stable fingerprint for names and revisions. It gives no protection against an attacker.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

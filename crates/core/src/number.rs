@@ -1,4 +1,4 @@
-//! Numbers of events, which are the fences of holds: where they continue after a restore.
+//! Event numbers, which are also the fences of holds: where they continue after a restore.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 
-/// The number of the event that granted a hold: proof of the grant that a holder works under. JSON and JSON Schema have it
-/// as a plain number.
+/// The number of the event that granted a hold, which proves under which grant a holder works. It is a plain number in
+/// JSON and JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fence(pub i64);
@@ -55,22 +55,22 @@ impl JsonSchema for Fence {
     }
 }
 
-/// More numbers than a store issues in its life: at 70,000 a second, the rate of bulk adds, they last for 17 hours without a
-/// pause and fill hundreds of gigabytes.
+/// More numbers than a store issues in its life: at 70,000 a second, the rate of bulk adds, they last for 17 hours
+/// without a pause and fill hundreds of gigabytes.
 pub const GAP: i64 = 1 << 32;
 
-/// Numbers stay below this, so that every JSON reader has them exactly.
+/// Numbers stay below this bound, so that every JSON parser represents them exactly.
 pub const END: i64 = 1 << 53;
 
-/// The highest clock reading that is believed, in microseconds (the year 2112): a clock that is centuries ahead must not
+/// The highest clock reading that is trusted, in microseconds (the year 2112): a clock that is centuries ahead must not
 /// use up the numbers of all later restores.
 const LATEST: i64 = 1 << 52;
 
-/// The longest time between a point and a restore that counts, in microseconds (a year): a clock that jumps between 1970
-/// and today must not use up the numbers either.
+/// The longest time between a point and a restore that counts, in microseconds (a year): a clock that jumps between
+/// 1970 and today must not use up the numbers either.
 const LONGEST: i64 = 1 << 45;
 
-/// What is known of the numbers of a store at one instant: those up to `number` were issued when the clock read `at`.
+/// A known point in a store's history: the numbers up to `number` had been issued when the clock read `at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The last number issued.
@@ -80,33 +80,33 @@ pub struct Point {
 }
 
 impl Point {
-    /// No number above this has been issued when the clock reads `clock`.
+    /// An upper bound: no number above it has been issued when the clock reads `clock`.
     ///
-    /// A store issues fewer than one number per microsecond: an event is a row with its indexes, and 14 µs is the shortest
-    /// time measured for one. A clock that has not advanced says nothing about the time that has passed.
+    /// A store issues fewer than one number per microsecond: an event is a row with its indexes, and the shortest time
+    /// measured for one is 14 µs. A clock that has not advanced says nothing about the time that has passed.
     fn reach(self, clock: Time) -> Option<i64> {
         let passed = clock.0.saturating_sub(self.at.0);
         self.number.checked_add(if passed > 0 { passed.min(LONGEST) } else { GAP })
     }
 }
 
-/// The number that events continue after when a store is restored; `None` when there are none left.
+/// The number after which events continue when a store is restored; `None` when no numbers are left.
 ///
-/// `issued` is the highest number found at the destination. `past` are the points known of the lost history: the backup
-/// itself, and what the machine recorded of its earlier restore.
+/// `issued` is the highest number found at the destination. `past` contains the known points of the lost history: the
+/// backup itself, and the machine's record of its earlier restore.
 ///
-/// What was issued since the backup may be lost with the store, and one backup may be restored many times, so the backup
-/// alone cannot tell two restores apart. The clock does: because a store issues fewer than one number per microsecond,
-/// numbers that continue at the microseconds since the epoch are above all that an earlier restore led to, also within
-/// one second. Where the numbers are ahead of the clock, because the clock was once set back, a point carries the lead
-/// along. Where the clock is behind a point, the numbers continue `GAP` above it.
+/// The numbers issued since the backup may be lost with the store, and one backup may be restored many times, so the
+/// backup alone cannot distinguish two restores. The clock can: because a store issues fewer than one number per
+/// microsecond, numbers that continue at the microseconds since the epoch are above all numbers of an earlier restore,
+/// even within one second. If the numbers are ahead of the clock, because the clock was once set back, a point carries
+/// the lead along. If the clock is behind a point, the numbers continue `GAP` above it.
 pub fn resumed(issued: i64, past: impl IntoIterator<Item = Point>, clock: Time) -> Option<i64> {
     let clock = Time(clock.0.min(LATEST));
     let mut number = issued.max(clock.0).max(GAP + 1);
     for point in past {
         number = number.max(point.reach(clock)?);
     }
-    // Room for what the store issues afterwards.
+    // Leave room for the numbers that the store issues afterwards.
     (number < END - GAP).then_some(number)
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// 2026 in microseconds.
+    /// The year 2026 in microseconds.
     const NOW: i64 = 1_780_000_000_000_000;
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
                 point.number = resumed(point.number, [point], Time(clock)).unwrap();
             }
         }
-        // A clock that falls back to 1970 and is put right again, a hundred times.
+        // A clock that falls back to 1970 and is corrected again, a hundred times.
         let mut point = Point { number: 1_000, at: Time(NOW) };
         for clock in [0, NOW].repeat(100) {
             point = Point { number: resumed(0, [point], Time(clock)).unwrap(), at: Time(clock) };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     /// A history of restores of one backup, each into an empty place: after `wait` microseconds, with `used` numbers
-    /// issued since the one before.
+    /// issued since the previous restore.
     fn restores() -> impl Strategy<Value = Vec<(i64, i64)>> {
         let wait = prop_oneof![1..2_000_000_i64, 1..i64::from(u32::MAX) * 2];
         let one = wait.prop_flat_map(|wait| (Just(wait), prop_oneof![0..wait, (wait - 1)..wait]));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing but the clock and the backup is known. The backup may itself be of a store whose numbers are ahead.
+        /// Only the clock and the backup are known. The backup may be of a store whose numbers are ahead of the clock.
         #[test]
         fn inv_l1_under_a_clock_that_advances_every_restore_is_above_all_earlier_ones(
             history in restores(), lead in -1_000_000_000_000_000..1_000_000_000_000_i64
@@ -165,7 +165,7 @@ mod tests {
             }
         }
 
-        /// With a record of the restore before, wherever the clock is set to.
+        /// With a record of the previous restore, whatever the clock reads.
         #[test]
         fn inv_l1_with_a_record_a_restore_is_above_the_one_before_under_any_clock(
             clocks in prop::collection::vec(prop_oneof![0..NOW, (NOW - 1_000)..(NOW + 1_000)], 2..20)

@@ -1,14 +1,14 @@
-//! Paths as text. A path is bytes, and everything that is stored or shown is text: two spellings, each of which is one path
-//! and no other.
+//! Paths as text. A path is bytes, but stored and displayed values are text. There are two encodings, and each is
+//! injective: one text is one path.
 //!
-//! *Names* in patterns stay as readable as they can be: only what is not UTF-8 is written `%XX`. Such a byte is at least
-//! `80`, so a percent sign of the name itself is written `%25` only where it could be read as one of those, or as itself.
-//! *Places* (the top of a checkout) have every percent sign and every control character escaped.
+//! *Names* in patterns stay as readable as possible: only bytes that are not UTF-8 are written `%XX`. Such a byte is at
+//! least `80`, so a percent sign of the name itself is written `%25` only if it could be read as such a byte, or as
+//! `%25`. *Places* (the top of a checkout) have every percent sign and every control character escaped.
 
 use std::fmt::Write as _;
 
-/// A name of a file, as patterns have it: bytes that are not UTF-8 as `%XX`, everything else as it is. A percent sign that
-/// would be read as the beginning of such a byte is `%25`.
+/// Encodes a file name as patterns spell it: bytes that are not UTF-8 as `%XX`, everything else unchanged. A percent
+/// sign that could be read as the beginning of an escape becomes `%25`.
 pub fn name(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -24,13 +24,13 @@ pub fn name(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a name that [`name`] wrote.
+/// Decodes a name that [`name`] encoded.
 pub fn bytes_of_name(text: &str) -> Vec<u8> {
     unescaped(text, escaped)
 }
 
-/// A path that is the same in every terminal and log: bytes that are not UTF-8, control characters and the percent sign
-/// itself as `%XX`.
+/// Encodes a path that looks the same in every terminal and log: bytes that are not UTF-8, control characters and the
+/// percent sign become `%XX`.
 pub fn place(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     let escape = |text: &mut String, byte: u8| _ = write!(text, "%{byte:02X}");
@@ -47,12 +47,13 @@ pub fn place(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a path that [`place`] wrote.
+/// Decodes a path that [`place`] encoded.
 pub fn bytes_of_place(text: &str) -> Vec<u8> {
     unescaped(text, hex)
 }
 
-/// The byte that two digits after a percent sign stand for in a name: one that is no UTF-8 by itself, or the percent sign.
+/// The byte that two digits after a percent sign encode in a name: a byte that is not valid UTF-8 alone, or the percent
+/// sign.
 fn escaped(after: &[u8]) -> Option<u8> {
     let is_digit = |digit: &u8| digit.is_ascii_digit() || (b'A'..=b'F').contains(digit);
     let byte = hex(after).filter(|_| after.iter().take(2).all(is_digit))?;

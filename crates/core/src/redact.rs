@@ -1,9 +1,9 @@
-//! Taking secrets of well-known shapes out of text that a tool printed, before any of it is stored.
+//! Removes secrets of well-known shapes from tool output before it is stored.
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// How tokens begin that say by their beginning what they are, and how long the rest is at least.
+/// Prefixes of self-describing tokens, and the minimum length of the rest.
 const PREFIXES: [(&str, usize); 28] = [
     ("AKIA", 16),
     ("ASIA", 16),
@@ -35,7 +35,7 @@ const PREFIXES: [(&str, usize); 28] = [
     ("tenure_", 64),
 ];
 
-/// Parts of a name that make its value a secret.
+/// Parts of a name that mark its value as secret.
 const NAMES: [&str; 15] = [
     "accesskey",
     "accountkey",
@@ -54,8 +54,8 @@ const NAMES: [&str; 15] = [
     "token",
 ];
 
-/// A text without what looks like a secret. It errs towards taking out too much: what is kept is a few hundred bytes that
-/// help to understand a failure.
+/// Removes everything that looks like a secret. It errs towards removing too much: only a few hundred bytes are kept,
+/// to explain a failure.
 pub fn redact(text: &str) -> String {
     let text = keys(text);
     let text = urls(&text);
@@ -64,7 +64,7 @@ pub fn redact(text: &str) -> String {
     words(&text)
 }
 
-/// Private keys, also those whose end was cut off.
+/// Private keys, including those whose end was truncated.
 fn keys(text: &str) -> String {
     const BEGIN: &str = "-----BEGIN ";
     let mut out = String::with_capacity(text.len());
@@ -91,7 +91,7 @@ fn keys(text: &str) -> String {
     out
 }
 
-/// User and password in an address.
+/// User and password in a URL.
 fn urls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -99,7 +99,7 @@ fn urls(text: &str) -> String {
         let (before, address) = rest.split_at(at + 3);
         out.push_str(before);
         let end = address.find(|c: char| c.is_whitespace() || "/?#\"'<>".contains(c)).unwrap_or(address.len());
-        // A password may itself hold a slash where nobody escaped it; what has a colon and an `@` later is taken whole.
+        // A password can contain an unescaped slash. A text with a colon and a later `@` is removed whole.
         let reach = address.find(|c: char| c.is_whitespace() || "\"'<>".contains(c)).unwrap_or(address.len());
         let user = match address[..end].rfind('@') {
             Some(user) => Some(user),
@@ -117,7 +117,7 @@ fn urls(text: &str) -> String {
     out
 }
 
-/// Values of names that say that they are secret, and of `Authorization` and `Cookie`.
+/// Values of names that mark a secret, and of `Authorization` and `Cookie`.
 fn values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -132,7 +132,7 @@ fn values(text: &str) -> String {
         let scheme = matches!(lower.as_str(), "bearer" | "basic");
         let whole_line = lower.ends_with("authorization") || lower.ends_with("cookie");
         let named = NAMES.iter().any(|part| lower.contains(part));
-        // `--token VALUE`; another flag behind it is no value.
+        // `--token VALUE`; a flag after it is not a value.
         let flag = named && name.starts_with("--") && !behind.trim_start_matches(' ').starts_with('-');
         let gap = match assignment(behind) {
             _ if scheme => spaces(behind),
@@ -153,7 +153,7 @@ fn values(text: &str) -> String {
             None => c.is_whitespace() || "\"'`,;&".contains(c),
         };
         let end = value.find(ends).unwrap_or(value.len());
-        // A word such as `basic` with a word behind it is mostly just prose.
+        // A word such as `basic` followed by another word is usually prose.
         let prose = scheme && end < 8;
         out.push_str(if end == 0 {
             ""
@@ -168,10 +168,10 @@ fn values(text: &str) -> String {
     out
 }
 
-/// Programs that take a password right behind `-p`.
+/// Programs that take a password directly after `-p`.
 const SHORT: [&str; 5] = ["mariadb", "mysql", "mysqladmin", "mysqldump", "sshpass"];
 
-/// Passwords behind `-p` of a program that takes them there, on a line that names it.
+/// Passwords after `-p`, on a line that names a program which takes them there.
 fn short_flags(text: &str) -> String {
     let of_line = |line: &str| -> String {
         let mut named = false;
@@ -198,7 +198,7 @@ fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
 
-/// The length of what stands between a name and its value, if a value follows: `=`, `: `, `": "` and the like.
+/// The length of the separator between a name and its value, if a value follows: `=`, `: `, `": "` and the like.
 fn assignment(behind: &str) -> Option<usize> {
     let mut at = 0;
     let mut sign = false;
@@ -219,7 +219,7 @@ fn spaces(behind: &str) -> Option<usize> {
     (at > 0).then_some(at)
 }
 
-/// Tokens that say by their shape what they are.
+/// Tokens that are recognised by their shape.
 fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -244,14 +244,14 @@ fn is_token_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-./+~=".contains(c)
 }
 
-/// Where in a word a token begins.
+/// The position in a word where a token begins.
 fn secret_at(word: &str) -> Option<usize> {
     let fresh = |at: usize| at == 0 || !word.as_bytes()[at - 1].is_ascii_alphanumeric();
     let known = PREFIXES.iter().filter_map(|(prefix, rest)| {
         word.match_indices(prefix).map(|(at, _)| at).find(|at| fresh(*at) && run(&word[at + prefix.len()..]) >= *rest)
     });
     let signed = word.match_indices("eyJ").map(|(at, _)| at).find(|at| {
-        // A signed token: three parts in base64, of which the first begins like `{"`.
+        // A signed token (JWT): three parts in base64, of which the first begins like `{"`.
         let parts: Vec<&str> = word[*at..].split('.').collect();
         fresh(*at)
             && parts.len() >= 3
@@ -261,7 +261,7 @@ fn secret_at(word: &str) -> Option<usize> {
     known.chain(signed).min()
 }
 
-/// How many characters of a token a text begins with.
+/// The number of leading token characters of a text.
 fn run(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count()
 }
@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// Put together at run time, so that no scanner of sources takes them for real ones.
+    /// Assembled at run time, so that no secret scanner takes them for real ones.
     fn shapes() -> Vec<(String, String)> {
         let x = |count: usize| "aB3dE5gH7".repeat(9)[..count].to_owned();
         let upper = "ABCDEFGHIJ234567".to_owned();

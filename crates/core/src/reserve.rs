@@ -1,25 +1,26 @@
-//! The decision on a request for paths: which own holds already answer it, what is granted, and who stands in the way.
+//! The decision on a request for paths: which own holds already cover it, what is granted, and which holds block it.
 
 use crate::hold::Mode;
 use crate::id::CheckoutId;
 use crate::pattern::Pattern;
 
-/// Most patterns of one request.
+/// The most patterns of one request.
 pub const PATTERNS_MAX: usize = 256;
-/// Most live patterns of a project that may be anywhere.
+/// The most live unanchored patterns of a project.
 pub const UNANCHORED_PROJECT: i64 = 256;
-/// Most of those of one agent.
+/// The most live unanchored patterns of one agent.
 pub const UNANCHORED_AGENT: i64 = 16;
 
-/// Most live patterns of a project, whatever they are.
+/// The most live patterns of a project.
 pub const LIVE_PROJECT: i64 = 200_000;
-/// Most of those of one agent.
+/// The most live patterns of one agent.
 pub const LIVE_AGENT: i64 = 100_000;
-/// How many holds pass between two looks at how many there are. Counting walks through all of them, and reserving must
-/// cost the same among many as among few; so that of a project may be passed by as many as one request can ask for, never by more.
+/// The number of grants between two counts of the live holds. Counting scans all of them, and the cost of a reservation
+/// must not depend on their number. So a project can exceed its limit by as many holds as one request can ask for,
+/// never by more.
 const COUNT_EVERY: i64 = PATTERNS_MAX as i64;
 
-/// Whether all live patterns are counted before some more are granted in a project that has issued so many holds.
+/// Whether all live patterns are counted before `new` more are granted in a project that has issued `issued` holds.
 pub fn is_counted(issued: i64, new: i64) -> bool {
     issued + new > LIVE_AGENT.min(LIVE_PROJECT) && issued / COUNT_EVERY != (issued + new) / COUNT_EVERY
 }
@@ -27,57 +28,56 @@ pub fn is_counted(issued: i64, new: i64) -> bool {
 /// A live hold on a pattern.
 #[derive(Clone, Debug)]
 pub struct LivePattern<'a> {
-    /// Who has it.
+    /// The holder.
     pub holder: &'a str,
-    /// What is held.
+    /// The files held.
     pub pattern: Pattern,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout; none for all of them.
+    /// The checkout; `None` for all checkouts.
     pub checkout: Option<&'a CheckoutId>,
 }
 
-/// What is asked for.
+/// A request for paths.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternRequest<'a> {
-    /// By whom.
+    /// The requesting agent.
     pub agent: &'a str,
-    /// The checkout; none for all of them.
+    /// The checkout; `None` for all checkouts.
     pub checkout: Option<&'a CheckoutId>,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// What.
+    /// The files requested.
     pub patterns: &'a [Pattern],
 }
 
 impl PatternRequest<'_> {
-    /// The patterns for which a request asks for more than its agent has, given the steps that were decided on.
+    /// The patterns for which the request asks for more than its agent holds, given the decisions on them.
     pub fn asked(&self, steps: &[PatternDecision], held: &[LivePattern<'_>]) -> Vec<Pattern> {
         let asks = |step: &PatternDecision| asks_more(self, held, *step);
         self.patterns.iter().zip(steps).filter(|(_, step)| asks(step)).map(|(pattern, _)| pattern.clone()).collect()
     }
 }
 
-/// What becomes of one pattern of a request.
+/// The decision on one pattern of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternDecision {
-    /// The own hold at this place covers it.
+    /// The own hold at this index covers it.
     Keep(usize),
-    /// The own hold at this place is the same pattern in another mode.
+    /// The own hold at this index has the same pattern in another mode.
     Change(usize),
-    /// The pattern at this place of the same request covers it.
+    /// The pattern at this index of the same request covers it.
     Within(usize),
-    /// A new hold.
+    /// A new hold is granted.
     Grant,
 }
 
-/// Whether two places have a checkout in common.
+/// Whether two checkouts, where `None` is all of them, have one in common.
 pub(crate) fn meet(one: Option<&CheckoutId>, other: Option<&CheckoutId>) -> bool {
     one == other || one.is_none() || other.is_none()
 }
 
-/// Whether a hold stands in the way of a pattern: another's, in the same checkout, with a file in common, unless both
-/// are shared.
+/// Whether a hold blocks a pattern: it is another agent's, in the same checkout, overlaps, and not both are shared.
 pub fn blocks(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, pattern: &Pattern) -> bool {
     held.holder != wanted.agent
         && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
@@ -85,8 +85,8 @@ pub fn blocks(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, pattern: &Pat
         && held.pattern.overlap(pattern).is_some()
 }
 
-/// Whether a hold is of the same files in another checkout: it stands in nobody's way there, and both are told, because
-/// the changes meet when they are merged. Two who only share have nothing to merge.
+/// Whether a hold is on the same files in another checkout. It does not block there, but both agents are told, because
+/// their changes meet when they are merged. Two shared holds have nothing to merge.
 pub fn meets_elsewhere(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, pattern: &Pattern) -> bool {
     held.holder != wanted.agent
         && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
@@ -94,7 +94,7 @@ pub fn meets_elsewhere(held: &LivePattern<'_>, wanted: &PatternRequest<'_>, patt
         && held.pattern.overlap(pattern).is_some()
 }
 
-/// Decides a request as a whole: a step for each pattern, or everything that stands in the way.
+/// Decides a request as a whole: a decision for each pattern, or all blockers.
 pub fn decide(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>]) -> Result<Vec<PatternDecision>, Vec<usize>> {
     let mut steps: Vec<PatternDecision> = Vec::with_capacity(wanted.patterns.len());
     let mut blockers: Vec<usize> = Vec::new();
@@ -113,7 +113,7 @@ pub fn decide(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>]) -> Result<V
     Err(blockers)
 }
 
-/// Whether a step gives an agent more than it has.
+/// Whether a decision gives an agent more than it has.
 fn asks_more(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>], step: PatternDecision) -> bool {
     match step {
         PatternDecision::Grant => true,
@@ -122,7 +122,7 @@ fn asks_more(wanted: &PatternRequest<'_>, held: &[LivePattern<'_>], step: Patter
     }
 }
 
-/// How the agent's own holds, and what comes earlier in the request, answer a pattern.
+/// How the agent's own holds and the earlier patterns of the request answer a pattern.
 fn own(
     wanted: &PatternRequest<'_>,
     held: &[LivePattern<'_>],
@@ -166,7 +166,7 @@ mod tests {
         typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect()
     }
 
-    /// The checkout of a name; none for an empty one. It lives as long as the test.
+    /// A checkout id; `None` for an empty name. It is leaked, so it outlives the test.
     fn at(checkout: &str) -> Option<&'static CheckoutId> {
         CheckoutId::non_empty(checkout.to_owned()).map(|id| &*Box::leak(Box::new(id)))
     }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(ask(&["src/"], Shared, "c1", &own(Exclusive)), Ok(vec![PatternDecision::Change(0)]));
         assert_eq!(ask(&["src/"], Exclusive, "c1", &own(Shared)), Ok(vec![PatternDecision::Change(0)]));
         assert_eq!(ask(&["src/"], Exclusive, "c2", &own(Exclusive)), Ok(vec![PatternDecision::Grant]));
-        // Up only if it is free, down always.
+        // An upgrade needs the files to be free; a downgrade always succeeds.
         let mut shared = own(Shared);
         shared.push(held("b", "src/y", Shared, "c1"));
         assert_eq!(ask(&["src/"], Exclusive, "c1", &shared), Err(vec![1]));

@@ -6,7 +6,7 @@ use crate::hold::TASK_TTL;
 use crate::name::{AgentName, NAME_MAX};
 use crate::time::Time;
 
-/// Longest id of a session, in bytes.
+/// The longest session id, in bytes.
 pub const SESSION_MAX: usize = 200;
 
 /// How a session began.
@@ -24,7 +24,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// The start that a tool means by its word; an unknown word is a plain start.
+    /// Parses a tool's word for the start; an unknown word is a plain start.
     pub fn of(word: &str) -> Start {
         match word {
             "resume" => Start::Resume,
@@ -68,29 +68,29 @@ pub struct StoredSession {
     pub last_seen: Time,
 }
 
-/// A session that asks who it is.
+/// A session whose agent is not yet known.
 #[derive(Clone, Copy, Debug)]
 pub struct UnknownSession<'a> {
-    /// The tool.
+    /// The tool's name.
     pub tool: &'a str,
     /// The session's id.
     pub session: &'a str,
     /// How it began.
     pub start: Start,
-    /// The tool's process, with an empty host where unknown.
+    /// The tool's process; the host is empty if unknown.
     pub process: &'a Process,
 }
 
-/// Who a session is.
+/// The agent that a session was identified as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionIdentity {
-    /// The agent.
+    /// The agent's name.
     pub agent: AgentName,
-    /// The agent that the same session id is in another live process.
+    /// The agent that has the same session id in another live process.
     pub second_of: Option<AgentName>,
 }
 
-/// Checks the id of a session, which a tool gives and which is stored as it is.
+/// Checks a session id. Tools supply it, and it is stored unchanged.
 pub fn id(session: &str) -> Result<&str> {
     if (1..=SESSION_MAX).contains(&session.len()) && !session.chars().any(char::is_control) {
         return Ok(session);
@@ -102,16 +102,17 @@ pub fn id(session: &str) -> Result<&str> {
     ))
 }
 
-/// Whether one process of a tool has many sessions at once: then another id is another session, never the same gone on.
+/// Whether one process of a tool hosts many sessions at once. Then another id is another session, never the same one
+/// continued.
 fn hosts_many(tool: &str) -> bool {
     matches!(tool, "cursor" | "opencode")
 }
 
-/// Which agent a session is, over the sessions of its process and those of its id, in any order. `dead` says of a process
-/// whether it was proven dead.
+/// Identifies the agent of a session, from the sessions of its process and those of its id, in any order. `dead` says
+/// whether a session's process is proven dead.
 ///
-/// Two live processes never share an agent: the only agents given are that of the process itself, one of this id that
-/// nobody is any more, and a new one. A process that cannot be looked at counts as live for as long as its agent is.
+/// Two live processes never share an agent. The result is the agent of the process itself, an agent of this id that no
+/// live process is any more, or a new one. A process that cannot be checked counts as live as long as its agent does.
 pub fn decide(
     asking: &UnknownSession<'_>,
     known: &[StoredSession],
@@ -120,12 +121,13 @@ pub fn decide(
 ) -> SessionIdentity {
     let here = |seen: &&StoredSession| !asking.process.host.is_empty() && seen.process == *asking.process;
     let alone = |agent: &str| SessionIdentity { agent: agent.into(), second_of: None };
-    // The same id in the same process, or in one that nobody knows: there is nothing to tell them apart by.
+    // The same id in the same process, or in an unknown process: nothing distinguishes them.
     let same = known.iter().filter(|seen| seen.session == asking.session && seen.process == *asking.process);
     if let Some(seen) = same.max_by_key(|seen| seen.began_at) {
         return alone(&seen.agent);
     }
-    // Cleared, or another one resumed in its place. A plain start beside a live session is a session of its own.
+    // The session was cleared, or another one was resumed in its place. A plain start beside a live session is a new
+    // session.
     let went_on = asking.start != Start::Startup && !hosts_many(asking.tool);
     let before = known.iter().filter(here).max_by_key(|seen| (seen.began_at, &seen.agent));
     if let Some(seen) = before.filter(|_| went_on) {
@@ -149,7 +151,8 @@ pub fn decide(
     agents.dedup();
     let base = agent_name(asking.tool, asking.session);
     let taken = |agent: &str| of_id.iter().any(|seen| seen.agent == agent && lives(seen));
-    // The plain name first, then by number: the order of the alphabet is that of the numbers up to nine, and enough.
+    // The plain name first, then the numbered ones. Alphabetical order equals numeric order up to nine, which is
+    // enough.
     if let Some(free) = agents.iter().find(|agent| !taken(agent)) {
         return alone(free);
     }
@@ -161,19 +164,19 @@ pub fn decide(
     SessionIdentity { agent: numbered(&base, number).into(), second_of: first }
 }
 
-/// A session that a hook registered for one of the processes that a command runs below.
+/// A session that a hook registered for an ancestor process of a command.
 #[derive(Clone, Debug)]
 pub struct Above<'a> {
-    /// How far up: the parent is 0.
+    /// The distance to the ancestor: the parent is 0.
     pub distance: usize,
-    /// The tool.
+    /// The tool's name.
     pub tool: &'a str,
-    /// The session.
+    /// The stored session.
     pub seen: &'a StoredSession,
 }
 
-/// Which agent a command is that runs below registered processes: that of the nearest one, if that is one agent. Where
-/// one process has several, the session's id decides, if the tool tells its commands.
+/// Identifies the agent of a command that runs below registered processes: the agent of the nearest process, if it has
+/// only one. If the process has several agents, the session id decides, provided the tool passes it to its commands.
 pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str> {
     let live = || above.iter().filter(|above| !above.seen.ended);
     let distance = live().map(|above| above.distance).min()?;
@@ -198,8 +201,9 @@ pub enum CommandOwner {
     Several,
 }
 
-/// Whose a command is that no live session is registered above, by all sessions of its id. `above` are the processes above
-/// it: one that said good-bye and lives on is still itself. Where hooks know nothing of the id, it names the agent alone.
+/// Identifies the owner of a command without a live registered session above it, from all sessions of its id. `above`
+/// are its ancestor processes: a session that ended in a process that is still alive keeps its agent. If no hook
+/// registered the id, the id alone names the agent.
 pub fn by_id(tool: &str, session: &str, of_id: &[StoredSession], here: &Process, above: &[(i64, i64)]) -> CommandOwner {
     let place = |seen: &&StoredSession| {
         let process = &seen.process;
@@ -218,10 +222,10 @@ pub fn by_id(tool: &str, session: &str, of_id: &[StoredSession], here: &Process,
     CommandOwner::Agent(first.agent.clone())
 }
 
-/// How many names a session may have: beyond them somebody fills a project with them on purpose.
+/// The most names of one session id: only a caller that floods a project with names on purpose needs more.
 const NAMES: usize = 100;
 
-/// The names that a session may be an agent by, in the order in which they are given.
+/// The names that a session's agent can have, in the order of assignment.
 pub fn names(tool: &str, session: &str) -> impl Iterator<Item = String> {
     let base = agent_name(tool, session);
     (1..=NAMES).map(move |number| if number == 1 { base.clone() } else { numbered(&base, number) })
@@ -233,14 +237,15 @@ fn numbered(base: &str, number: usize) -> String {
     format!("{}{end}", &base[..base.len().min(room)])
 }
 
-/// The agent of a session whose process says nothing else. Hooks, MCP and the command line all use this one, so that one
-/// session is one agent through every door.
+/// The agent name of a session that no registered process overrides. Hooks, MCP and the command line all use this
+/// function, so that one session is one agent through every door.
 ///
-/// An id is lowered and its other characters become `-`; one that looks like a name made here ends in a hash of the id.
+/// The id becomes lowercase, with `-` for other characters. An id that looks like a generated name gets a hash of the
+/// id as its end.
 pub fn agent_name(tool: &str, session: &str) -> String {
     let prefix = format!("{tool}-");
     let plain = crate::name::fit_after(&prefix, session);
-    // One that is too long has a hash already.
+    // An overlong id already ends in a hash.
     let fits = session.chars().count() <= NAME_MAX - prefix.len();
     if fits && is_made(session) {
         let end = format!("-{:08x}", crate::name::fnv1a(session.as_bytes()) >> 32);
@@ -250,7 +255,7 @@ pub fn agent_name(tool: &str, session: &str) -> String {
     plain
 }
 
-/// Whether an id ends as numbered and hashed names do.
+/// Whether an id ends like a numbered or hashed name.
 fn is_made(session: &str) -> bool {
     let hash = session.rsplit_once('-').is_some_and(|(_, end)| {
         [8, 16].contains(&end.len()) && end.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
@@ -317,12 +322,12 @@ mod tests {
     fn inv_i1_another_id_that_starts_anew_after_the_end_of_one_in_its_process_is_another_agent() {
         let over = [StoredSession { ended: true, ..seen(1, "a", "claude-a", 1) }];
         assert_eq!(who(1, "b", Start::Startup, &over, &[]), is("claude-b"));
-        // Cleared or resumed it goes on, whatever was said at the end; and so does the same id.
+        // A cleared or resumed session continues even if its end was reported; so does the same id.
         for start in [Start::Clear, Start::Resume, Start::Compact] {
             assert_eq!(who(1, "b", start, &over, &[]), is("claude-a"), "{start:?}");
         }
         assert_eq!(who(1, "a", Start::Startup, &over, &[]), is("claude-a"));
-        // The next one that is cleared goes on as the one that began last.
+        // The next session that is cleared continues as the one that began last.
         let both = [over[0].clone(), seen(1, "b", "claude-b", 2)];
         assert_eq!(who(1, "c", Start::Clear, &both, &[]), is("claude-b"));
         assert_eq!(who(1, "c", Start::Startup, &both, &[]), is("claude-c"));
@@ -335,11 +340,11 @@ mod tests {
         assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&first), &[]), told("claude-a.2"));
         let two = [first.clone(), seen(2, "a", "claude-a.2", 2)];
         assert_eq!(who(3, "a", Start::Resume, &two, &[]), told("claude-a.3"));
-        // It stays itself, and what the first was is free once that one is gone.
+        // The second process keeps its agent, and the first one's agent is free once that process is dead.
         assert_eq!(who(2, "a", Start::Compact, &two, &[]), is("claude-a.2"));
         assert_eq!(who(3, "a", Start::Resume, &two, &[1]), is("claude-a"));
         assert_eq!(who(3, "a", Start::Resume, &two, &[2]), is("claude-a.2"));
-        // The process went on under another id: its agent is still there.
+        // The process continued under another id: its agent is still alive.
         let cleared = [first, seen(1, "b", "claude-a", 2)];
         assert_eq!(who(2, "a", Start::Resume, &cleared, &[]), told("claude-a.2"));
         assert_eq!(who(2, "b", Start::Resume, &cleared, &[]), (String::from("claude-b.2"), Some("claude-a".into())));
@@ -353,12 +358,12 @@ mod tests {
         assert_eq!(who(2, "a", Start::Resume, &[ended], &[]), is("claude-a"));
         let rebooted = StoredSession { process: Process { boot: "earlier".into(), ..process(1) }, ..first.clone() };
         assert_eq!(who(2, "a", Start::Resume, &[rebooted], &[]), is("claude-a"));
-        // In a place that cannot be looked at: live while its agent is, and not for ever.
+        // A process that cannot be checked is live while its agent is, and not forever.
         let elsewhere = StoredSession { process: Process { host: "other".into(), ..process(1) }, ..first };
         assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&elsewhere), &[]).0, "claude-a.2");
         let quiet = StoredSession { last_seen: NOW - TASK_TTL, ..elsewhere };
         assert_eq!(who(2, "a", Start::Resume, &[quiet], &[]), is("claude-a"));
-        // A process that is looked at and lives is live however quiet it is.
+        // A process that was checked and is alive counts as live however quiet it is.
         let idle = StoredSession { last_seen: Time(0), ..seen(1, "a", "claude-a", 1) };
         assert_eq!(who(2, "a", Start::Resume, &[idle], &[]).0, "claude-a.2");
     }
@@ -371,7 +376,7 @@ mod tests {
         assert_eq!(nearest(&both, None), Some("codex-b.2"));
         assert_eq!(nearest(&both, Some("a")), Some("codex-b.2"), "the id of an outer tool is not ours");
         assert_eq!(nearest(&[], Some("a")), None);
-        // Cleared: two ids, one agent. Two sessions of one process: the id decides, else nobody.
+        // Cleared: two ids, one agent. Two sessions of one process: the id decides, otherwise there is no answer.
         let cleared = seen(1, "b", "claude-a", 2);
         assert_eq!(nearest(&[above(0, "claude", &outer), above(0, "claude", &cleared)], Some("c")), Some("claude-a"));
         let other = seen(1, "c", "claude-c", 3);
@@ -392,7 +397,8 @@ mod tests {
         assert_eq!(who(&[], &here, &[]), is("claude-a"), "no hooks");
         assert_eq!(who(&[one.clone(), seen(3, "a", "claude-a", 2)], &here, &[]), is("claude-a"));
         assert_eq!(who(&[one.clone(), two.clone()], &here, &[(9, 109)]), CommandOwner::Several);
-        // Said good-bye in a process that lives on: still itself, and without that process still not the other.
+        // The session ended in a process that is still alive: it keeps its agent. Without that process, it is not the
+        // other agent either.
         let over = StoredSession { ended: true, ..two };
         assert_eq!(who(&[one.clone(), over.clone()], &here, &[(9, 109), (2, 102)]), is("claude-a.2"));
         assert_eq!(who(&[one.clone(), over], &here, &[]), CommandOwner::Several);

@@ -1,6 +1,6 @@
-//! Where the files of a pattern are. A pattern is relative to the top of its checkout, and a checkout may lie inside another:
-//! a submodule, a clone in a directory of another repository, a worktree below the main one. Two patterns of two checkouts
-//! have a file in common when they do seen from the outer one.
+//! Sites: where the files of a pattern are. A pattern is relative to the top of its checkout, and a checkout can lie
+//! inside another one: a submodule, a clone in a directory of another repository, a worktree below the main one. Two
+//! patterns of two checkouts overlap if they do as seen from the outer checkout.
 
 use crate::id::{CheckoutId, ProjectId};
 use crate::path_text;
@@ -9,14 +9,15 @@ use crate::pattern::Pattern;
 /// The top of a working tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Top {
-    /// The machine.
+    /// The host.
     pub host: String,
-    /// The directory, as [`path_text::place`] writes it.
+    /// The directory, as [`path_text::place`] encodes it.
     pub path: String,
 }
 
 impl Top {
-    /// The directory that another top is in this one, spelled as patterns are; none for one that does not lie below it.
+    /// The directory of this tree in which another top lies, spelled as patterns are; `None` if it is not below this
+    /// one.
     pub fn dir_of(&self, inner: &Top) -> Option<String> {
         if self.host != inner.host {
             return None;
@@ -29,10 +30,10 @@ impl Top {
         }
     }
 
-    /// A path of this working tree that patterns spell so, or the beginning of one, as a place.
+    /// Converts a path of this working tree, or a prefix of one, from the spelling of patterns to a place.
     pub fn place(&self, inside: &str) -> String {
         let dir = self.path.trim_end_matches('/');
-        // Nearly always there is nothing to be spelled differently.
+        // The fast path: nearly always nothing needs re-encoding.
         if !inside.contains(|c: char| c == '%' || c.is_control()) {
             return format!("{dir}/{inside}");
         }
@@ -40,14 +41,14 @@ impl Top {
     }
 }
 
-/// The checkout, or the checkouts, that a hold or a request is about.
+/// The checkouts that a hold or a request applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The project.
+    /// The project's id.
     pub project: ProjectId,
-    /// The checkout; none for all of the project's.
+    /// The checkout; `None` for all checkouts of the project.
     pub checkout: Option<CheckoutId>,
-    /// Where that is, or those are, as far as it is known.
+    /// The known locations of those checkouts.
     pub tops: Vec<Top>,
 }
 
@@ -57,7 +58,7 @@ impl Site {
         self.project == other.project && crate::reserve::meet(self.checkout.as_ref(), other.checkout.as_ref())
     }
 
-    /// A file that is in a pattern here and in another one there, relative to the outer of the two tops.
+    /// A file that a pattern here and a pattern of the other site both match, relative to the outer of the two tops.
     pub fn overlap(&self, pattern: &Pattern, other: &Site, theirs: &Pattern) -> Option<String> {
         if self.meets(other)
             && let Some(witness) = pattern.overlap(theirs)
@@ -135,7 +136,7 @@ mod tests {
         }
         let other = site("q", "c2", &["/w/sub/lib2"]);
         assert_eq!(inner.overlap(&pattern("./"), &other, &pattern("./")), None);
-        // All checkouts of a project are as many places.
+        // A site for all checkouts has several locations.
         let everywhere = site("p", "", &["/v", "/w"]);
         assert!(everywhere.overlap(&pattern("sub/"), &inner, &pattern("x")).is_some());
         assert!(everywhere.overlap(&pattern("x"), &inner, &pattern("x")).is_none());

@@ -1,4 +1,4 @@
-//! Tasks: stored status, derived state, and the one table of transitions.
+//! Tasks: stored status, derived state, and the table of transitions.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::action::Action;
 use crate::error::{Code, Error, Result};
 
-/// First priority.
+/// The highest priority.
 pub const PRIORITY_FIRST: i64 = 0;
-/// Last priority.
+/// The lowest priority.
 pub const PRIORITY_LAST: i64 = 4;
-/// Priority when nothing is said.
+/// The default priority.
 pub const PRIORITY_DEFAULT: i64 = 2;
 
 /// Checks a priority.
@@ -42,11 +42,11 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// All, in the order a task usually passes through them.
+    /// All statuses, in the usual order of a task's life.
     pub const ALL: [TaskStatus; 5] =
         [TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked, TaskStatus::Done, TaskStatus::Cancelled];
 
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             TaskStatus::Open => "open",
@@ -57,12 +57,12 @@ impl TaskStatus {
         }
     }
 
-    /// Reads the stored word.
+    /// Parses the stored word.
     pub fn from_stored(word: &str) -> Option<TaskStatus> {
         TaskStatus::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
-    /// Whether the task is over.
+    /// Whether the task is done or cancelled.
     pub const fn is_closed(self) -> bool {
         matches!(self, TaskStatus::Done | TaskStatus::Cancelled)
     }
@@ -96,7 +96,7 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    /// All, in the order lists show them.
+    /// All states, in the order of lists.
     pub const ALL: [TaskState; 7] = [
         TaskState::Ready,
         TaskState::Waiting,
@@ -107,7 +107,7 @@ impl TaskState {
         TaskState::Cancelled,
     ];
 
-    /// The word shown.
+    /// The word in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             TaskState::Ready => "ready",
@@ -127,14 +127,14 @@ impl fmt::Display for TaskState {
     }
 }
 
-/// The classes that tasks are counted in, by what is stored of them.
+/// The classes in which tasks are counted, derived from stored columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Open, nothing unmet.
+    /// Open, with every dependency met.
     Ready,
-    /// Open, something unmet.
+    /// Open, with an unmet dependency.
     Waiting,
-    /// Open, something unmet was cancelled.
+    /// Open, with a cancelled dependency.
     Stuck,
     /// Started.
     Started,
@@ -146,19 +146,20 @@ pub enum Class {
     Cancelled,
 }
 
-/// What readiness, class and state of a task follow from. The store writes the same rule as SQL in `table/task.rs`.
+/// The inputs from which readiness, class and state of a task are derived. The store expresses the same rule as SQL in
+/// `table/task.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conditions {
     /// The stored status.
     pub status: TaskStatus,
-    /// How many dependencies are not done.
+    /// The number of dependencies that are not done.
     pub unmet: i64,
-    /// How many of those are cancelled.
+    /// The number of those that are cancelled.
     pub cancelled_deps: i64,
 }
 
 impl Conditions {
-    /// The conditions of a task with these dependencies, given by their statuses.
+    /// The conditions of a task whose dependencies have these statuses.
     pub fn of(status: TaskStatus, deps: &[TaskStatus]) -> Conditions {
         let count = |wanted: fn(TaskStatus) -> bool| {
             i64::try_from(deps.iter().filter(|dep| wanted(**dep)).count()).unwrap_or(i64::MAX)
@@ -167,7 +168,7 @@ impl Conditions {
         Conditions { status, unmet, cancelled_deps: count(|dep| dep == TaskStatus::Cancelled) }
     }
 
-    /// The class that the task is counted in.
+    /// The class in which the task is counted.
     pub const fn class(self) -> Class {
         match self.status {
             TaskStatus::Open if self.has_all_met() => Class::Ready,
@@ -180,19 +181,20 @@ impl Conditions {
         }
     }
 
-    /// Whether a claim without a name may choose the task.
+    /// Whether a claim without an id can choose the task.
     pub const fn is_ready(self) -> bool {
         matches!(self.class(), Class::Ready)
     }
 
-    /// Whether nothing but its status keeps the task from being ready.
+    /// Whether all dependencies are met, so that only the status can keep the task from being ready.
     pub const fn has_all_met(self) -> bool {
         self.unmet == 0
     }
 
-    /// What a write would find and what a reader is shown: the same function, so that a query needs no settling.
+    /// The status and state that a write would find and a reader is shown. Both use this function, so a query needs no
+    /// settling.
     ///
-    /// `live_hold` is whether the task's hold has time left; a started task without one is open again.
+    /// `live_hold` says whether the task has a live hold; a started task without one is open again.
     pub const fn view(self, live_hold: bool) -> (TaskStatus, TaskState) {
         let seen = match self.status {
             TaskStatus::Started if !live_hold => Conditions { status: TaskStatus::Open, ..self },
@@ -211,27 +213,27 @@ impl Conditions {
     }
 }
 
-/// What moves a task from one status to another.
+/// A change of a task's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Take it.
+    /// Claim it.
     Claim,
-    /// Give it back.
+    /// Release it.
     Release,
-    /// Say that it cannot go on.
+    /// Block it.
     Block,
-    /// Say that it can.
+    /// Unblock it.
     Unblock,
     /// Finish it.
     Done,
-    /// Give it up.
+    /// Cancel it.
     Cancel,
-    /// Open it again.
+    /// Reopen it.
     Reopen,
 }
 
 impl Transition {
-    /// All of them.
+    /// All transitions.
     pub const ALL: [Transition; 7] = [
         Transition::Claim,
         Transition::Release,
@@ -242,7 +244,7 @@ impl Transition {
         Transition::Reopen,
     ];
 
-    /// The command.
+    /// The command's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Transition::Claim => "claim",
@@ -256,7 +258,7 @@ impl Transition {
     }
 }
 
-/// The table of transitions: the status after `verb`, or `None` where it is not allowed.
+/// The table of transitions: the status after `verb`, or `None` if it is not allowed.
 pub const fn after(status: TaskStatus, verb: Transition) -> Option<TaskStatus> {
     use TaskStatus::{Blocked, Cancelled, Done, Open, Started};
     match (verb, status) {
@@ -271,7 +273,7 @@ pub const fn after(status: TaskStatus, verb: Transition) -> Option<TaskStatus> {
     }
 }
 
-/// The table, with the refusal that a caller sees where it has no entry.
+/// Looks up the table and returns the refusal if it has no entry.
 pub fn transition(task: &str, status: TaskStatus, verb: Transition) -> Result<TaskStatus> {
     after(status, verb).ok_or_else(|| {
         let error =

@@ -1,4 +1,4 @@
-//! Limits on what people and agents write.
+//! Limits on text that people and agents write.
 
 mod char_class;
 
@@ -7,16 +7,16 @@ pub use char_class::{hidden, revealed, visible};
 
 use crate::error::{Code, Error, Result};
 
-/// Longest title, in characters.
+/// The longest title, in characters.
 pub const TITLE_MAX: usize = 500;
-/// Longest other text, in bytes.
+/// The longest other text, in bytes.
 pub const TEXT_MAX: usize = 64 * 1024;
-/// Most labels on one task.
+/// The most labels on one task.
 pub const LABELS_MAX: usize = 20;
-/// Longest label, in characters.
+/// The longest label, in characters.
 pub const LABEL_MAX: usize = 64;
 
-/// A title: one line of 1 to 500 characters without control characters, not only blanks. Returned trimmed.
+/// Checks a title: one line of 1 to 500 characters without control characters, not only blanks. Returns it trimmed.
 pub fn title(text: &str) -> Result<String> {
     let trimmed = text.trim();
     if trimmed.chars().all(is_invisible) {
@@ -34,7 +34,7 @@ pub fn title(text: &str) -> Result<String> {
     Ok(trimmed.to_owned())
 }
 
-/// A text of several lines: at most 64 KiB; newline and tab are the only control characters.
+/// Checks a text of several lines: at most 64 KiB; newline and tab are the only control characters.
 pub fn body(text: &str, what: &'static str) -> Result<String> {
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
@@ -43,13 +43,13 @@ pub fn body(text: &str, what: &'static str) -> Result<String> {
         )
         .hint("Keep long material in a file of the repository and name it here."));
     }
-    // CRLF is how some editors spell a newline; it is stored as one.
+    // Some editors write a newline as CRLF; it is stored as a newline.
     let text = text.replace("\r\n", "\n");
     refuse_control(&text, what, |c| c == '\n' || c == '\t')?;
     Ok(text)
 }
 
-/// A text that must say something.
+/// Checks a text that must not be empty.
 pub fn required(text: &str, what: &'static str) -> Result<String> {
     let text = body(text, what)?;
     if text.trim().is_empty() {
@@ -58,7 +58,7 @@ pub fn required(text: &str, what: &'static str) -> Result<String> {
     Ok(text)
 }
 
-/// Labels: at most 20 of 1 to 64 characters each, sorted and without repeats.
+/// Checks labels: at most 20 of 1 to 64 characters each. Returns them sorted and without duplicates.
 pub fn labels(labels: &[String]) -> Result<Vec<String>> {
     let mut kept = labels.iter().map(|text| label(text)).collect::<Result<Vec<_>>>()?;
     kept.sort();
@@ -72,7 +72,7 @@ pub fn labels(labels: &[String]) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// One label.
+/// Checks one label.
 pub fn label(text: &str) -> Result<String> {
     let text = text.trim();
     let length = text.chars().count();
@@ -84,7 +84,7 @@ pub fn label(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Refuses what acts or hides, by its number and the byte it begins at.
+/// Refuses a control or hidden character and names its code point and byte offset.
 fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
     let Some((at, c)) = hidden(text).find(|(_, c)| !allowed(*c)) else { return Ok(()) };
     let kind = if c.is_control() { "control" } else { "invisible" };
@@ -93,33 +93,33 @@ fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool
         .hint("Remove it; only newline and tab are allowed, and only in texts of several lines."))
 }
 
-/// The beginning of a text for use inside a message: at most 40 characters, control characters as blanks, hidden
-/// ones by their number.
+/// The beginning of a text for use in a message: at most 40 characters, with control characters as blanks and hidden
+/// ones as code points.
 pub fn excerpt(text: &str) -> String {
     cut(text, 40)
 }
 
-/// At most `max` characters of a text on one line, with an ellipsis where something was cut.
+/// At most `max` characters of a text on one line, with an ellipsis if something was cut.
 pub fn cut(text: &str, max: usize) -> String {
-    // One more than fits tells whether something is cut, and is context for what stands before it.
+    // One character more than fits shows whether something is cut, and is context for the character before it.
     let head = text.char_indices().nth(max + 1).map_or(text, |(end, _)| &text[..end]);
     let shown = visible(head);
     if shown.chars().nth(max).is_none() {
         return shown.into_owned();
     }
     let kept: String = shown.chars().take(max.saturating_sub(1)).chain(['…']).collect();
-    // The cut may fall inside an emoji: what is left of it is no longer one.
+    // The cut may fall inside an emoji sequence and break it.
     revealed(&kept, |_, _, out| out.push(' ')).into_owned()
 }
 
-/// At most `max` characters of somebody's words on one line, in quotes that nothing in them can close.
+/// At most `max` characters of a quoted text on one line, in quotation marks that the text cannot close.
 pub fn quote(words: &str, max: usize) -> String {
     let inside: String = cut(words, max).chars().map(|c| if matches!(c, '“' | '”') { '\'' } else { c }).collect();
     format!("“{inside}”")
 }
 
-/// A path as a word that a shell takes for what it is, and a command for no flag; none for one that cannot stand on one
-/// line, or is too long to be read.
+/// A path as a shell word that no command takes for a flag; `None` if it cannot stand on one line or is too long to
+/// read.
 pub fn shell_word(path: &str) -> Option<String> {
     let path = path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path);
     if path.chars().count() > 300 || hidden(path).next().is_some() {
@@ -132,7 +132,7 @@ pub fn shell_word(path: &str) -> Option<String> {
     Some(format!("'{}'", path.replace('\'', "'\\''")))
 }
 
-/// Several of them after `--`, so that none is taken for a flag; none where they are too many to be typed again.
+/// Several shell words, after `--` if one could be taken for a flag; `None` if they are too many to retype.
 pub fn shell_words(paths: &[String]) -> Option<String> {
     let words: Option<Vec<String>> = paths.iter().map(|path| shell_word(path)).collect();
     let words = words.filter(|words| (1..=8).contains(&words.len()))?;

@@ -1,4 +1,4 @@
-//! Instants and spans, in microseconds. A clock is never read here: time comes in as an argument.
+//! Instants and spans, in microseconds. This module never reads a clock: time is an argument.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,18 +11,18 @@ use crate::error::{Code, Error, Result};
 
 const SECOND: i64 = 1_000_000;
 
-/// An instant: microseconds since 1970-01-01T00:00:00Z. Always UTC; no time zone exists inside Tenure.
+/// An instant: microseconds since 1970-01-01T00:00:00Z. Always UTC; Tenure uses no time zones internally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub i64);
 
-/// A length of time in microseconds, which is what it is as JSON too.
+/// A duration in microseconds, also in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Span(pub i64);
 
 impl Span {
-    /// Whole seconds. Numbers that requests give come this way, so what is too much stays too much instead of turning
-    /// into something small.
+    /// Whole seconds. Requests supply such numbers, so the multiplication saturates: a too large value stays too large
+    /// instead of wrapping into a small one.
     pub const fn seconds(n: i64) -> Span {
         Span(n.saturating_mul(SECOND))
     }
@@ -47,7 +47,7 @@ impl Span {
         self.0 / SECOND
     }
 
-    /// Reads `90s`, `10m`, `2h` or `7d`. One number, one unit, nothing else: what is typed is what is meant.
+    /// Parses `90s`, `10m`, `2h` or `7d`: one number and one unit, nothing else.
     pub fn parse(text: &str) -> Result<Span> {
         let bad = || {
             Error::usage(Code::BadDuration, format!("`{}` is not a duration", crate::text::excerpt(text)))
@@ -61,7 +61,7 @@ impl Span {
             "d" => 86_400 * SECOND,
             _ => return Err(bad()),
         };
-        // `+5s` parses as an integer but nobody means it; a minus is answered by the limit of whoever asked.
+        // `+5s` would parse as an integer, but is refused. A negative value is left to the limit check of the caller.
         if number.starts_with('+') {
             return Err(bad());
         }
@@ -71,7 +71,7 @@ impl Span {
 }
 
 impl fmt::Display for Span {
-    /// The shortest form that a person reads at a glance: `0s`, `45s`, `12m`, `3h 5m`, `2d 4h`.
+    /// Formats the shortest readable form: `0s`, `45s`, `12m`, `3h 5m`, `2d 4h`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.as_seconds().max(0);
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -87,9 +87,11 @@ impl fmt::Display for Span {
 }
 
 impl Time {
-    /// Reads an RFC 3339 instant; an offset is converted, a missing one refused (the machine's zone never counts).
+    /// Parses an RFC 3339 instant. An offset is converted; a missing one is refused, because the machine's time zone
+    /// never counts.
     pub fn parse(text: &str) -> Result<Time> {
-        // The last second that can be read is longer than the last that can be written: what is taken must come out again.
+        // The last second that can be parsed is longer than the last that can be formatted. Every accepted value must
+        // round-trip.
         let read = text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond);
         let writable = |micros: &i64| jiff::Timestamp::from_microsecond(*micros).is_ok();
         read.filter(writable).map(Time).ok_or_else(|| {
@@ -98,18 +100,18 @@ impl Time {
         })
     }
 
-    /// How long ago `self` was at `now`; never negative.
+    /// The age of this instant at `now`; never negative.
     pub fn age(self, now: Time) -> Span {
         Span(now.0.saturating_sub(self.0).max(0))
     }
 }
 
 impl fmt::Display for Time {
-    /// RFC 3339 in UTC with six decimals, so that texts sort as the instants do.
+    /// Formats RFC 3339 in UTC with six decimals, so that texts sort like the instants.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_microsecond(self.0) {
             Ok(at) => write!(f, "{at:.6}"),
-            // Beyond year 9999 only by a corrupt row; the raw number is then more honest than a wrong date.
+            // Only a corrupt row is beyond the year 9999. The raw number is then better than a wrong date.
             Err(_) => write!(f, "{}us", self.0),
         }
     }
@@ -166,13 +168,13 @@ impl JsonSchema for Time {
 /// How far the clock may be behind the last time used before it counts as set back.
 pub const STEP: Span = Span::seconds(60);
 
-/// The time of a transaction, from a clock and the last time its project used (`None`: it has no events yet), and by how
+/// The time of a transaction, from a clock and the last time that its project used (`None` without events), and by how
 /// much the clock was set back.
 ///
-/// Time does not run backwards: while the clock is behind by at most a minute, the last time used stands in. A clock that
-/// is further behind was set back on purpose, or had been wrong before: it is believed, and the step is told. The rule is
-/// the same for the clock of one machine and for that of a database: either may have been wrong for one op, and a last
-/// time that lies years ahead would otherwise keep every hold alive and every token expired for years.
+/// Time does not run backwards: while the clock is behind by at most a minute, the last time used replaces it. A clock
+/// that is further behind was set back on purpose, or had been wrong before: it is trusted, and the step is reported.
+/// The rule is the same for the clock of one machine and for that of a database. Either may have been wrong for one op,
+/// and a last time years ahead would otherwise keep every hold alive and every token expired for years.
 pub fn reading(clock: Time, last: Option<Time>) -> (Time, Option<Span>) {
     match last {
         Some(last) if last - clock > STEP => (clock, Some(last - clock)),

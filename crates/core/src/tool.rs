@@ -1,4 +1,4 @@
-//! Tool calls of agents: what of them is worth an event, and what may be kept of a command line.
+//! Tool calls of agents: which are worth an event, and what may be stored of a command line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             ToolKind::Edit => "edit",
@@ -28,31 +28,31 @@ impl ToolKind {
     }
 }
 
-/// An earlier remark on a tool, from the log.
+/// An earlier event about a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// Whether it had failed.
+    /// Whether the call failed.
     pub failed: bool,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// The program that it ran, empty for none.
+    /// The program that it ran; empty for none.
     pub program: String,
 }
 
-/// What is to be said about a tool call.
+/// The event that a tool call is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// It works again.
+    /// The call succeeded after failures.
     Worked,
 }
 
-/// How often in a row the same failure is worth an event.
+/// How many times in a row the same failure is worth an event.
 pub const FAILURES_TOLD: usize = 10;
 
-/// What is to be said about a call, given what was said before, newest first. A success is worth a word only after a
-/// failure, and a failure that repeats itself without end is not: the log is for what matters.
+/// The event that a call is worth, given the earlier ones, newest first. A success is worth an event only after a
+/// failure. A failure that keeps repeating is not, because the log is for relevant events.
 pub fn remark(past: &[Past], tool: &str, program: &str, ok: bool) -> Option<Remark> {
     let mut alike = past.iter().filter(|past| past.tool == tool && past.program == program).map(|past| past.failed);
     if ok {
@@ -61,24 +61,24 @@ pub fn remark(past: &[Past], tool: &str, program: &str, ok: bool) -> Option<Rema
     (alike.take_while(|failed| *failed).count() < FAILURES_TOLD).then_some(Remark::Failed)
 }
 
-/// Programs whose first argument says more than their name, where it is a plain word.
+/// Programs whose first argument is more informative than their name, if it is a plain word.
 const WITH_VERB: [&str; 12] =
     ["bun", "cargo", "deno", "docker", "git", "go", "kubectl", "make", "npm", "pnpm", "uv", "yarn"];
 
-/// Programs that answer "no" with exit status 1: that is no failure.
+/// Programs that report "no" with exit status 1, which is not a failure.
 const ANSWERING: [&str; 12] =
     ["[", "cmp", "diff", "egrep", "fgrep", "git diff", "git grep", "grep", "rg", "test", "which", "pgrep"];
 
-/// Words that stand before the program.
+/// Words that can precede the program.
 const BEFORE: [&str; 9] = ["command", "env", "exec", "nice", "nohup", "stdbuf", "sudo", "time", "timeout"];
 
-/// The program of a command line, of which nothing else is kept: the base name of its first word, with the plain verb
-/// behind it for a few programs. Where the program is not plain to see there is none.
+/// The program of a command line, the only part that is stored: the base name of its first word, with the plain verb
+/// after it for a few programs. `None` if the program is not obvious.
 pub fn program(command: &str) -> Option<String> {
     let first = command.split(['|', ';', '&', '\n', '\r']).map(str::trim).find(|part| !part.is_empty())?;
     let mut words = first.split_whitespace().peekable();
     let mut taken = 0;
-    // `cd somewhere && …` is about what comes behind it.
+    // `cd somewhere && …` is about the command after it.
     if words.peek() == Some(&"cd") {
         let rest = command.split_once("&&")?.1;
         return program(rest);
@@ -111,12 +111,12 @@ pub fn program(command: &str) -> Option<String> {
     })
 }
 
-/// Whether a text is one that [`program`] makes.
+/// Whether [`program`] produces this text.
 pub fn is_program(text: &str) -> bool {
     program(text).as_deref() == Some(text)
 }
 
-/// Whether a program that ended with a status failed.
+/// Whether an exit status of a program means failure.
 pub fn failed(program: Option<&str>, status: i64) -> bool {
     status != 0 && !(status == 1 && program.is_some_and(|program| ANSWERING.contains(&program)))
 }

@@ -1,16 +1,16 @@
-//! The waiting line: who stands in the way of whom, who waits in a circle, and who is served next.
+//! The waiting line: which requests are blocked, which would close a cycle, and which place is served next.
 //!
-//! A request is blocked by conflicting holds of others, and by conflicting earlier places of others, except those whose
-//! agents wait, directly or not, for the one who asks: they cannot go on before it does. Of two agents of whom one waits
-//! for what the other *holds*, the other goes first whatever their tickets are; otherwise what it would be given could
-//! close a circle of holds that no waiting undoes.
+//! A request is blocked by conflicting holds of other agents, and by conflicting earlier places of other agents. Places
+//! of agents that wait, directly or indirectly, for the requester are excepted, because they cannot proceed before it
+//! does. If one of two agents waits for something that the other *holds*, the other goes first whatever their tickets
+//! are. Otherwise a grant to the first could close a cycle of holds that no waiting resolves.
 //!
-//! Why nobody waits for ever: call *hard* an edge from a waiter to whoever holds what it wants, *soft* one to whoever has
-//! an earlier conflicting place. A newcomer that would close a circle of hard edges is refused, and nothing is granted
-//! that would close one. In a circle with a soft edge whose ends are not also joined by hard ones, that edge is excepted,
-//! as its end waits for its beginning; if all soft edges were joined by hard ones, there would be a circle of hard edges.
-//! So what is left has no circle, and somebody can always go on. This stops being true if holds move to an agent that
-//! waits (a task that is handed over): then the next renewal of a place in the circle is refused.
+//! Why no agent waits forever: call an edge from a waiter to the holder of what it wants *hard*, and an edge to an
+//! earlier conflicting place *soft*. A newcomer that would close a cycle of hard edges is refused, and no grant closes
+//! one. In a cycle with a soft edge whose ends are not also connected by hard edges, that edge is excepted, because its
+//! end waits for its beginning. If all soft edges were connected by hard ones, there would be a cycle of hard edges. So
+//! the remaining graph has no cycle, and some agent can always proceed. This stops being true if holds move to a
+//! waiting agent (by a transfer of a task): then the next renewal of a place in the cycle is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,27 +20,27 @@ use crate::pattern::Pattern;
 use crate::site::Site;
 use crate::time::Span;
 
-/// How long a place is kept after its last renewal, when nothing else is said.
+/// The default time to live of a place after its last renewal.
 pub const PLACE_TTL: Span = Span::minutes(2);
-/// How long an offer is kept, when nothing else is said.
+/// The default time to live of an offer.
 pub const OFFER_TTL: Span = Span::seconds(60);
-/// How long one call waits at the most, when nothing else is said.
+/// The default time that one call waits at most.
 pub const CALL: Span = Span::seconds(90);
-/// Most places of a project.
+/// The most places of a project.
 pub const PLACES_PROJECT: i64 = 256;
-/// Most places of one agent.
+/// The most places of one agent.
 pub const PLACES_AGENT: usize = 16;
-/// The ticket of a request that has no place: everybody in the line came before it.
+/// The ticket of a request without a place: every place in the line precedes it.
 pub const NO_TICKET: i64 = i64::MAX;
 
-/// What is held or wanted. Kinds never mix.
+/// A thing that is held or wanted. The kinds never conflict with each other.
 #[derive(Clone, Debug)]
 pub enum HoldTarget {
     /// Files of a checkout.
     Paths {
-        /// Where.
+        /// The checkouts.
         site: Site,
-        /// Whether others may have them too.
+        /// Exclusive or shared.
         mode: Mode,
         /// The files.
         patterns: Vec<Pattern>,
@@ -50,7 +50,7 @@ pub enum HoldTarget {
 }
 
 impl HoldTarget {
-    /// Whether two agents may not have both at once.
+    /// Whether two agents cannot hold both at once.
     pub fn conflicts(&self, other: &HoldTarget) -> bool {
         match (self, other) {
             (
@@ -65,7 +65,7 @@ impl HoldTarget {
         }
     }
 
-    /// Whether an agent's own hold stands in its own way: a named lock is not re-entrant by identity.
+    /// Whether an agent's own hold blocks it: a named lock is not re-entrant by identity.
     fn excludes_own(&self) -> bool {
         matches!(self, HoldTarget::Name(_))
     }
@@ -74,9 +74,9 @@ impl HoldTarget {
 /// A live hold.
 #[derive(Clone, Debug)]
 pub struct LiveHold {
-    /// The agent that has it.
+    /// The holder.
     pub holder: AgentName,
-    /// What.
+    /// The thing that is held.
     pub thing: HoldTarget,
 }
 
@@ -85,47 +85,47 @@ pub struct LiveHold {
 pub struct Waiter {
     /// The agent that waits.
     pub agent: AgentName,
-    /// Where it stands in the order of all places; [`NO_TICKET`] for a request without a place.
+    /// Its position in the order of all places; [`NO_TICKET`] for a request without a place.
     pub ticket: i64,
-    /// What for, all of it at once.
+    /// The things it waits for, all at once.
     pub thing: HoldTarget,
 }
 
-/// What stands in the way of a request: positions in the holds and in the places of a line.
+/// The blockers of a request: indices into the holds and the places of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocked {
-    /// Holds.
+    /// Indices of blocking holds.
     pub holds: Vec<usize>,
-    /// Places.
+    /// Indices of blocking places.
     pub places: Vec<usize>,
 }
 
 impl Blocked {
-    /// Whether nothing does.
+    /// Whether nothing blocks the request.
     pub fn is_free(&self) -> bool {
         self.holds.is_empty() && self.places.is_empty()
     }
 }
 
-/// Everybody who holds or waits, as far as it concerns those who wait.
+/// All holders and waiters that are relevant to the waiters.
 #[derive(Clone, Debug)]
 pub struct WaitingLine {
     holds: Vec<LiveHold>,
     places: Vec<Waiter>,
-    /// Which of the places were served: they count as held.
+    /// Which places were served: they count as held.
     served: Vec<bool>,
-    /// Which places conflict with which, and with which holds: the costly question, asked once.
+    /// Which places conflict with each other and with which holds. The test is expensive, so it runs once.
     with_places: Vec<Vec<bool>>,
     with_holds: Vec<Vec<usize>>,
     agents: BTreeMap<AgentName, usize>,
-    /// Agents to those who hold what they wait for, directly or not.
+    /// Each agent to the holders of what it waits for, transitively.
     hard: WaitClosure,
-    /// The same, and to those who wait for it before them.
+    /// The same, including the agents that wait for it earlier.
     all: WaitClosure,
 }
 
 impl WaitingLine {
-    /// A line of live holds and live places, these in the order of their tickets.
+    /// Creates a line of live holds and live places, the places in ticket order.
     pub fn new(holds: Vec<LiveHold>, places: Vec<Waiter>) -> WaitingLine {
         let names = holds.iter().map(|held| &held.holder).chain(places.iter().map(|place| &place.agent));
         let names: BTreeSet<&AgentName> = names.collect();
@@ -156,12 +156,12 @@ impl WaitingLine {
         self.agents.get(name).copied()
     }
 
-    /// Whether a place waits: it was not served.
+    /// Whether a place still waits and was not served.
     fn waits(&self, at: usize) -> bool {
         !self.served[at]
     }
 
-    /// Draws who waits for whom.
+    /// Computes which agent waits for which.
     fn draw(&mut self) {
         let mut hard = WaitClosure::new(self.agents.len());
         let of = |at: usize| self.agents[&self.places[at].agent];
@@ -187,7 +187,7 @@ impl WaitingLine {
         (self.hard, self.all) = (hard, all);
     }
 
-    /// What stands in the way of a request.
+    /// The blockers of a request.
     pub fn blocked(&self, request: &Waiter) -> Blocked {
         let me = self.agent(&request.agent);
         let first = |at: &usize| {
@@ -200,7 +200,7 @@ impl WaitingLine {
         }
     }
 
-    /// Whether a place comes before a request of an agent, if they conflict.
+    /// Whether a place precedes a request of an agent, provided they conflict.
     fn goes_first(&self, place: usize, me: Option<usize>, ticket: i64) -> bool {
         let its = self.agents[&self.places[place].agent];
         let earlier = self.places[place].ticket < ticket;
@@ -211,7 +211,7 @@ impl WaitingLine {
         }
     }
 
-    /// Whether nothing stands in the way of a place.
+    /// Whether nothing blocks a place.
     fn is_free(&self, at: usize) -> bool {
         let place = &self.places[at];
         let me = self.agent(&place.agent);
@@ -226,8 +226,8 @@ impl WaitingLine {
         self.with_holds[at].is_empty() && !(0..self.places.len()).any(|other| other != at && stands(other))
     }
 
-    /// The circle that a request would close if it waited for the holds in its way: agents, each waiting for the next,
-    /// from the one who asks to itself.
+    /// The cycle that a request would close if it waited for the holds that block it: agents, each waiting for the
+    /// next, from the requester back to itself.
     pub fn circle(&self, request: &Waiter) -> Option<Vec<AgentName>> {
         let me = request.agent.as_str();
         let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
@@ -237,7 +237,7 @@ impl WaitingLine {
                 next.push(&held.holder);
             }
         }
-        // Breadth first, so that the circle named is a shortest one.
+        // The search is breadth-first, so the cycle is a shortest one.
         let mut at = 0;
         while let Some(one) = next.get(at).copied() {
             at += 1;
@@ -261,14 +261,14 @@ impl WaitingLine {
         None
     }
 
-    /// Who holds what an agent waits for.
+    /// The holders of what an agent waits for.
     fn held_from(&self, agent: &str) -> impl Iterator<Item = &str> {
         let places = (0..self.places.len()).filter(move |at| self.waits(*at) && self.places[*at].agent == agent);
         let holders = places.flat_map(|at| self.with_holds[at].iter().map(|held| self.holds[*held].holder.as_str()));
         holders.filter(move |holder| *holder != agent)
     }
 
-    /// The number that a request has in the line: one more than the conflicting places of others before it.
+    /// The position of a request in the line: one more than the conflicting earlier places of other agents.
     pub fn number(&self, request: &Waiter) -> i64 {
         let ahead = |place: &&Waiter| {
             place.ticket < request.ticket && place.agent != request.agent && place.thing.conflicts(&request.thing)
@@ -276,18 +276,18 @@ impl WaitingLine {
         1 + i64::try_from(self.places.iter().filter(ahead).count()).unwrap_or(i64::MAX - 1)
     }
 
-    /// The holds.
+    /// The live holds.
     pub fn holds(&self) -> &[LiveHold] {
         &self.holds
     }
 
-    /// The places, those that were served among them.
+    /// The places, including served ones.
     pub fn places(&self) -> &[Waiter] {
         &self.places
     }
 
-    /// Serves the first place, in the order of tickets, of which the whole set is free; it counts as held from here on.
-    /// Called until nobody is left to serve: what is given to one changes who waits for whom.
+    /// Serves the first place in ticket order whose whole set is free; it counts as held from then on. The caller
+    /// repeats until no place is left to serve, because each grant changes who waits for whom.
     pub fn serve(&mut self) -> Option<usize> {
         let at = (0..self.places.len()).find(|at| self.waits(*at) && self.is_free(*at))?;
         self.served[at] = true;
@@ -296,7 +296,7 @@ impl WaitingLine {
     }
 }
 
-/// Who waits for whom, directly or not: a bit for each pair.
+/// Which agent waits for which, transitively: one bit per pair.
 #[derive(Clone, Debug)]
 struct WaitClosure {
     width: usize,
@@ -310,7 +310,7 @@ impl WaitClosure {
     }
 
     fn add(&mut self, from: usize, to: usize) {
-        // That an agent waits for its own lock is no circle: another process of it has that.
+        // An agent that waits for its own lock is not a cycle: another of its processes holds it.
         if from != to {
             self.bits[from * self.width + to / 64] |= 1 << (to % 64);
         }
@@ -320,7 +320,7 @@ impl WaitClosure {
         self.bits[from * self.width + to / 64] & (1 << (to % 64)) != 0
     }
 
-    /// Makes the ways of many steps ways of one.
+    /// Computes the transitive closure.
     fn close(&mut self) {
         let agents = self.bits.len().checked_div(self.width).unwrap_or(0);
         for over in 0..agents {
@@ -336,7 +336,7 @@ impl WaitClosure {
     }
 }
 
-/// Whether a hold stands in the way of a request.
+/// Whether a hold blocks a request.
 fn stands(held: &LiveHold, request: &Waiter) -> bool {
     (held.holder != request.agent || request.thing.excludes_own()) && held.thing.conflicts(&request.thing)
 }

@@ -1,26 +1,27 @@
-//! Words: the one way a text is taken apart, for what is stored and for what is asked.
+//! Word splitting: one function for stored texts and for queries.
 
-/// Longest word, in characters; what is longer is a blob, not a word.
+/// The longest word, in characters; a longer one is a blob.
 const WORD_MAX: usize = 40;
-/// Most different words kept of one text.
+/// The most distinct words kept of one text.
 const WORDS_MAX: usize = 256;
-/// Words that say nothing about what a text is about.
+/// Stop words.
 const COMMON: [&str; 28] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "do", "for", "from", "has", "have", "if", "in", "is", "it",
     "not", "of", "on", "or", "so", "that", "the", "this", "to", "with",
 ];
 
-/// The words of a text with how often each occurs, sorted, at most 256 of them (the first that occur).
+/// The words of a text with their counts, sorted, at most 256 (the first to occur).
 ///
-/// Letters are lowered. A name written in parts (`readFile`, `read_file`) gives its parts and the whole. Scripts without
-/// blanks between words give their characters one by one. A plural is its singular, as far as an `s` tells.
+/// Letters become lowercase. A compound identifier (`readFile`, `read_file`) yields its parts and the whole. Scripts
+/// without blanks between words yield their characters one by one. A plural becomes its singular, as far as a final `s`
+/// tells.
 pub fn words(text: &str) -> Vec<(String, u32)> {
     let mut found = in_order(text);
     found.sort();
     found
 }
 
-/// The same in the order in which they first occur: where only some are looked for, those that were said first.
+/// The same in order of first occurrence: a search that uses only some words takes the first ones.
 pub fn in_order(text: &str) -> Vec<(String, u32)> {
     let mut found: Vec<(String, u32)> = Vec::new();
     let mut keep = |word: String| {
@@ -44,8 +45,8 @@ pub fn in_order(text: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// The parts of a name: at underscores, before a capital that follows a small letter, around each character of a script
-/// that does not put blanks between words.
+/// The parts of an identifier: split at underscores, before a capital after a small letter, and around each character
+/// of a script without blanks between words.
 fn parts(run: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut after_small = false;

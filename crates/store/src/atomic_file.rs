@@ -1,4 +1,4 @@
-//! The only writer of whole files: backups, exports, the project's id and pin, tool configuration.
+//! Atomic files: the only writer of whole files (backups, exports, the project's id and pin, tool configuration).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -11,16 +11,16 @@ use crate::copy::temp_files;
 
 /// A file under a temporary name in the directory of its target, until it is placed there.
 ///
-/// - The target's name never shows a partial file: it has the old content, the new content or nothing, also after a kill
-///   or a power cut.
-/// - The content is on disk before the target's name refers to it. [`publish`](AtomicFile::publish) returns after the name
-///   is on disk too; [`place`](AtomicFile::place) does not wait for that.
-/// - A new file is readable by its owner alone, unless a mode is given.
-/// - The temporary file is removed when the value is dropped without being placed. What a killed process leaves is
-///   removed a day later by the next [`create`](AtomicFile::create) in that directory.
-/// - A symbolic link at the target is replaced, not followed. Owner and mode of a file that is replaced are not taken over.
+/// - The target's name never refers to a partial file: it has the old content, the new content or nothing, even after a
+///   kill or a power cut.
+/// - The content is on disk before the target's name refers to it. [`publish`](AtomicFile::publish) returns after the
+///   name is on disk too; [`place`](AtomicFile::place) does not wait for that.
+/// - Only its owner can read a new file, unless a mode is given.
+/// - Dropping the value without placing it removes the temporary file. If a process is killed, the next
+///   [`create`](AtomicFile::create) in that directory, a day later or more, removes the file that it left.
+/// - A symbolic link at the target is replaced, not followed. Owner and mode of a replaced file are not preserved.
 ///
-/// Callers may not assume that the directory is there, nor that a failed `publish` left the target as it was: the sync of
+/// Callers may not assume that the directory exists, nor that a failed `publish` left the target unchanged: the sync of
 /// the directory comes after the rename.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -30,7 +30,7 @@ pub struct AtomicFile {
     is_synced: bool,
 }
 
-/// What happens to a file that has the target's name already.
+/// What happens to an existing file at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and the new file is not placed: [`ErrorKind::AlreadyExists`].
@@ -40,13 +40,14 @@ pub enum Existing {
 }
 
 impl AtomicFile {
-    /// A new, empty file beside `target`, and a handle to write and read it.
+    /// Creates an empty file beside `target`, and a handle to write and read it.
     pub fn create(target: &Path) -> io::Result<(AtomicFile, File)> {
         temp_files::sweep(directory(target));
         AtomicFile::create_as(target, &temp_files::draft_name())
     }
 
-    /// The same under a temporary name of the caller's, who also removes what killed processes leave.
+    /// The same under a temporary name that the caller chooses. The caller also removes files that killed processes
+    /// left.
     #[expect(clippy::disallowed_methods, reason = "a new file, never the database")]
     pub fn create_as(target: &Path, name: &str) -> io::Result<(AtomicFile, File)> {
         let temp = directory(target).join(name);
@@ -54,7 +55,7 @@ impl AtomicFile {
         Ok((AtomicFile { temp, target: target.to_owned(), is_synced: false }, file))
     }
 
-    /// A new file with this content and mode, on disk.
+    /// Fills a new file with this content and mode, and syncs it.
     pub fn holding((mut new, mut file): (AtomicFile, File), content: &[u8], mode: u32) -> io::Result<AtomicFile> {
         file.write_all(content)?;
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -63,19 +64,19 @@ impl AtomicFile {
         Ok(new)
     }
 
-    /// Where it is until it is placed.
+    /// The temporary path, until the file is placed.
     pub fn path(&self) -> &Path {
         &self.temp
     }
 
-    /// Gives the file its name and makes that durable.
+    /// Renames the file to its target and makes the name durable.
     pub fn publish(self, existing: Existing) -> io::Result<()> {
         let target = self.target.clone();
         self.place(existing)?;
         sync_directory(directory(&target))
     }
 
-    /// Gives the file its name, which a power cut may still undo.
+    /// Renames the file to its target. A power cut may still undo that.
     pub fn place(mut self, existing: Existing) -> io::Result<()> {
         self.sync()?;
         match existing {
@@ -84,11 +85,12 @@ impl AtomicFile {
         }
     }
 
-    /// Gives the file its name unless that is taken, with a given way to make a hard link.
+    /// Gives the file its target name unless that is taken. `link` creates a hard link.
     ///
-    /// A hard link fails where the name is taken, so of any number of processes one wins. On a file system without hard
-    /// links the check and the rename are two steps. With a `lock`, a file that stays, no two processes take them at
-    /// the same time; without one, a process may replace a file that another has just made.
+    /// A hard link fails if the name is taken, so exactly one of any number of processes wins. On a file system without
+    /// hard links, the check and the rename are two steps. With a `lock`, a file that is never removed, no two
+    /// processes run these steps at the same time. Without one, a process may replace a file that another has just
+    /// created.
     #[expect(clippy::disallowed_methods, reason = "a lock file, never the database")]
     pub fn place_new(mut self, link: fn(&Path, &Path) -> io::Result<()>, lock: Option<&Path>) -> io::Result<()> {
         self.sync()?;
@@ -108,7 +110,7 @@ impl AtomicFile {
         }
     }
 
-    /// No handle of SQLite may be open on the file: closing this one would drop its locks.
+    /// SQLite must not have the file open: closing this descriptor would drop its locks.
     #[expect(clippy::disallowed_methods, reason = "a file of our own, closed by SQLite before")]
     fn sync(&mut self) -> io::Result<()> {
         if !self.is_synced {
@@ -121,7 +123,7 @@ impl AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // After a rename there is nothing left; any other failure leaves a file that nothing reads.
+        // After a rename the file no longer exists; after any other failure a file is left that nothing reads.
         _ = fs::remove_file(&self.temp);
     }
 }
@@ -130,7 +132,7 @@ impl Drop for AtomicFile {
 #[expect(clippy::disallowed_methods, reason = "a directory")]
 pub fn sync_directory(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
-        // Some file systems cannot sync a directory and offer nothing better.
+        // Some file systems cannot sync a directory and have no alternative.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         other => other,
     }
@@ -140,7 +142,7 @@ fn directory(target: &Path) -> &Path {
     target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-// FAT answers EPERM. A directory that is not writable has failed before, when the temporary file was made.
+// FAT returns EPERM. A directory that is not writable has already failed when the temporary file was created.
 fn links_unsupported(error: &io::Error) -> bool {
     let codes = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::NOSYS, Errno::MLINK];
     error.raw_os_error().is_some_and(|code| codes.iter().any(|known| known.raw_os_error() == code))

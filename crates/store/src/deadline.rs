@@ -1,25 +1,25 @@
-//! The moment by which a caller must have its answer.
+//! The deadline of a call.
 
 use std::time::{Duration, Instant};
 
-/// The end of a call's time. It is made once, where the process begins, and handed down: everything that the call waits
-/// for shares it.
+/// The end of a call's time. It is created once, where the process begins, and passed down: everything that the call
+/// waits for shares it.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);
 
 #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
 impl Deadline {
-    /// The moment that is this far away.
+    /// The deadline this far in the future.
     pub fn after(time: Duration) -> Deadline {
         Deadline(Instant::now() + time)
     }
 
-    /// How much time is left.
+    /// The remaining time.
     pub fn remaining(&self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether there is none.
+    /// Whether no time remains.
     pub fn is_over(&self) -> bool {
         self.remaining().is_zero()
     }

@@ -1,4 +1,4 @@
-//! Errors of the engines, classified once, by code and never by text.
+//! Classifies engine errors once, by code and never by text.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::tx::Value;
 
-/// A stored row that does not have the shape this program writes.
+/// A stored row does not have the shape that this version writes.
 pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) -> Error {
     let found = match found {
         Some(Value::Text(_)) => "a text",
@@ -20,14 +20,14 @@ pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) ->
     corrupt(format!("a stored row is damaged: column {column} should be {wanted} and is {found}"))
 }
 
-/// A store whose content cannot be trusted.
+/// The content of the store cannot be trusted.
 pub fn corrupt(message: impl Into<String>) -> Error {
     Error::new(Code::CorruptStore, message)
         .at(Stage::Read)
         .hint(Advice::from("Nothing was changed. ").action(Action::Doctor).text(" checks the whole store."))
 }
 
-/// The answer of a store that a newer program has migrated.
+/// A newer version has migrated the store.
 pub fn newer_schema(found: i64, known: i64) -> Error {
     Error::new(Code::NewerSchema, format!("the store has schema {found} and this program knows schemas up to {known}"))
         .at(Stage::Open)
@@ -36,25 +36,25 @@ pub fn newer_schema(found: i64, known: i64) -> Error {
         .detail("known", known)
 }
 
-/// The code of a store that is not there.
+/// The code of a store that does not exist.
 pub(crate) const ABSENT: Code = Code::NoStore;
 
-/// The store is not there (or older than this program needs): made by the first write that may.
+/// The store does not exist, or is older than this version needs. The first write that is allowed to creates it.
 pub(crate) fn absent() -> Error {
     Error::new(ABSENT, "there is no store at this place yet").at(Stage::Open)
 }
 
-/// The code of a store that this program must bring up to date before it can read it.
+/// The code of a store that must be migrated before it can be read.
 pub(crate) const OLDER: Code = Code::OlderSchema;
 
-/// The store was made by an older program and has not been brought up to date.
+/// An older version made the store, and it has not been migrated.
 pub(crate) fn older_schema() -> Error {
     Error::new(OLDER, "the store was made by an older version of tenure")
         .at(Stage::Open)
         .hint("Call once where the store can be written: any command brings it up to date.")
 }
 
-/// A backup that was named as a store.
+/// A backup was named as a store.
 pub(crate) fn is_backup() -> Error {
     Error::new(Code::IsBackup, "this file is a backup, not a store").at(Stage::Open).hint(
         Advice::from("Nothing was changed. Bring it into a place of its own: ")
@@ -63,7 +63,7 @@ pub(crate) fn is_backup() -> Error {
     )
 }
 
-/// A COMMIT was sent, its answer was lost, and the same request could not be made again.
+/// A COMMIT was sent, its answer was lost, and the retry failed.
 pub(crate) fn outcome_unknown(error: Error) -> Error {
     busy(Code::ConnectionLost, "the connection to PostgreSQL was lost while it committed")
         .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
@@ -71,7 +71,7 @@ pub(crate) fn outcome_unknown(error: Error) -> Error {
         .cause(error)
 }
 
-/// The server owes an answer and says nothing. The connection is dropped, which is how it is lost, so it has that code.
+/// The server owes an answer and is silent. The connection is dropped, so the error has the code of a lost connection.
 pub(crate) fn silent(limit: Duration, stage: Stage) -> Error {
     let message = format!("PostgreSQL did not answer for {} s, so the connection was dropped", limit.as_secs_f32());
     let error = busy(Code::ConnectionLost, message).at(stage);
@@ -79,12 +79,12 @@ pub(crate) fn silent(limit: Duration, stage: Stage) -> Error {
         Stage::Commit => {
             error.hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
         }
-        // Without a COMMIT the server takes back what it was told.
+        // Without a COMMIT the server rolls back.
         _ => error,
     }
 }
 
-/// A schema that is there and that this login may not use.
+/// The schema exists, but this login may not use it.
 pub(crate) fn hidden_schema(schema: &str) -> Error {
     Error::new(Code::PostgresPrivilege, format!("the PostgreSQL login may not use the schema `{schema}`"))
         .at(Stage::Open)
@@ -92,12 +92,12 @@ pub(crate) fn hidden_schema(schema: &str) -> Error {
         .hint("Grant it USAGE on the schema and the rights on its tables, or use another login in the store URL.")
 }
 
-/// A lock that could not be had in time.
+/// A lock was not acquired in time.
 pub(crate) fn busy(code: Code, message: impl Into<String>) -> Error {
     Error::new(code, message).at(Stage::Lock).hint("Nothing was changed. The same call may be made again.")
 }
 
-/// A directory or file that this process may not write.
+/// This process may not write the directory or file.
 pub(crate) fn not_writable(what: &str) -> Error {
     Error::new(Code::NotWritable, format!("{what} cannot be written")).at(Stage::Open).hint(
         Advice::from(
@@ -109,24 +109,24 @@ pub(crate) fn not_writable(what: &str) -> Error {
     )
 }
 
-/// A disk without room.
+/// The disk is full.
 pub(crate) fn disk_full() -> Error {
     Error::new(Code::DiskFull, "the disk of the store is full")
         .at(Stage::Write)
         .hint("Nothing was changed. Make room and call again; queries still answer.")
 }
 
-/// The code of a store with a change in it that only a writer can take back.
+/// The code of a store with a change that only a writer can roll back.
 pub(crate) const UNFINISHED: Code = Code::UnfinishedChange;
 
-/// Whoever made the store, or another program that changed it, ended in the middle.
+/// The process that created the store, or another program that changed it, ended in the middle.
 fn unfinished() -> Error {
     Error::new(UNFINISHED, "a change of the store was cut off and must be taken back first")
         .at(Stage::Open)
         .hint("Open the store once where it can be written: any op takes it back.")
 }
 
-/// Classifies an error of SQLite.
+/// Classifies a SQLite error.
 pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
     let Some(code) = error.sqlite_error_code() else {
         return match error {
@@ -142,7 +142,7 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
             busy(Code::StoreBusy, "another process is writing and did not finish in time")
         }
         ErrorCode::DiskFull => disk_full(),
-        // No room for the index beside the file, which SQLite does not report as a full disk.
+        // No room for the index beside the file; SQLite does not report this as a full disk.
         _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => disk_full(),
         _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK) => unfinished(),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => not_writable("the store"),
@@ -164,17 +164,17 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
     classified.cause(error)
 }
 
-/// Whether an error of PostgreSQL says that the tables are not there.
+/// Whether a PostgreSQL error says that the tables do not exist.
 pub(crate) fn is_absent(error: &tokio_postgres::Error) -> bool {
     matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
 }
 
-/// Whether an error of PostgreSQL says that the tables are those of an older program.
+/// Whether a PostgreSQL error says that the tables are of an older version.
 pub(crate) fn is_older(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::UNDEFINED_COLUMN)
 }
 
-/// Whether the connection is gone, so that a new one may be tried.
+/// Whether the connection is lost, so that a new one can be tried.
 pub(crate) fn is_lost(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         None => true,
@@ -191,10 +191,10 @@ pub(crate) fn is_lost(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Classifies an error of PostgreSQL.
+/// Classifies a PostgreSQL error.
 pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
     if is_lost(&error) {
-        // The answer to a COMMIT may be what was lost.
+        // The lost answer may be that of a COMMIT.
         return busy(Code::ConnectionLost, "the connection to PostgreSQL was lost")
             .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
             .at(stage)
@@ -203,8 +203,8 @@ pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
     by_state(&error, stage)
 }
 
-/// Classifies what PostgreSQL said instead of letting a client in. A server that starts or stops is not a connection
-/// that was lost: there was none.
+/// Classifies PostgreSQL's refusal of a connection. A server that is starting or stopping is not a lost connection,
+/// because there was none.
 pub(crate) fn postgres_at_open(error: &tokio_postgres::Error) -> Error {
     if is_lost(error) {
         return busy(Code::Unreachable, "PostgreSQL takes no connections now").at(Stage::Open);
@@ -246,12 +246,12 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
     let text = error.as_db_error().map_or_else(|| error.to_string(), |db| format!("{}: {}", code.code(), db.message()));
     classified.detail("sqlstate", code.code()).cause(text)
 }
-/// The answer to a write that panicked.
+/// The error of a write that panicked.
 pub(crate) fn panicked() -> Error {
     Error::bug("an op panicked; nothing of it was kept")
 }
 
-/// The answer to a write that nobody waits for any more: whoever asked has gone another way.
+/// The error of a write whose caller no longer waits.
 pub(crate) fn unwanted() -> Error {
     Error::new(Code::NotRun, "whoever asked had left before the turn came")
         .at(Stage::Lock)

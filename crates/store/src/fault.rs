@@ -1,4 +1,4 @@
-//! Failures on purpose, in front of whichever engine runs a write: the moments are the same on both.
+//! Fault injection in front of both engines, at the same moments on each.
 
 use std::cell::Cell;
 
@@ -8,8 +8,8 @@ use crate::store::{Body, CommitDecision, Entered};
 use crate::system::{Faults, Moment};
 use crate::tx::{BulkRows, Row, RowsWithin, Sql, Tx, Value};
 
-/// Runs a write whose moments may fail. `write` is the engine's, with its own retries inside: what strikes here is not
-/// tried again.
+/// Runs a write with fault injection. `write` is the engine's, with its own retries inside: an injected fault is not
+/// retried.
 pub(crate) fn struck<T>(
     faults: &dyn Faults,
     body: &Body<'_, T>,
@@ -31,8 +31,8 @@ pub(crate) fn struck<T>(
     Ok(answer)
 }
 
-/// A transaction whose statements may fail before they reach the engine. A deferred statement strikes when it is handed
-/// over, so that the n-th is the n-th on every engine.
+/// A transaction whose statements can fail before they reach the engine. A deferred statement fails when it is handed
+/// over, so that the n-th statement is the same on every engine.
 struct Struck<'a> {
     tx: &'a mut dyn Tx,
     faults: &'a dyn Faults,

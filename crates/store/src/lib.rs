@@ -1,7 +1,7 @@
 //! The store of Tenure: one small transaction trait over SQLite and PostgreSQL, the schema, and one file per table.
 //!
-//! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
-//! it to. Nothing here prints, exits or reads the environment.
+//! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits as the kernel requests.
+//! It never prints, exits or reads the environment.
 
 mod atomic_file;
 pub mod copy;

@@ -1,14 +1,14 @@
-//! The schema and how a store gets to it: numbered steps, each applied once, each in a transaction.
+//! The schema and its migrations: numbered steps, each applied once in a transaction.
 
-/// One step.
+/// One migration step.
 pub struct Migration {
-    /// The schema version after it.
+    /// The schema version after the step.
     pub version: i64,
-    /// The text common to both engines.
+    /// The SQL common to both engines.
     text: &'static str,
 }
 
-/// All steps in order. Within a minor line steps only add.
+/// All steps in order. Within a minor version, steps only add.
 pub const STEPS: [Migration; 9] = [
     Migration { version: 1, text: include_str!("schema/0001_kernel.sql") },
     Migration { version: 2, text: include_str!("schema/0002_kept.sql") },
@@ -21,23 +21,23 @@ pub const STEPS: [Migration; 9] = [
     Migration { version: 9, text: include_str!("schema/0009_own_file.sql") },
 ];
 
-/// The schema that this program knows.
+/// The schema version that this program knows.
 pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// Marks a SQLite file as a store of Tenure (`PRAGMA application_id`): the letters `TENU`.
 pub const APPLICATION_ID: i64 = 0x5445_4E55;
 
-/// Marks a SQLite file as a backup: the letters `TENB`. A backup that somebody worked in would be none any more, and a
-/// store's file that somebody restored would lack what stands in its log, so neither is taken for the other.
+/// Marks a SQLite file as a backup: the letters `TENB`. A backup that is written to is no longer a backup, and
+/// restoring a store's database file would lose the content of its log, so neither is accepted as the other.
 pub const BACKUP_ID: i64 = 0x5445_4E42;
 
 impl Migration {
-    /// Whether the step has this statement, which is the same on both engines, word for word.
+    /// Whether the step contains exactly this statement, which is the same on both engines.
     pub(crate) fn has_statement(&self, statement: &str) -> bool {
         self.text.split_once(statement).is_some_and(|(_, rest)| rest.starts_with(';'))
     }
 
-    /// The step for SQLite: strict tables, so that a value of the wrong type is refused where it is written.
+    /// The step for SQLite. Tables are strict, so that a value of the wrong type is refused on write.
     pub fn sqlite(&self) -> String {
         let mut out = String::with_capacity(self.text.len() + 512);
         for line in self.text.lines().filter(|line| !line.trim_start().starts_with("--")) {
@@ -52,7 +52,7 @@ impl Migration {
         out
     }
 
-    /// The step for PostgreSQL: every text compares byte by byte, as it does in SQLite.
+    /// The step for PostgreSQL. Every text compares byte by byte, as in SQLite.
     pub fn postgres(&self) -> String {
         self.text.replace(" TEXT", " TEXT COLLATE \"C\"")
     }

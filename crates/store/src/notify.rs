@@ -1,20 +1,21 @@
-//! The state of one caller that waits for a notification. A notification is a hint: a waiting caller also polls.
+//! The state of a caller that waits for a notification. A notification is a hint: a waiting caller also polls.
 
 use crate::postgres::Listener;
 
-/// The state of one who listens: made anew for each wait.
+/// The state of one listener, created for each wait.
 #[derive(Default)]
 pub struct WakeListener {
-    /// When the file beside the database was last touched, in nanoseconds.
+    /// The state of the file beside the database (SQLite) at the last look: modification time in nanoseconds, combined
+    /// with the size.
     pub(crate) touched: Option<i128>,
-    /// A connection that listens; none before the first call, and none where it could not be made.
+    /// A listening connection (PostgreSQL); `None` before the first call, and if it could not be opened.
     pub(crate) listener: Option<Listener>,
-    /// Whether making one was tried.
+    /// Whether opening one was tried.
     pub(crate) tried: bool,
 }
 
 impl WakeListener {
-    /// One that has heard nothing yet.
+    /// A listener that has heard nothing yet.
     pub fn new() -> WakeListener {
         WakeListener::default()
     }

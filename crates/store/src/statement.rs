@@ -1,8 +1,8 @@
-//! Typed statements: queries that know how their rows are read.
+//! Typed statements: queries that know how to decode their rows.
 //!
-//! The module of a table makes a [`Statement`]. Statements that are needed together form a [`Batch`], which `fetch` sends in
-//! one round trip. The answer has the shape of the batch: a tuple of statements is answered by a tuple. Statements only
-//! read. A write takes the transaction itself.
+//! The module of a table creates a [`Statement`]. Statements that are needed together form a [`Batch`], which `fetch`
+//! sends in one round trip. The result has the shape of the batch: a tuple of statements yields a tuple. Statements
+//! only read. A write uses the transaction itself.
 
 use std::vec;
 
@@ -10,7 +10,7 @@ use tenure_core::{Error, Result};
 
 use crate::tx::{Row, RowsWithin, Sql, Tx, Value};
 
-/// A query with its values and the function that reads its rows.
+/// A query with its arguments and the function that decodes its rows.
 #[derive(Clone, Debug)]
 #[must_use = "a statement reads nothing until it is fetched"]
 pub struct Statement<T> {
@@ -27,19 +27,19 @@ impl<T> Statement<T> {
 
 /// Statements that are sent together.
 ///
-/// `receive` takes exactly as many answers as `send` added calls, in the same order: nothing else assigns an answer to its
-/// statement.
+/// `receive` takes exactly as many answers as `send` added calls, in the same order: nothing else assigns an answer to
+/// its statement.
 pub trait Batch: Sized {
-    /// What the statements answer.
+    /// The decoded result.
     type Output;
 
     /// Adds its statements to the calls.
     fn send(&mut self, calls: &mut Vec<(Sql, Vec<Value>)>);
 
-    /// Takes the answers to its statements and reads them.
+    /// Takes the answers to its statements and decodes them.
     fn receive(self, answers: &mut vec::IntoIter<Vec<Row>>) -> Result<Self::Output>;
 
-    /// The same statements with an answer that is made of theirs.
+    /// The same statements, with a function applied to the result.
     fn map<T, F: FnOnce(Self::Output) -> T>(self, make: F) -> Map<Self, F> {
         Map { batch: self, make }
     }
@@ -58,7 +58,7 @@ impl<T> Batch for Statement<T> {
     }
 }
 
-/// A statement that may not be needed.
+/// An optional statement.
 impl<B: Batch> Batch for Option<B> {
     type Output = Option<B::Output>;
 
@@ -73,7 +73,7 @@ impl<B: Batch> Batch for Option<B> {
     }
 }
 
-/// Any number of the same kind.
+/// Any number of batches of the same type.
 impl<B: Batch> Batch for Vec<B> {
     type Output = Vec<B::Output>;
 
@@ -86,7 +86,7 @@ impl<B: Batch> Batch for Vec<B> {
     }
 }
 
-/// The answer to [`Batch::map`].
+/// The result of [`Batch::map`].
 #[derive(Clone, Debug)]
 #[must_use = "a statement reads nothing until it is fetched"]
 pub struct Map<B, F> {
@@ -129,8 +129,8 @@ tuple!(A 0, B 1, C 2, D 3, E 4);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 
 impl dyn Tx + '_ {
-    /// Runs the statements of a batch over the same state, in one round trip where the engine has them. A batch without
-    /// statements costs none.
+    /// Runs the statements of a batch over the same state, in one round trip on an engine that has round trips. An
+    /// empty batch costs none.
     pub fn fetch<B: Batch>(&mut self, mut batch: B) -> Result<B::Output> {
         let mut calls = Vec::new();
         batch.send(&mut calls);
@@ -138,7 +138,7 @@ impl dyn Tx + '_ {
         batch.receive(&mut answers.into_iter())
     }
 
-    /// Runs a statement as far as its rows fit into so many bytes; see [`Tx::query_within`].
+    /// Runs a statement as far as its rows fit into `bytes` bytes; see [`Tx::query_within`].
     pub fn fetch_within<T>(&mut self, statement: Statement<Vec<T>>, bytes: usize) -> Result<RowsWithin<T>> {
         let Statement { sql, args, read } = statement;
         let RowsWithin { rows, cut } = self.query_within(sql, &args, bytes)?;
@@ -146,7 +146,7 @@ impl dyn Tx + '_ {
     }
 }
 
-/// Whether there is a row at all.
+/// Whether there is any row.
 pub(crate) fn exists(rows: Vec<Row>) -> Result<bool> {
     Ok(rows.into_iter().next().is_some())
 }
@@ -160,7 +160,7 @@ pub(crate) fn number(rows: Vec<Row>) -> Result<i64> {
 mod tests {
     use super::*;
 
-    /// Answers each query with its own values as a row, and counts the round trips.
+    /// Answers each query with its own arguments as a row, and counts the round trips.
     #[derive(Default)]
     struct Echo {
         trips: usize,

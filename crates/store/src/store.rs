@@ -18,69 +18,69 @@ use crate::table::project;
 use crate::tx::Tx;
 use crate::{error, fault};
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, Debug)]
 pub enum Location {
     /// A SQLite file.
     File(PathBuf),
-    /// SQLite in memory, for tests and for answering about a store that does not exist yet.
+    /// SQLite in memory, for tests and as a stand-in for a store that does not exist yet.
     Memory,
     /// A `postgres://` URL, with Tenure's own parameter `schema`.
     Postgres(String),
 }
 
-/// How much an acknowledgement promises on SQLite.
+/// What an acknowledgement guarantees on SQLite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Acknowledged means on disk.
     #[default]
     Full,
-    /// A power cut may lose the last moments, never consistency.
+    /// A power cut may lose the most recent commits, but never consistency.
     Fast,
 }
 
-/// What a store is opened with.
+/// The options of a store.
 #[derive(Clone)]
 pub struct Options {
-    /// The clock; on PostgreSQL the database's own clock counts unless `own_clock` is set.
+    /// The clock. On PostgreSQL the database's own clock is used unless `own_clock` is set.
     pub clock: Arc<dyn Clock>,
-    /// Whether `clock` counts on PostgreSQL too (simulation).
+    /// Whether `clock` is used on PostgreSQL too (simulation).
     pub own_clock: bool,
     /// Random bytes for ids.
     pub entropy: Arc<dyn Entropy>,
     /// How long a writer waits for its turn.
     pub patience: Duration,
-    /// How long PostgreSQL may take for one statement. A server that has not answered a moment after that is not waited
-    /// for any longer; nor is a connection waited for longer than that.
+    /// The time limit of PostgreSQL for one statement. The client waits a moment longer for the answer, and not longer
+    /// than this limit for a connection.
     pub answer: Duration,
-    /// When all of the caller's time is over, if it has an end: no wait goes beyond it.
+    /// The deadline of the caller, if it has one: no wait goes beyond it.
     pub deadline: Option<Deadline>,
-    /// What an acknowledgement promises.
+    /// What an acknowledgement guarantees.
     pub durability: Durability,
-    /// Whether writers queue at the turnstile. Without it nothing is wrong, only unfair.
+    /// Whether writers queue at the turnstile. Without it, writes are correct but not fair.
     pub turnstile: bool,
-    /// Whether a store that does not exist may be made by the first write.
+    /// Whether the first write may create a store that does not exist.
     pub may_create: bool,
     /// Whether the caller makes one call at a time and is about to write: reads then share the writing connection,
     /// which saves a one-shot process a second one.
     pub one_connection: bool,
-    /// Whether the caller reads once and ends: statements are then prepared for that one transaction. A call that also
-    /// writes has several, which share statements.
+    /// Whether the caller reads once and exits: statements are then prepared for that one transaction. A call that also
+    /// writes has several transactions, which share statements.
     pub one_shot: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
-    /// Whether a schema with triggers that Tenure does not make is accepted, and they fire. Tests plant failures that way.
+    /// Whether a schema with foreign triggers is accepted, and they fire. Tests inject failures that way.
     pub any_schema: bool,
-    /// Whether a file that is not the store's own is gone on with as it is. Tests put copies in place.
+    /// Whether a file that is not the store's own is used as it is. Tests put copies in place.
     pub any_file: bool,
-    /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
-    /// there that records, and fails on demand.
+    /// The name of the registered SQLite VFS; `None` is SQLite's default. Tests register one that records calls and
+    /// fails on demand.
     pub vfs: Option<String>,
-    /// User for PostgreSQL where the URL has none.
+    /// The PostgreSQL user if the URL has none.
     pub user: Option<String>,
-    /// Password for PostgreSQL where the URL has none.
+    /// The PostgreSQL password if the URL has none.
     pub password: Option<String>,
-    /// Failures on purpose (simulation).
+    /// Injected faults (simulation).
     pub faults: Option<Arc<dyn Faults>>,
     /// The machine's record of where the numbers of stores continued, if it keeps one.
     pub continued: Option<Arc<dyn Continued>>,
@@ -119,23 +119,23 @@ impl Options {
     }
 }
 
-/// Which store this is.
+/// The identity of a store.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StoreIdentity {
-    /// Drawn when the store was made.
+    /// Drawn when the store was created.
     pub id: StoreId,
-    /// Drawn when the store was made or restored.
+    /// Drawn when the store was created or restored.
     pub incarnation: StoreId,
 }
 
-/// What a transaction finds when it begins.
+/// The state at the beginning of a transaction.
 #[derive(Clone, Debug)]
 pub struct Entered {
-    /// The store.
+    /// The identity of the store.
     pub identity: StoreIdentity,
     /// The project's row, locked in a write; `None` in a read of a project that does not exist.
     pub project: Option<project::Row>,
-    /// The clock, read after the lock was taken.
+    /// The clock, read after the lock was acquired.
     pub clock: Time,
 }
 
@@ -146,51 +146,53 @@ impl Entered {
     }
 }
 
-/// What a transaction that may change everything finds.
+/// The state at the beginning of a transaction that may change everything.
 #[derive(Clone, Debug)]
 pub struct Present {
-    /// The store.
+    /// The identity of the store.
     pub identity: StoreIdentity,
-    /// All its projects, by key.
+    /// All projects, sorted by key.
     pub projects: Vec<project::Row>,
-    /// The clock, read after the lock was taken.
+    /// The clock, read after the lock was acquired.
     pub clock: Time,
-    /// Whether the file of an embedded store is not the one that the store was written in. It becomes that with the commit.
+    /// Whether the file of an embedded store is not the one that the store was written in. The commit records it as
+    /// that one.
     pub is_copied: bool,
 }
 
-/// What is known of the file of a store.
+/// The state of a store's database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// It is the one that the store was made or restored in, or there is none.
+    /// The store was created or restored in this file, or there is no file.
     Own,
-    /// It is a copy, or was put in place of another: the next write continues the store as after a restore.
+    /// The file is a copy or replaced another one: the next write continues the store as after a restore.
     Copied,
     /// The store continued in a copy at this time.
     Continued(Time),
 }
 
-/// How large a store is, in bytes.
+/// The size of a store, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// The database.
     pub database: u64,
-    /// What is written and not yet in the database file.
+    /// The write-ahead log that is not yet in the database file.
     pub log: u64,
-    /// Room in the database file that holds nothing.
+    /// Free pages in the database file.
     pub free: u64,
 }
 
-/// How a write transaction ends when its body succeeded.
+/// How a write transaction ends after its body succeeded.
 #[derive(Debug)]
 pub enum CommitDecision<T> {
-    /// Keep what was written.
+    /// Commit the changes.
     Commit(T),
-    /// Take everything back, and answer.
+    /// Roll everything back, and return the value.
     Undo(T),
 }
 
-/// The body of a write: may be run again after a lost connection, so it must not touch the world.
+/// The body of a write. It may run again after a lost connection, so it must have no side effects outside the
+/// transaction.
 pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>> + 'a;
 
 /// One of several writes that may share a transaction.
@@ -198,16 +200,16 @@ pub trait GroupWrite<T> {
     /// The project whose lock it needs.
     fn project(&self) -> &project::NamedProject;
 
-    /// Whether somebody still waits for the answer. Asked under the lock, before the write and again before the commit: a
-    /// write whose answer nobody will read is not carried out.
+    /// Whether the caller still waits for the answer. Checked under the lock, before the write and again before the
+    /// commit: a write whose answer no caller will read is not carried out.
     fn is_wanted(&self) -> bool;
 
-    /// The body; what is said of the one in [`Store::write`] holds here.
+    /// The body; the contract of [`Store::write`] applies.
     fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<T>>;
 }
 
 impl<T> dyn GroupWrite<T> + '_ {
-    /// The write in a transaction of its own.
+    /// Runs the write in a transaction of its own.
     pub(crate) fn write_wanted(&self, tx: &mut dyn Tx, entered: Entered) -> Result<CommitDecision<T>> {
         let wanted = || if self.is_wanted() { Ok(()) } else { Err(error::unwanted()) };
         wanted()?;
@@ -229,7 +231,7 @@ enum Engine {
 }
 
 impl Store {
-    /// A store at a place. Refuses only a malformed URL.
+    /// Creates the handle of a store. Fails only for a malformed URL.
     pub fn new(location: Location, options: Options) -> Result<Store> {
         let faults = options.faults.clone();
         let engine = match &location {
@@ -240,17 +242,17 @@ impl Store {
         Ok(Store { engine, location, faults })
     }
 
-    /// Where it is.
     pub fn location(&self) -> &Location {
         &self.location
     }
 
     /// Runs `body` in a write transaction that holds the project's lock from before the first read until commit.
     ///
-    /// The store and the project's row are made if they do not exist. A project row made for a body that failed may
-    /// stay, empty. An embedded store in a file that is not its own is refused ([`Code::CopiedFile`](tenure_core::Code::CopiedFile)) until [`Store::rewrite`]
-    /// has committed. `body` may be run more than once; it must not touch the world and must not assume that an earlier
-    /// run left nothing: a run whose commit was not acknowledged may have been committed.
+    /// The store and the project's row are created if they do not exist. A project row created for a body that failed
+    /// may remain, empty. A write to an embedded store in a file that is not its own is refused
+    /// ([`Code::CopiedFile`](tenure_core::Code::CopiedFile)) until [`Store::rewrite`] has committed. `body` may run
+    /// more than once. It must have no side effects outside the transaction, and must not assume that an earlier run
+    /// left nothing: a run whose commit was not acknowledged may have been committed.
     pub fn write<T>(
         &self,
         project: &project::NamedProject,
@@ -266,12 +268,12 @@ impl Store {
         }
     }
 
-    /// Runs several writes, in their order, and answers the first so many of them, at least one, after what the answers
-    /// tell is durable. The rest was not touched.
+    /// Runs several writes in order and returns the results of the first ones, at least one, after their effects are
+    /// durable. The remaining writes were not touched.
     ///
-    /// On SQLite they share one turn and one transaction, whatever their projects, which begins no further write after
-    /// `longest`; a part that fails or panics takes nothing from the others. On PostgreSQL each is a transaction of its
-    /// own. What is no longer wanted when its turn comes is not carried out and answered `busy`.
+    /// On SQLite they share one turn and one transaction, whatever their projects. The transaction begins no further
+    /// write after `longest`, and a write that fails or panics does not affect the others. On PostgreSQL each write has
+    /// its own transaction. A write that its caller no longer waits for is not carried out and fails with `busy`.
     pub fn write_many<T>(&self, parts: &[&dyn GroupWrite<T>], longest: Duration) -> Vec<Result<T>> {
         match (&self.engine, &self.faults) {
             (Engine::Sqlite(engine), None) => engine.write_many(parts, longest),
@@ -285,8 +287,8 @@ impl Store {
         }
     }
 
-    /// Runs `body` over one snapshot. Creates nothing, changes nothing, blocks no writer. A store that does not exist
-    /// answers as an empty one.
+    /// Runs `body` over one snapshot. It creates nothing, changes nothing and blocks no writer. A store that does not
+    /// exist reads as an empty one.
     pub fn read<T>(&self, project: &str, body: impl Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.read(project, &body),
@@ -294,11 +296,11 @@ impl Store {
         }
     }
 
-    /// Runs `body` in a transaction that keeps all writers of all projects out, from before its first read until
-    /// commit. Reads go on and see the state before it. The store is made if it does not exist.
+    /// Runs `body` in a transaction that excludes all writers of all projects from before its first read until commit.
+    /// Reads continue and see the state before it. The store is created if it does not exist.
     ///
-    /// `body` is run at most once, so it may write files of its own. A lost answer to the commit leaves open whether it
-    /// was carried out.
+    /// `body` runs at most once, so it may write files of its own. If the answer to the commit is lost, the outcome is
+    /// unknown.
     pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<CommitDecision<T>>) -> Result<T> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.rewrite(body),
@@ -306,7 +308,7 @@ impl Store {
         }
     }
 
-    /// Which store this is; makes it if it does not exist.
+    /// The identity of the store; creates it if it does not exist.
     pub fn create(&self) -> Result<StoreIdentity> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.create(),
@@ -314,7 +316,7 @@ impl Store {
         }
     }
 
-    /// Which store this is, or `None` where there is none yet.
+    /// The identity of the store, or `None` if it does not exist yet.
     pub fn identity(&self) -> Result<Option<StoreIdentity>> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.identity(),
@@ -322,8 +324,8 @@ impl Store {
         }
     }
 
-    /// Whether somebody who writes for others may be about to commit what it has decided: what was asked of it may still
-    /// be done, although whoever asked has left. Once this is false, whatever was done can be read.
+    /// Whether a process that writes for other callers may be about to commit: a request may still be carried out
+    /// although its caller has left. Once this is false, everything that was carried out can be read.
     pub fn is_deciding(&self) -> bool {
         match &self.engine {
             Engine::Sqlite(engine) => engine.is_deciding(),
@@ -331,7 +333,7 @@ impl Store {
         }
     }
 
-    /// Looks for damage: what is wrong, one line each; empty when all is well or there is no store.
+    /// Checks for damage: one line per problem; empty if there is none or no store.
     pub fn integrity(&self) -> Result<Vec<String>> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.integrity(),
@@ -339,7 +341,7 @@ impl Store {
         }
     }
 
-    /// The schema version found, 0 for no store.
+    /// The schema version of the store; 0 without a store.
     pub fn schema_version(&self) -> Result<i64> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.schema_version(),
@@ -347,8 +349,8 @@ impl Store {
         }
     }
 
-    /// Tells those who wait for something that they may look now. Only a hint: it may be lost, and nothing goes wrong
-    /// where it is. Called after a commit, never inside a transaction.
+    /// Notifies waiting callers that they should check again. It is only a hint: losing it does no harm. Call it after
+    /// a commit, never inside a transaction.
     pub fn ring(&self) {
         match &self.engine {
             Engine::Sqlite(engine) => engine.ring(),
@@ -356,8 +358,8 @@ impl Store {
         }
     }
 
-    /// Says that from now on nobody has longer than `limit` for a turn or an answer: whoever calls has something to do by
-    /// then. A file answers at once, so it is about PostgreSQL.
+    /// Limits every later wait for a turn or an answer to `limit`, because the caller must be done by then. A file
+    /// answers at once, so this only affects PostgreSQL.
     pub fn hurry(&self, limit: Duration) {
         match &self.engine {
             Engine::Sqlite(_) => {}
@@ -365,7 +367,7 @@ impl Store {
         }
     }
 
-    /// Waits until somebody rings, at most for `patience`, which callers keep short: a hint may be lost.
+    /// Waits for a notification, at most for `patience`. Callers keep that short, because a notification may be lost.
     pub fn listen(&self, bell: &mut WakeListener, patience: Duration) {
         match &self.engine {
             Engine::Sqlite(engine) => engine.listen(bell, patience),
@@ -373,7 +375,7 @@ impl Store {
         }
     }
 
-    /// How often those who wait look by themselves.
+    /// The polling interval of waiting callers.
     pub fn poll(&self) -> Duration {
         match &self.engine {
             Engine::Sqlite(_) => Duration::from_millis(250),
@@ -381,8 +383,8 @@ impl Store {
         }
     }
 
-    /// How many times this process waited for an answer of the database server: statements sent together count once.
-    /// Always 0 on SQLite.
+    /// How many times this process waited for an answer of the database server: pipelined statements count once. Always
+    /// 0 on SQLite.
     pub fn round_trips(&self) -> u64 {
         match &self.engine {
             Engine::Sqlite(_) => 0,
@@ -390,8 +392,8 @@ impl Store {
         }
     }
 
-    /// Steps of SQLite's virtual machine so far: a count of work that does not depend on the machine's speed. Always 0
-    /// on PostgreSQL.
+    /// The steps of SQLite's virtual machine so far: a measure of work that does not depend on the machine's speed.
+    /// Always 0 on PostgreSQL.
     pub fn steps(&self) -> u64 {
         match &self.engine {
             Engine::Sqlite(engine) => engine.steps(),
@@ -399,7 +401,7 @@ impl Store {
         }
     }
 
-    /// Whether the embedded store is on a file system that it may be on.
+    /// Checks that an embedded store may be on its file system.
     pub fn check_file_system(&self) -> Result<()> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.check_file_system(),
@@ -407,7 +409,7 @@ impl Store {
         }
     }
 
-    /// Whether this process cannot write the embedded store, though it is there.
+    /// Whether the embedded store exists, but this process cannot write it.
     pub fn is_read_only(&self) -> bool {
         match &self.engine {
             Engine::Sqlite(engine) => engine.is_read_only(),
@@ -415,7 +417,7 @@ impl Store {
         }
     }
 
-    /// Whether a writer would get its turn within `patience`. Makes nothing.
+    /// Whether a writer would get its turn within `patience`. Creates nothing.
     pub fn queue(&self, patience: Duration) -> Result<TurnstileState> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.queue(patience),
@@ -423,7 +425,7 @@ impl Store {
         }
     }
 
-    /// By how much the database's clock is ahead of this machine's; nothing where they are one.
+    /// By how much the database's clock is ahead of this machine's; `None` if they are the same clock.
     pub fn clock_ahead(&self) -> Result<Option<Span>> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(None),
@@ -431,7 +433,7 @@ impl Store {
         }
     }
 
-    /// Device and inode of the file that is open, of an embedded store that somebody has read or written.
+    /// Device and inode of the open file of an embedded store, once it was read or written.
     pub fn file_id(&self) -> Option<(u64, u64)> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.file_id(),
@@ -447,7 +449,6 @@ impl Store {
         }
     }
 
-    /// How large it is.
     pub fn size(&self) -> Result<Size> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.size(),
@@ -455,12 +456,12 @@ impl Store {
         }
     }
 
-    /// The rows of each table.
+    /// The number of rows per table.
     pub fn rows(&self) -> Result<Vec<(&'static str, i64)>> {
         self.read("", |tx, _| crate::copy::counts(tx))
     }
 
-    /// Remarks on who else may read or write the store's files.
+    /// Remarks about other users who may read or write the store's files.
     pub fn permissions(&self) -> Vec<String> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.permissions(),
@@ -468,7 +469,7 @@ impl Store {
         }
     }
 
-    /// The plan by which the engine runs a statement, as text: for tests that pin the use of indexes.
+    /// The query plan of a statement as text, for tests that pin the use of indexes.
     pub fn explain(&self, sql: crate::Sql, args: &[crate::Value]) -> Result<String> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.explain(sql, args),
@@ -476,8 +477,8 @@ impl Store {
         }
     }
 
-    /// The plan of a statement with what each part of it read, from a run in a transaction that is taken back: for tests
-    /// that count pages. `None` on SQLite, where [`Store::steps`] counts work.
+    /// The plan of a statement with what each part read, from a run in a transaction that is rolled back: for tests
+    /// that count pages. `None` on SQLite, where [`Store::steps`] measures work.
     pub fn explain_run(&self, sql: crate::Sql, args: &[crate::Value]) -> Result<Option<String>> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(None),

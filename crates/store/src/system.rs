@@ -4,9 +4,8 @@
 use tenure_core::number::Point;
 use tenure_core::{Result, Time};
 
-/// A clock.
 pub trait Clock: Send + Sync {
-    /// The time now. May stand still, jump and go back: callers must not assume otherwise.
+    /// The current time. It may stand still, jump and go back: callers must not assume otherwise.
     fn now(&self) -> Time;
 }
 
@@ -18,7 +17,7 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     fn now(&self) -> Time {
         let now = std::time::SystemTime::now();
-        // A clock before 1970 reads as 1970: the step rule of the kernel takes it from there.
+        // A clock before 1970 reads as 1970: the kernel's rule for clock steps handles it.
         let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
@@ -26,7 +25,7 @@ impl Clock for SystemClock {
 
 /// A source of random bytes.
 pub trait Entropy: Send + Sync {
-    /// Fills the buffer. Must not fail: ids and request ids depend on it.
+    /// Fills the buffer. It must not fail: ids and request ids depend on it.
     fn fill(&self, buffer: &mut [u8]);
 }
 
@@ -41,20 +40,20 @@ impl Entropy for OsEntropy {
     }
 }
 
-/// The machine's record, outside every store, of where the numbers of a store continued. It tells what the store itself has
-/// lost when the clock was set back since.
+/// The machine's record, outside every store, of where the numbers of a store continued. It replaces what the store
+/// itself has lost, if the clock was set back since.
 pub trait Continued: Send + Sync {
-    /// Where the numbers last continued. Nothing where there is no record, or none that can be read.
+    /// Where the numbers last continued; `None` without a readable record.
     fn earlier(&self, store: &str) -> Option<Point>;
 
-    /// Records where they continue now. Called before the commit; a record that cannot be written is no failure.
+    /// Records where the numbers continue now. Called before the commit; failing to write the record is not an error.
     fn record(&self, store: &str, point: Point);
 }
 
-/// A moment of a write at which it may fail.
+/// A moment of a write at which a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Before the lock is taken.
+    /// Before the lock is acquired.
     Lock,
     /// Before a statement of the body.
     Statement,
@@ -64,10 +63,11 @@ pub enum Moment {
     Committed,
 }
 
-/// Failures that are made on purpose. In the real world there are none but those of the engines.
+/// Injected faults. In production there are none.
 pub trait Faults: Send + Sync {
-    /// Asked at each moment of a write, in order and alike on all engines. An error is what the caller of the write
-    /// gets: everything is rolled back, except at [`Moment::Committed`], when everything is committed. A body that ends
-    /// without a commit is not asked about one. Whoever asks must not assume to be asked again after an error.
+    /// Called at each moment of a write, in order and identically on all engines. The caller of the write gets the
+    /// error: everything is rolled back, except at [`Moment::Committed`], when everything is committed. A body that
+    /// ends without a commit does not reach the moments of one. Implementations must not assume another call after an
+    /// error.
     fn strike(&self, at: Moment) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! The transaction trait that both engines implement, and the values that travel through it.
+//! The transaction trait that both engines implement, and its parameter and column values.
 
 use tenure_core::id::{Id, IdKind};
 use tenure_core::number::Fence;
@@ -16,35 +16,35 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// One text that means the same to both engines.
+    /// One text with the same meaning on both engines.
     pub const fn same(text: &'static str) -> Sql {
         Sql { sqlite: text, postgres: text }
     }
 
-    /// A text for each engine: where they have no common word.
+    /// A text for each engine, where they have no common syntax.
     pub const fn pair(sqlite: &'static str, postgres: &'static str) -> Sql {
         Sql { sqlite, postgres }
     }
 }
 
-/// What goes into a statement and comes out of a row. A null carries its type because PostgreSQL asks for it.
+/// A parameter of a statement or a column of a row. A null has a type because PostgreSQL needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text. Never with NUL: the doors refuse it.
+    /// A text. It never contains NUL: the doors refuse it.
     Text(String),
     /// Any number, flag or time.
     Int(i64),
-    /// No number.
+    /// A null number.
     NullInt,
 }
 
 impl Value {
-    /// A text column that is empty for none; read by [`Row::optional_text`] or [`Row::optional_id`].
+    /// A text column that is empty for `None`; read by [`Row::optional_text`] or [`Row::optional_id`].
     pub fn optional_text<T: AsRef<str>>(text: &Option<T>) -> Value {
         Value::Text(text.as_ref().map_or("", AsRef::as_ref).to_owned())
     }
 
-    /// A time column that is 0 for none; read by [`Row::optional_time`].
+    /// A time column that is 0 for `None`; read by [`Row::optional_time`].
     pub fn optional_time(time: Option<Time>) -> Value {
         time.unwrap_or(Time(0)).into()
     }
@@ -110,7 +110,7 @@ impl From<Option<i64>> for Value {
     }
 }
 
-/// One row of an answer. Columns are read by position, in the order of the statement.
+/// One row of a result. Columns are read by position, in the order of the statement.
 #[derive(Clone, Debug)]
 pub struct Row(pub(crate) Vec<Value>);
 
@@ -123,22 +123,20 @@ impl Row {
         }
     }
 
-    /// A text column that is empty for none.
+    /// A text column that is empty for `None`.
     pub fn optional_text(&mut self, column: usize) -> Result<Option<String>> {
         self.text(column).map(|text| (!text.is_empty()).then_some(text))
     }
 
-    /// An id column.
     pub fn id<K: IdKind>(&mut self, column: usize) -> Result<Id<K>> {
         self.text(column).map(Id::new)
     }
 
-    /// An id column that is empty for none.
+    /// An id column that is empty for `None`.
     pub fn optional_id<K: IdKind>(&mut self, column: usize) -> Result<Option<Id<K>>> {
         self.text(column).map(Id::non_empty)
     }
 
-    /// A number column.
     pub fn int(&self, column: usize) -> Result<i64> {
         match self.0.get(column) {
             Some(Value::Int(number)) => Ok(*number),
@@ -146,7 +144,6 @@ impl Row {
         }
     }
 
-    /// A fence column.
     pub fn fence(&self, column: usize) -> Result<Fence> {
         self.int(column).map(Fence)
     }
@@ -160,22 +157,20 @@ impl Row {
         }
     }
 
-    /// A flag column.
     pub fn flag(&self, column: usize) -> Result<bool> {
         Ok(self.int(column)? != 0)
     }
 
-    /// A time column.
     pub fn time(&self, column: usize) -> Result<Time> {
         self.int(column).map(Time)
     }
 
-    /// A time column that is 0 for none.
+    /// A time column that is 0 for `None`.
     pub fn optional_time(&self, column: usize) -> Result<Option<Time>> {
         self.time(column).map(|time| (time != Time(0)).then_some(time))
     }
 
-    /// How many bytes its values have.
+    /// The size of its values in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let size = |value: &Value| match value {
             Value::Text(text) => text.len(),
@@ -184,16 +179,15 @@ impl Row {
         self.0.iter().map(size).sum()
     }
 
-    /// Whether a column is null.
     pub fn is_null(&self, column: usize) -> bool {
         matches!(self.0.get(column), Some(Value::NullInt))
     }
 }
 
-/// The rows of a bulk insert, as each engine takes them fastest.
+/// The rows of a bulk insert, in the fastest form for each engine.
 ///
-/// SQLite runs the statement for each row. To write a JSON text and take every column out of it again takes three times as
-/// long, and all projects of the file wait meanwhile. PostgreSQL takes the rows as one JSON parameter, in one round trip.
+/// SQLite runs the statement for each row. Writing JSON and extracting every column from it takes three times as long,
+/// and all projects of the file wait meanwhile. PostgreSQL gets the rows as one JSON parameter, in one round trip.
 pub struct BulkRows<'a> {
     /// The first parameters of the statement, the same for all rows.
     pub common: Vec<Value>,
@@ -203,23 +197,23 @@ pub struct BulkRows<'a> {
     pub json: &'a dyn Fn() -> Result<String>,
 }
 
-/// Rows that were read as far as their bytes fit.
+/// Rows that were read up to a limit in bytes.
 #[derive(Clone, Debug)]
 pub struct RowsWithin<T> {
-    /// Those that fit, in their order.
+    /// The rows that fit, in order.
     pub rows: Vec<T>,
-    /// Whether there is at least one more.
+    /// Whether there is at least one more row.
     pub cut: bool,
 }
 
 impl<T> RowsWithin<T> {
-    /// The same rows, each as something else.
+    /// Converts each row.
     pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<RowsWithin<U>> {
         Ok(RowsWithin { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
     }
 }
 
-/// Counts rows until they have enough bytes.
+/// Counts the bytes of rows up to a limit.
 pub(crate) struct Room {
     bytes: usize,
     taken: usize,
@@ -230,9 +224,9 @@ impl Room {
         Room { bytes, taken: 0 }
     }
 
-    /// Whether a row still fits; the first always does.
+    /// Whether a row still fits; the first row always does.
     pub(crate) fn takes(&mut self, row: usize) -> bool {
-        // A row without any bytes would take no room for good.
+        // An empty row counts one byte: otherwise every row after it would count as the first.
         let after = self.taken.saturating_add(row.max(1));
         let fits = self.taken == 0 || after <= self.bytes;
         if fits {
@@ -244,48 +238,49 @@ impl Room {
 
 /// One transaction.
 ///
-/// Statements take effect in the order of the calls, deferred ones included. After an error nothing more may be
-/// assumed of the transaction but that `undo` or the end of it puts things right.
+/// Statements take effect in the order of the calls, including deferred ones. After an error, callers may assume
+/// nothing about the transaction except that `undo` or a rollback restores a consistent state.
 pub trait Tx {
-    /// Runs a statement and says how many rows it changed.
+    /// Runs a statement and returns the number of rows it changed.
     fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64>;
 
     /// Runs a query. Rows come in the order of its ORDER BY, which ends in a unique key.
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>>;
 
-    /// Runs a query and stops reading before the row that would make its rows more than so many bytes; the first row is
-    /// read whatever it has. What follows is never in memory all at once.
+    /// Runs a query and stops before the row that would exceed `bytes` bytes in total; the first row is always read.
+    /// The remaining rows are never all in memory at once.
     fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>>;
 
-    /// Runs several queries over the same state, in one round trip where the engine has them.
+    /// Runs several queries over the same state, in one round trip on an engine that has round trips.
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>>;
 
-    /// Runs a statement whose count nobody needs. The engine may send it together with the next call, so an error may
+    /// Runs a statement whose row count is not needed. The engine may send it with the next call, so an error may
     /// surface there; it never surfaces after commit.
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()>;
 
-    /// Inserts many rows. The engine may send it later, as with `defer`; after an error some of the rows may be in.
+    /// Inserts many rows. The engine may send them later, as with `defer`; after an error some of the rows may be
+    /// inserted.
     fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()>;
 
-    /// Begins the part of the transaction that `undo` takes back. Only one is open at a time.
+    /// Begins the part of the transaction that `undo` rolls back. Only one savepoint is open at a time.
     fn savepoint(&mut self) -> Result<()>;
 
-    /// Takes back everything since `savepoint`; what came before stays.
+    /// Rolls back everything since `savepoint`; earlier changes remain.
     fn undo(&mut self) -> Result<()>;
 }
 
-/// The first row of a query that has at most one.
+/// The first row of a query that returns at most one.
 pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
     rows.into_iter().next()
 }
 
-/// A list as the one JSON parameter it travels as.
+/// A list as a single JSON parameter.
 pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> Value {
     let items: Vec<serde_json::Value> = items.iter().map(|item| item.as_ref().into()).collect();
     Value::Text(serde_json::Value::Array(items).to_string())
 }
 
-/// Reads rows whose only column is an id.
+/// Decodes rows whose only column is an id.
 pub(crate) fn ids<K: IdKind>(rows: Vec<Row>) -> Result<Vec<Id<K>>> {
     rows.into_iter().map(|mut row| row.id(0)).collect()
 }

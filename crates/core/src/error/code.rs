@@ -1,4 +1,4 @@
-//! Codes: the stable words that identify errors, and what the table says about each.
+//! Error codes: the stable words that identify errors, and their rows in the table.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,22 +9,22 @@ use serde::{Serialize, Serializer};
 use super::Kind;
 pub use super::table::Code;
 
-/// Longest code that is read.
+/// The longest code that a client accepts.
 const CODE_MAX: usize = 64;
-/// Most unknown codes that are read in the life of a process. A server that sends more is not a Tenure server, and must
-/// not make a client grow.
+/// The most unknown codes that one process accepts. A server that sends more is not a Tenure server, and must not grow
+/// the client's memory without bound.
 const FOREIGN_MAX: usize = 1_000;
 
-/// Makes [`Code`] from the table: documentation, variant, word and kind of each code.
+/// Generates [`Code`] from the table: documentation, variant, word and kind of each code.
 ///
-/// The documentation says when the error happens and, after the arrow, what to do; the reference page repeats it.
+/// The documentation says when the error happens and, after the arrow, what to do. The reference page repeats it.
 macro_rules! codes {
     ($($(#[doc = $line:literal])+ $variant:ident $text:literal $kind:ident;)+) => {
         /// The stable code of an error. Each variant says when the error happens and what to do.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $($(#[doc = $line])+ $variant,)+
-            /// A code of another version, which a server sent.
+            /// A code that this version does not know, as a server sent it.
             Foreign(&'static str),
         }
 
@@ -50,7 +50,7 @@ macro_rules! codes {
 }
 pub(super) use codes;
 
-/// What the table says about a code.
+/// The table's row of a code.
 pub(super) struct Row {
     pub(super) text: &'static str,
     pub(super) kind: Kind,
@@ -58,12 +58,13 @@ pub(super) struct Row {
 }
 
 impl Code {
-    /// The word in JSON.
+    /// The code's word in JSON.
     pub const fn as_str(self) -> &'static str {
         self.row().text
     }
 
-    /// The kind of its errors. Two codes have a second kind; see [`Error::with_kind`](super::Error::with_kind).
+    /// The kind of the code's errors. Three codes have a second kind; see
+    /// [`Error::with_kind`](super::Error::with_kind).
     pub const fn kind(self) -> Kind {
         self.row().kind
     }
@@ -85,9 +86,9 @@ impl Code {
         (when.to_owned(), remedy.to_owned())
     }
 
-    /// Reads a code that another program sent. Refuses what cannot be a code.
+    /// Parses a code that another program sent. Refuses a text that cannot be a code.
     ///
-    /// An unknown code is kept for the life of the process, so that a code stays a word that is compared and copied.
+    /// An unknown code is kept for the life of the process, so that `Code` stays `Copy` and comparable.
     pub(super) fn read(text: &str) -> Option<Code> {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let is_code = (1..=CODE_MAX).contains(&text.len())

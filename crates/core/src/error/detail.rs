@@ -1,16 +1,16 @@
-//! Details that code reads back. Each has a type, so that writer and reader cannot disagree; other details are for programs
-//! outside.
+//! Typed error details, which other code of the workspace reads back. The type keeps writer and reader consistent.
+//! Untyped details are for external programs.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A detail of an error with a type.
+/// A typed detail of an error.
 pub trait Detail: Serialize + DeserializeOwned {
-    /// Its name in `details`.
+    /// The detail's key in `details`.
     const KEY: &'static str;
 }
 
-/// What an ambiguous name may mean.
+/// The possible meanings of an ambiguous name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Candidates(pub Vec<String>);
@@ -19,7 +19,7 @@ impl Detail for Candidates {
     const KEY: &'static str = "candidates";
 }
 
-/// The id of the store that was found where another was expected.
+/// The id of the store that was found in place of the expected one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OtherStore(pub String);
@@ -28,15 +28,15 @@ impl Detail for OtherStore {
     const KEY: &'static str = "found";
 }
 
-/// Where the checkouts of a project were.
+/// The recorded locations of a project's checkouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordedPlaces(pub Vec<RecordedPlace>);
 
-/// Where a checkout was.
+/// The recorded location of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedPlace {
-    /// Its path.
+    /// The checkout's path.
     pub path: String,
     /// The device of the directory.
     pub device: i64,
@@ -48,7 +48,7 @@ impl Detail for RecordedPlaces {
     const KEY: &'static str = "places";
 }
 
-/// The paths of a refused request that nothing stands in the way of.
+/// The paths of a refused request that no hold blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FreePaths(pub Vec<String>);
@@ -57,7 +57,7 @@ impl Detail for FreePaths {
     const KEY: &'static str = "free";
 }
 
-/// Whether the refused agent calls tools and types no commands.
+/// Whether the refused agent calls tools instead of typing commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UsesTools(pub bool);
@@ -66,7 +66,7 @@ impl Detail for UsesTools {
     const KEY: &'static str = "uses_tools";
 }
 
-/// The request id of a call whose answer was lost.
+/// The request id of a call whose answer did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SentAs(pub String);
@@ -75,7 +75,7 @@ impl Detail for SentAs {
     const KEY: &'static str = "request_id";
 }
 
-/// The directory that cannot be written.
+/// The directory that is not writable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Directory(pub String);
@@ -84,7 +84,7 @@ impl Detail for Directory {
     const KEY: &'static str = "directory";
 }
 
-/// That no other agent was seen at the files of a guard that failed.
+/// Whether a failed guard saw no other agent at its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NobodySeen(pub bool);
@@ -93,7 +93,7 @@ impl Detail for NobodySeen {
     const KEY: &'static str = "nobody_seen";
 }
 
-/// The file of a store that git tracks.
+/// The store file that git tracks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TrackedFile(pub String);

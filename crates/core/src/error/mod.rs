@@ -1,4 +1,4 @@
-//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retry advice.
+//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retryability.
 
 mod code;
 pub mod detail;
@@ -16,30 +16,30 @@ pub use wire::Wire;
 
 use crate::action::{Action, Advice, Phrasing};
 
-/// What every fallible function of Tenure returns.
+/// The result of every fallible function of Tenure.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, in the terms that decide what a caller does next.
+/// The kind of failure, which decides what a caller can do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The request itself is malformed or over a limit.
     Usage,
-    /// The caller may not do this.
+    /// The caller lacks the permission.
     Denied,
-    /// What was named does not exist.
+    /// The named record does not exist.
     NotFound,
-    /// The state does not allow it: held by another, not ready, a cycle, pinned elsewhere.
+    /// The state does not allow it: held by another agent, not ready, a cycle, pinned elsewhere.
     Conflict,
-    /// The caller acts on an old fence, version or cursor.
+    /// The caller used an outdated fence, version or cursor.
     Stale,
     /// A request id was reused with another payload.
     Mismatch,
-    /// Not now: a lock, a lost connection, a waiting line.
+    /// A temporary condition: a lock, a lost connection, a waiting line.
     Busy,
-    /// The store cannot be used: disk full, read-only, corrupt, newer schema.
+    /// The store is unusable: disk full, read-only, corrupt, newer schema.
     Storage,
-    /// A bug.
+    /// A defect of Tenure.
     Internal,
 }
 
@@ -57,7 +57,7 @@ impl Kind {
         Kind::Internal,
     ];
 
-    /// (name, exit code, HTTP status, whether the same request may succeed later without any change).
+    /// (name, exit code, HTTP status, whether the unchanged request may succeed later).
     const fn row(self) -> (&'static str, u8, u16, bool) {
         match self {
             Kind::Usage => ("usage", 2, 400, false),
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// The name used in JSON.
+    /// The kind's name in JSON.
     pub const fn as_str(self) -> &'static str {
         self.row().0
     }
@@ -87,19 +87,19 @@ impl Kind {
         self.row().2
     }
 
-    /// Whether the same request may succeed later as it is.
+    /// Whether the unchanged request may succeed later.
     pub const fn retryable(self) -> bool {
         self.row().3
     }
 }
 
-/// Where in the life of a request it failed.
+/// The stage of the request that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Reading arguments, input or configuration.
     Arguments,
-    /// Finding identity, project, checkout and store.
+    /// Resolving identity, project, checkout and store.
     Resolve,
     /// Opening, creating or migrating the store.
     Open,
@@ -107,7 +107,7 @@ pub enum Stage {
     Lock,
     /// Looking up or storing a request id.
     Idempotency,
-    /// Deciding, on rows that were read under the lock.
+    /// Deciding, on rows read under the lock.
     Decide,
     /// Reading rows.
     Read,
@@ -115,18 +115,18 @@ pub enum Stage {
     Write,
     /// Committing.
     Commit,
-    /// Handing the answer over.
+    /// Delivering the answer.
     Reply,
 }
 
-/// Most actions of an error: more would bury the one that helps.
+/// The most actions of an error: more would bury the useful one.
 const MOST_ACTIONS: usize = 3;
 
-/// An error with everything a person or an agent needs to act on it.
+/// An error with the information that a person or an agent needs to act on it.
 ///
-/// A refusal has four parts: what (`message`), who stands in the way (`who`), at most three actions that help now
+/// A refusal has four parts: what happened (`message`), who blocks it (`who`), at most three actions that help now
 /// (`actions`) and how a person overrides it (`person`). `hint` is advice for errors that are not refusals. Actions are
-/// data: the door that reports the error has the words for them.
+/// data: the door that reports the error renders them.
 #[derive(Debug)]
 pub struct Error(Box<Parts>);
 
@@ -147,7 +147,7 @@ struct Parts {
 }
 
 impl Error {
-    /// A new error: its kind is the one of the table, its stage [`Stage::Decide`].
+    /// Creates an error with the kind from the table and [`Stage::Decide`].
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Parts {
             code,
@@ -165,37 +165,37 @@ impl Error {
         }))
     }
 
-    /// An error found while reading the request.
+    /// Creates an error found while reading the request.
     pub fn usage(code: Code, message: impl Into<String>) -> Error {
         Error::new(code, message).at(Stage::Arguments)
     }
 
-    /// Another kind than the one of the table: `no_home`, `no_socket` and `not_held` have two.
+    /// Overrides the kind from the table: `no_home`, `no_socket` and `not_held` have two kinds.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         self.0.kind = kind;
         self.0.retryable = kind.retryable();
         self
     }
 
-    /// A state that the code promises cannot be reached.
+    /// Creates an error for a state that should be unreachable.
     pub fn bug(message: impl Into<String>) -> Error {
         Error::new(Code::Internal, message)
             .hint("This is a defect in Tenure. Please report it with the command that led here.")
     }
 
-    /// What the error is about: an id, a path, a name.
+    /// Sets the subject of the error: an id, a path, a name.
     pub fn entity(mut self, entity: impl Into<String>) -> Error {
         self.0.entity = Some(entity.into());
         self
     }
 
-    /// Who stands in the way: alive, since when, until when, for what.
+    /// Sets who blocks the request: liveness, since when, until when, for what.
     pub fn who(mut self, who: impl Into<String>) -> Error {
         self.0.who = Some(who.into());
         self
     }
 
-    /// One action that helps now; only the first three are kept.
+    /// Adds an action that helps now; only the first three are kept.
     pub fn attempt(mut self, action: Action) -> Error {
         if self.0.actions.len() < MOST_ACTIONS {
             self.0.actions.push(action);
@@ -203,50 +203,50 @@ impl Error {
         self
     }
 
-    /// Replaces each action that helps now, where a caller knows a better one.
+    /// Replaces each action, for a caller that knows a better one.
     #[must_use]
     pub fn map_actions(mut self, better: impl FnMut(Action) -> Action) -> Error {
         self.0.actions = self.0.actions.into_iter().map(better).collect();
         self
     }
 
-    /// How a person overrides the refusal, in words, never as a complete destructive command.
+    /// Sets how a person overrides the refusal, in words, never as a complete destructive command.
     pub fn person(mut self, how: impl Into<Advice>) -> Error {
         self.0.person = Some(how.into());
         self
     }
 
-    /// Advice.
+    /// Sets the advice.
     pub fn hint(mut self, hint: impl Into<Advice>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// A detail that code reads back; see [`Error::read`].
+    /// Adds a typed detail; [`Error::read`] reads it back.
     pub fn with<D: Detail>(self, detail: &D) -> Error {
         let value = serde_json::to_value(detail).unwrap_or_default();
         self.detail(D::KEY, value)
     }
 
-    /// One more machine-readable detail.
+    /// Adds a machine-readable detail.
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Error {
         self.0.details.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The underlying error.
+    /// Sets the underlying error.
     pub fn cause(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         self.0.source = Some(source.into());
         self
     }
 
-    /// The stage at which it failed, where the edge that met it knows better than the one that made it.
+    /// Sets the stage, where the code that handles the error knows it better than the code that created it.
     pub fn at(mut self, stage: Stage) -> Error {
         self.0.stage = stage;
         self
     }
 
-    /// The same error for one more caller who met it. The cause becomes its text.
+    /// Copies the error for another caller that it also affects. The cause becomes text.
     pub fn repeated(&self) -> Error {
         let parts = &self.0;
         Error(Box::new(Parts {
@@ -265,7 +265,7 @@ impl Error {
         }))
     }
 
-    /// The kind.
+    /// The kind of failure.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
@@ -275,12 +275,12 @@ impl Error {
         self.0.code
     }
 
-    /// The stage.
+    /// The stage that failed.
     pub fn stage(&self) -> Stage {
         self.0.stage
     }
 
-    /// What it is about.
+    /// The subject of the error.
     pub fn about(&self) -> Option<&str> {
         self.0.entity.as_deref()
     }
@@ -290,7 +290,7 @@ impl Error {
         &self.0.message
     }
 
-    /// Who stands in the way.
+    /// Who blocks the request.
     pub fn blocker(&self) -> Option<&str> {
         self.0.who.as_deref()
     }
@@ -300,7 +300,7 @@ impl Error {
         &self.0.actions
     }
 
-    /// What helps now, in the words of a door; what the door cannot do is left out.
+    /// The actions that help now, in the words of a door. Actions that the door cannot perform are left out.
     pub fn attempts(&self, phrasing: &dyn Phrasing) -> Vec<String> {
         self.attempted(phrasing).into_iter().map(|(_, said)| said).collect()
     }
@@ -312,39 +312,39 @@ impl Error {
         said
     }
 
-    /// How a person overrides it.
+    /// How a person overrides the refusal.
     pub fn override_by_person(&self) -> Option<&Advice> {
         self.0.person.as_ref()
     }
 
-    /// Plain advice.
+    /// The advice.
     pub fn advice(&self) -> Option<&Advice> {
         self.0.hint.as_ref()
     }
 
-    /// A detail that [`Error::with`] added, if it is there and reads as what it should be.
+    /// Reads a detail that [`Error::with`] added; `None` if it is absent or of another type.
     pub fn read<D: Detail>(&self) -> Option<D> {
         self.get(D::KEY).and_then(|value| D::deserialize(value).ok())
     }
 
-    /// A detail by name.
+    /// A detail by its key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.details.get(key)
     }
 
-    /// Whether the same request may succeed later as it is.
+    /// Whether the unchanged request may succeed later.
     pub fn retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// Whether the op was refused by a decision (its own rows are undone, settling and presence stay).
+    /// Whether a decision refused the op: the op's own rows are rolled back, while settling and presence are committed.
     pub fn is_refusal(&self) -> bool {
         matches!(self.0.stage, Stage::Decide | Stage::Arguments)
             && matches!(self.0.kind, Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale)
     }
 
-    /// The error as JSON, in the words of a door: `{"code","kind","message","hint","retryable","details"}`, and
-    /// `actions` where something helps now.
+    /// The error as JSON in the words of a door: `{"code","kind","message","hint","retryable","details"}`, and
+    /// `actions` if any helps now.
     pub fn to_json(&self, phrasing: &dyn Phrasing) -> Value {
         let parts = &self.0;
         let (actions, tries): (Vec<&Action>, Vec<String>) = self.attempted(phrasing).into_iter().unzip();
@@ -366,7 +366,8 @@ impl Error {
         if let Some(source) = &parts.source {
             details.insert("cause".into(), json!(source.to_string()));
         }
-        // An error whose actions the door cannot do has an empty hint, not none: that is how the MCP door answers.
+        // If the door can perform none of the actions, the hint is an empty string instead of null: the MCP door
+        // answers so.
         let hint = (!hint.is_empty() || !parts.actions.is_empty()).then(|| hint.join(" "));
         let mut json = json!({
             "code": parts.code,

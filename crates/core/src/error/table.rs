@@ -1,4 +1,5 @@
-//! The table of error codes, sorted by word. `docs/errors/README.md` is made from it.
+//! The table of error codes, sorted by word. `docs/errors/README.md` is generated from it, so each description is text
+//! that users read.
 
 use super::Kind;
 use super::code::{Row, codes};

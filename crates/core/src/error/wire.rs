@@ -1,4 +1,4 @@
-//! An error with all its parts, for a program that hands it on: a client reports the error of a server word for word.
+//! The wire format of an error, with all its parts. A client reports a server's error word for word.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Code, Error, Kind, MOST_ACTIONS, Parts, Stage};
 use crate::action::{Action, Phrasing, Plain};
 
-/// The parts as they travel; see [`Error::to_wire`].
+/// The serialized parts; see [`Error::to_wire`].
 #[derive(Serialize, Deserialize)]
 pub struct Wire<'a> {
     code: Cow<'a, str>,
@@ -20,7 +20,7 @@ pub struct Wire<'a> {
     entity: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     who: Option<Cow<'a, str>>,
-    /// The actions in the words of the sender, for a client that does not know one of them.
+    /// The actions in the sender's words, for a client that does not know one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tries: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,7 +37,8 @@ pub struct Wire<'a> {
 }
 
 impl Error {
-    /// All parts, with the words of the sender for what helps now; [`Error::to_json`] is what people and agents are shown.
+    /// Serializes all parts, with the actions also in the sender's words. People and agents are shown
+    /// [`Error::to_json`] instead.
     pub fn to_wire(&self, phrasing: &dyn Phrasing) -> Wire<'_> {
         let (actions, tries): (Vec<&Action>, Vec<String>) = self.attempted(phrasing).into_iter().unzip();
         self.parts(phrasing, actions, tries)
@@ -64,7 +65,7 @@ impl Error {
 }
 
 impl Serialize for Error {
-    /// All parts of an error that is part of an answer. Its actions are data alone: no door says them there.
+    /// Serializes an error that is part of an answer. Its actions are data only, because no door renders them there.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.parts(&Plain, self.actions().iter().collect(), Vec::new()).serialize(serializer)
     }
@@ -91,7 +92,7 @@ impl<'de> Deserialize<'de> for Error {
     }
 }
 
-/// The actions that were sent; one that this version does not know is kept in the words of the sender.
+/// Reads the actions that were sent. An action that this version does not know is kept in the sender's words.
 fn actions(sent: &[Value], tries: &[String]) -> Vec<Action> {
     let one = |index: usize| {
         let known = sent.get(index).and_then(|action| Action::deserialize(action).ok());

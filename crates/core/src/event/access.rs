@@ -1,4 +1,4 @@
-//! Events of access: principals, roles, tokens and sign-ins.
+//! Access events: principals, roles, tokens and sign-ins.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +17,11 @@ impl Payload for PrincipalAdded {
     }
 }
 
-/// `principal.disabled`: nothing of a principal counts any more.
+/// `principal.disabled`: all access of a principal was disabled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PrincipalDisabled {
-    /// How many sessions of browsers that closed.
+    /// The number of browser sessions closed with it.
     pub closed: u64,
 }
 
@@ -31,7 +31,7 @@ impl Payload for PrincipalDisabled {
     }
 }
 
-/// `principal.enabled`: a principal counts again.
+/// `principal.enabled`: a disabled principal was enabled again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrincipalEnabled {}
 
@@ -41,15 +41,15 @@ impl Payload for PrincipalEnabled {
     }
 }
 
-/// `member.set`: a principal has another role in a project than before, or none.
+/// `member.set`: a principal's role in a project was changed or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemberSet {
-    /// The project, `*` for all of them.
+    /// The project's key; `*` for every project.
     pub project: String,
-    /// The role, if any.
+    /// The new role; `None` if it was removed.
     pub role: Option<Role>,
-    /// The role before.
+    /// The previous role.
     pub before: Option<Role>,
 }
 
@@ -69,19 +69,19 @@ impl Payload for MemberSet {
     }
 }
 
-/// `token.added`: a token was given.
+/// `token.added`: a token was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenAdded {
-    /// Whose it is.
+    /// The principal it authenticates.
     pub principal: String,
-    /// What it is for.
+    /// The token's purpose.
     pub label: String,
-    /// The role that it is narrowed to.
+    /// The highest role that the token allows.
     pub role: Option<Role>,
-    /// The projects that it is narrowed to.
+    /// The projects that the token is scoped to.
     pub projects: Option<Vec<String>>,
-    /// When it ends.
+    /// When the token expires.
     pub expires_at: Time,
 }
 
@@ -95,9 +95,9 @@ impl Payload for TokenAdded {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenRevoked {
-    /// Whose it was.
+    /// The principal it authenticated.
     pub principal: String,
-    /// What it was for.
+    /// The token's purpose.
     pub label: String,
 }
 
@@ -111,7 +111,7 @@ impl Payload for TokenRevoked {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginOffered {
-    /// When the link ends.
+    /// When the link expires.
     pub expires_at: Time,
 }
 
@@ -125,9 +125,9 @@ impl Payload for LoginOffered {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginTaken {
-    /// When the session ends.
+    /// When the session expires.
     pub expires_at: Time,
-    /// Where it came from.
+    /// The client's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
 }
@@ -138,11 +138,11 @@ impl Payload for LoginTaken {
     }
 }
 
-/// `login.closed`: sessions of browsers were closed.
+/// `login.closed`: browser sessions were closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoginClosed {
-    /// How many.
+    /// The number of sessions closed.
     pub closed: u64,
 }
 
@@ -152,24 +152,24 @@ impl Payload for LoginClosed {
     }
 }
 
-/// `access.denied`: a caller was denied something.
+/// `access.denied`: a request was denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Denied {
-    /// What it asked for.
+    /// The op or query that was requested.
     pub what: String,
     /// The code of the refusal.
     pub code: String,
-    /// The agent that it named.
+    /// The agent that the caller named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The project that it named.
+    /// The project that the caller named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Where it came from.
+    /// The client's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// How many refusals since the last such event have none of their own.
+    /// The number of denied requests since the last such event that have no event of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! Events of holds: on tasks, paths and named locks.
+//! Hold events: on tasks, paths and named locks.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,50 +11,50 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Expired {
-    /// What it was on; absent for a task.
+    /// The kind of hold; absent for a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Who had it.
+    /// The holder.
     pub holder: String,
-    /// Its fence.
+    /// The hold's fence.
     pub fence: i64,
     /// When it was granted.
     pub granted_at: Time,
-    /// When its time was over.
+    /// When it would have expired.
     pub expires_at: Time,
-    /// When it ended.
+    /// When it actually ended.
     pub ended_at: Time,
-    /// Whether its holder's process is gone. Absent after a restore.
+    /// Whether the holder's process is proven dead. Absent after a restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proven_dead: Option<bool>,
-    /// Whether its holder's session is over.
+    /// Whether the holder's session has ended.
     #[serde(skip_serializing_if = "is_false")]
     pub session_ended: bool,
     /// Whether the project was restored from a backup.
     #[serde(skip_serializing_if = "is_false")]
     pub restored: bool,
-    /// The task that a path was held for, empty for none.
+    /// The task that a path was held for; empty for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The checkout of a path, empty for all of them.
+    /// The checkout of a path; empty for all checkouts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
-    /// The place in the waiting line that an offer was made to.
+    /// The place in the waiting line that the offer was made to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
-/// What ends a hold before its time is over.
+/// The reason why a hold ended before it expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutShort {
-    /// The process of its agent is gone.
+    /// The process of its agent is dead.
     ProvenDead,
-    /// The session of its agent is over.
+    /// The session of its agent has ended.
     SessionEnded,
 }
 
 impl Expired {
-    /// The same, cut short before its time was over.
+    /// Records why the hold ended early; `None` leaves it an ordinary expiry.
     #[must_use]
     pub fn cut_short(mut self, by: Option<CutShort>) -> Expired {
         match by {
@@ -65,7 +65,7 @@ impl Expired {
         self
     }
 
-    /// Whether its time just ran out.
+    /// Whether the hold simply expired.
     pub fn ran_out(&self) -> bool {
         !(self.proven_dead.unwrap_or_default() || self.session_ended || self.restored)
     }
@@ -91,35 +91,35 @@ impl Payload for Expired {
     }
 }
 
-/// `hold.transferred`: a hold went to another agent.
+/// `hold.transferred`: a hold was transferred to another agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transferred {
-    /// Who had it.
+    /// The previous holder.
     pub from: String,
-    /// The hold that ended.
+    /// The hold that the transfer ended.
     pub ended_hold: String,
-    /// Whose hold a person ended by it.
+    /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
-    /// Who has it now.
+    /// The new holder.
     pub holder: String,
-    /// How long the new hold lives without a call of its holder.
+    /// The time to live of the new hold without a call of its holder.
     pub ttl_s: i64,
-    /// When the new hold ends if there is none.
+    /// When the new hold expires without a renewal.
     pub expires_at: Time,
-    /// How often a task was granted, this time included. Absent for a path.
+    /// How many times the task has been granted, including this time. Absent for a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<i64>,
-    /// Whether others may have a path too. Absent for a task, as are the fields below.
+    /// The mode of a path hold. Absent for a task, like the fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The checkout of a path, empty for all of them.
+    /// The checkout of a path; empty for all checkouts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
     /// The task that a path is held for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// What a path is held for.
+    /// The reason why a path is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -135,17 +135,17 @@ impl Payload for Transferred {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LockTaken {
-    /// Who has it.
+    /// The holder.
     pub holder: String,
-    /// What it is for.
+    /// The holder's reason.
     pub reason: String,
-    /// What renews it.
+    /// The kind of call that renews the lock.
     pub renewal: String,
-    /// How long it lives without that.
+    /// The time to live without a renewal.
     pub ttl_s: i64,
-    /// When it ends if it is not renewed.
+    /// When it expires without a renewal.
     pub expires_at: Time,
-    /// From whom it was taken.
+    /// The agent that it was taken from.
     pub overrode: Option<String>,
 }
 
@@ -156,19 +156,19 @@ impl Payload for LockTaken {
     }
 }
 
-/// `lock.released`: a named lock was given back, or taken from its holder.
+/// `lock.released`: a named lock was released or taken from its holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LockReleased {
-    /// Who had it.
+    /// The previous holder.
     pub holder: String,
-    /// Its fence.
+    /// The hold's fence.
     pub fence: i64,
-    /// Why.
+    /// The reason given.
     pub reason: String,
-    /// Whose hold was ended by it.
+    /// The agent whose hold was ended by force.
     pub overrode: Option<String>,
-    /// Whether another agent took it with force.
+    /// Whether another agent took it by force.
     #[serde(skip_serializing_if = "is_false")]
     pub stolen: bool,
 }
@@ -184,30 +184,30 @@ impl Payload for LockReleased {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathReserved {
-    /// Who has it.
+    /// The holder.
     pub holder: String,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
-    /// The task it is held for, empty for none.
+    /// The task it is held for; empty for none.
     pub task: String,
-    /// What it is for.
+    /// The holder's reason.
     pub reason: String,
-    /// How long it lives without a call of its holder.
+    /// The time to live without a call of its holder.
     pub ttl_s: i64,
-    /// When it ends if there is none.
+    /// When it expires without a renewal.
     pub expires_at: Time,
-    /// Who held it for a task that was taken over.
+    /// The agent that held it for a task that was taken over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lapsed_from: Option<String>,
-    /// `guard` where an edit guard reserved it.
+    /// `guard` if an edit guard reserved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The agent inside the holder's session whose edit that was.
+    /// The sub-agent of the holder's session that made the edit.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub sub_agent: Option<Option<String>>,
-    /// Whose hold was ended by it.
+    /// The agent whose hold was ended by force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrode: Option<String>,
 }
@@ -224,11 +224,11 @@ impl Payload for PathReserved {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathChanged {
-    /// Who has it.
+    /// The holder.
     pub holder: String,
-    /// Whether others may have it too.
+    /// The new mode.
     pub mode: Option<Mode>,
-    /// Its fence.
+    /// The hold's fence.
     pub fence: i64,
 }
 
@@ -238,29 +238,29 @@ impl Payload for PathChanged {
     }
 }
 
-/// `path.released`: a path was given back, or taken from its holder.
+/// `path.released`: a path was released or taken from its holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathReleased {
-    /// Who had it.
+    /// The previous holder.
     pub holder: String,
-    /// Its fence.
+    /// The hold's fence.
     pub fence: i64,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
-    /// Why. Absent where it ended with something else.
+    /// The reason given. Absent if the hold ended with a task or a commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whose hold was ended by it.
+    /// The agent whose hold was ended by force.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub overrode: Option<Option<String>>,
-    /// Whether another agent took it with force.
+    /// Whether another agent took it by force.
     #[serde(skip_serializing_if = "is_false")]
     pub stolen: bool,
-    /// The task that it ended with.
+    /// The task whose end released it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The commit that it ended with.
+    /// The commit that released it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
@@ -283,15 +283,15 @@ impl Payload for PathReleased {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathCommitted {
-    /// The commit.
+    /// The commit's id.
     pub commit: String,
-    /// The first files of it.
+    /// The first files of the commit.
     pub paths: Vec<String>,
-    /// How many more files it has.
+    /// The number of further files.
     pub more: i64,
-    /// The task in focus, empty for none.
+    /// The task in focus; empty for none.
     pub task: String,
-    /// The checkout, empty where it is not known.
+    /// The checkout; empty if unknown.
     pub checkout: String,
 }
 

@@ -1,28 +1,28 @@
-//! Events of memories.
+//! Memory events.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, quoted};
 use crate::memory::MemoryKind;
 
-/// `memory.added`: something is remembered.
+/// `memory.added`: a memory was added.
 ///
-/// What an agent remembers for itself is shown to nobody else, so that `key` and `text` may be missing for a reader, here
-/// and in the other events of memories.
+/// A memory in an agent's own scope is private to that agent, so a reader may not see `key` and `text`. The same holds
+/// for the other memory events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Added {
-    /// What it is found under.
+    /// The memory's key.
     pub key: String,
-    /// For whom it is: the word of its scope.
+    /// The word of its scope.
     pub scope: Option<String>,
-    /// The task or the agent that it is for, empty for others.
+    /// The task or agent of its scope; empty for other scopes.
     pub of: String,
-    /// What it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// What it says.
+    /// The memory's text.
     pub text: String,
-    /// The events that it was learnt from.
+    /// The events that the lesson was drawn from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<i64>,
 }
@@ -34,7 +34,7 @@ impl Payload for Added {
 }
 
 impl Added {
-    /// The event of a memory that takes the place of an older one.
+    /// Turns this into the event of a memory that replaces an older one.
     #[must_use]
     pub fn over(self, old: Old) -> Changed {
         let Added { key, scope, of, kind, text, from } = self;
@@ -42,37 +42,37 @@ impl Added {
     }
 }
 
-/// `memory.changed`: something that was remembered says something else now.
+/// `memory.changed`: a memory's text was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changed {
-    /// What it is found under.
+    /// The memory's key.
     pub key: String,
-    /// For whom it is: the word of its scope.
+    /// The word of its scope.
     pub scope: Option<String>,
-    /// The task or the agent that it is for, empty for others.
+    /// The task or agent of its scope; empty for other scopes.
     pub of: String,
-    /// What it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// What it says.
+    /// The new text.
     pub text: String,
-    /// What it was before.
+    /// The previous content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<Old>,
-    /// The events that it was learnt from.
+    /// The events that the lesson was drawn from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<i64>,
 }
 
-/// What a memory was before it was changed.
+/// The content of a memory before a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Old {
-    /// What it said.
+    /// The previous text.
     pub text: String,
-    /// What it was.
+    /// The previous kind.
     pub kind: MemoryKind,
-    /// Who had written it.
+    /// The previous author.
     pub author: String,
 }
 
@@ -82,19 +82,19 @@ impl Payload for Changed {
     }
 }
 
-/// `memory.forgotten`: something is no longer remembered.
+/// `memory.forgotten`: a memory was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forgotten {
-    /// What it was found under.
+    /// The memory's key.
     pub key: String,
-    /// For whom it was: the word of its scope.
+    /// The word of its scope.
     pub scope: Option<String>,
-    /// The task or the agent that it was for, empty for others.
+    /// The task or agent of its scope; empty for other scopes.
     pub of: String,
-    /// What it was.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// What it said.
+    /// The memory's text.
     pub text: String,
 }
 
@@ -104,17 +104,17 @@ impl Payload for Forgotten {
     }
 }
 
-/// `memory.pinned`: a memory is always shown, or no longer.
+/// `memory.pinned`: a memory was pinned or unpinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pinned {
-    /// Whether it is always shown.
+    /// Whether it is pinned now.
     pub pinned: bool,
-    /// What it is found under.
+    /// The memory's key.
     pub key: String,
-    /// For whom it is: the word of its scope.
+    /// The word of its scope.
     pub scope: Option<String>,
-    /// The task or the agent that it is for, empty for others.
+    /// The task or agent of its scope; empty for other scopes.
     pub of: String,
 }
 

@@ -1,4 +1,4 @@
-//! Events of messages. None of them has a message's text: it is between its author and its recipients.
+//! Message events. No event contains a message's text, which is private to its author and its recipients.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use crate::message::Urgency;
 pub struct Sent {
     /// The recipients.
     pub to: Vec<String>,
-    /// What it is about, empty for nothing.
+    /// The subject: an id or a path; empty for none.
     pub about: String,
-    /// How soon it should be looked at.
+    /// How urgent it is.
     pub urgency: Urgency,
-    /// Whether it asks for something.
+    /// Whether it asks for an action.
     pub request: bool,
-    /// Whether the program wrote it.
+    /// Whether Tenure itself wrote it.
     #[serde(skip_serializing_if = "is_false")]
     pub notice: bool,
 }
@@ -28,11 +28,11 @@ impl Payload for Sent {
     }
 }
 
-/// `message.acked`: a recipient has taken note of a message.
+/// `message.acked`: a recipient acknowledged a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Acked {
-    /// Who wrote it.
+    /// The message's author.
     pub author: String,
 }
 
@@ -42,17 +42,17 @@ impl Payload for Acked {
     }
 }
 
-/// `message.ended`: a message is over. The hold it was about has ended, or what it asked for was acknowledged.
+/// `message.ended`: a message ended, because the hold it was about ended or its request was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ended {
-    /// Who wrote it.
+    /// The message's author.
     pub author: String,
-    /// What it was about, empty for nothing.
+    /// The subject; empty for none.
     pub about: String,
     /// How it ended.
     pub how: String,
-    /// By whom.
+    /// The agent or person who ended it.
     pub by: String,
 }
 

@@ -1,7 +1,8 @@
-//! Events: facts that ops append. Each kind has a variant of [`Event`] and a payload, and each payload has its sentence.
+//! Events: the facts that ops append. Each kind has a variant of [`Event`] and a payload, and each payload renders one
+//! sentence.
 //!
-//! What a payload is written as is a format on disk. A field that is written as `null` is an `Option`, one that is
-//! sometimes left out is skipped while it has nothing to say, and one that may be either is an `Option<Option<_>>`.
+//! The serialized payload is an on-disk format. A field that is written as `null` is an `Option`. A field that is
+//! sometimes omitted is skipped while it is empty. A field that can be either is an `Option<Option<_>>`.
 
 pub mod access;
 pub mod hold;
@@ -23,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::text::{cut, quote};
 
-/// A fact, with everything that is stored about it besides its actor and its subject.
+/// An event with everything that is stored about it except its actor and its subject.
 #[expect(missing_docs, reason = "a variant says what its payload says")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
@@ -143,29 +144,29 @@ pub enum Event {
     #[serde(rename = "access.denied")]
     AccessDenied(access::Denied),
 
-    /// A kind that this program does not know: a newer one wrote it.
+    /// A kind that this version does not know, because a newer version wrote it.
     #[serde(skip)]
     Unknown(String),
 }
 
-/// What an event is about. A path and a lock may be spelled like the id of a task.
+/// The kind of an event's subject. A path or a lock may be spelled like a task id, so the text alone does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// A path.
     Path,
     /// A named lock.
     Lock,
-    /// A task, or anything else that has an id.
+    /// A task, or any other record with an id.
     Other,
 }
 
 impl Event {
-    /// Reads what is stored. It never fails: a field that does not fit, such as a `null` where there is a text, is read
-    /// as if it were absent, and a kind that is not known is [`Event::Unknown`].
+    /// Reads a stored event. It never fails: a field of the wrong type, such as a `null` in place of a text, is read as
+    /// absent, and an unknown kind becomes [`Event::Unknown`].
     pub fn read(kind: &str, data: &Value) -> Event {
         let whole = |data: &Value| {
             let entry = MapDeserializer::new(once((kind, data)));
-            // A struct would be read from a list too.
+            // Serde would also read a struct from a list.
             data.as_object().and_then(|_| Event::deserialize(MapAccessDeserializer::new(entry)).ok())
         };
         if let Some(event) = whole(data) {
@@ -179,7 +180,7 @@ impl Event {
         whole(&Value::Object(fields)).unwrap_or_else(|| Event::Unknown(kind.to_owned()))
     }
 
-    /// What is stored: the kind and the data.
+    /// The stored form: the kind and the data.
     pub fn columns(&self) -> (String, Map<String, Value>) {
         if let Event::Unknown(kind) = self {
             return (kind.clone(), Map::new());
@@ -190,14 +191,14 @@ impl Event {
         };
         match entry {
             Some((kind, Value::Object(fields))) => (kind, fields),
-            // A variant is its name with an object in it, and nothing in a payload can fail to be written.
+            // Unreachable: a variant serializes as its name with an object, and no payload can fail to serialize.
             _ => (String::new(), Map::new()),
         }
     }
 
-    /// Tells the event in one sentence. Text written by agents is quoted and cut.
+    /// Renders the event as one sentence. Text written by agents is quoted and truncated.
     pub fn sentence(&self, actor: &str, subject: &str) -> String {
-        // A path may have any character in it.
+        // A path can contain any character.
         let subject = cut(subject, 200);
         match self.payload() {
             Ok(payload) => payload.sentence(actor, &subject),
@@ -205,7 +206,7 @@ impl Event {
         }
     }
 
-    /// What the event is about.
+    /// The kind of the event's subject.
     pub fn topic(&self) -> Topic {
         match self {
             Event::PathReserved(_)
@@ -223,7 +224,7 @@ impl Event {
         }
     }
 
-    /// The payload, or the kind of an event that has none.
+    /// The payload, or the kind of an unknown event.
     fn payload(&self) -> Result<&dyn Payload, &str> {
         Ok(match self {
             Event::ProjectCreated(payload) => payload,
@@ -285,24 +286,24 @@ impl Event {
     }
 }
 
-/// What a hold is on.
+/// The kind of thing that a hold is on.
 fn topic(kind: Option<&str>, checkout: Option<&str>) -> Topic {
     match kind {
         Some("path") => Topic::Path,
         Some("name") => Topic::Lock,
-        // Only a path is in a checkout.
+        // Only path holds belong to a checkout.
         None if checkout.is_some() => Topic::Path,
         _ => Topic::Other,
     }
 }
 
-/// What is stored about an event of one kind.
+/// The stored data of one event kind.
 trait Payload {
-    /// The event in one sentence. `subject` is cut to a length that can be shown.
+    /// Renders the event as one sentence. `subject` is already truncated for display.
     fn sentence(&self, actor: &str, subject: &str) -> String;
 }
 
-/// What an agent wrote, after a colon; nothing for nothing.
+/// An agent's text, quoted after a colon; empty for an empty text.
 fn quoted(text: &str) -> String {
     match text {
         "" => String::new(),
@@ -310,7 +311,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A word with what comes before it; nothing for nothing.
+/// A word with a prefix; empty for no word.
 fn after(before: &str, word: Option<&str>) -> String {
     match word {
         None | Some("") => String::new(),
@@ -318,7 +319,7 @@ fn after(before: &str, word: Option<&str>) -> String {
     }
 }
 
-/// Whose hold an op ended.
+/// The clause that names the agent whose hold an op ended.
 fn overriding(holder: Option<&str>) -> String {
     after(", overriding ", holder)
 }
@@ -327,7 +328,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Reads a field that may be absent or `null`, which are told apart.
+/// Reads a field that can be absent or `null`, and keeps the two apart.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }

@@ -7,25 +7,25 @@ use crate::hold::Mode;
 use crate::text::cut;
 use crate::time::Time;
 
-/// `path.offered`: a path is held for an agent that waited for it, until it takes it.
+/// `path.offered`: a path is held for the agent that waited for it, until the agent takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathOffered {
-    /// The agent.
+    /// The agent that it is offered to.
     pub holder: String,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
-    /// The task it is held for, empty for none.
+    /// The task it is held for; empty for none.
     pub task: String,
-    /// What it is for.
+    /// The agent's reason.
     pub reason: String,
-    /// How long the offer is kept.
+    /// The time to live of the offer.
     pub ttl_s: i64,
-    /// When it ends.
+    /// When the offer expires.
     pub expires_at: Time,
-    /// The place that it is offered to.
+    /// The place in the line that it is offered to.
     pub place: String,
 }
 
@@ -35,19 +35,19 @@ impl Payload for PathOffered {
     }
 }
 
-/// `lock.offered`: a named lock is held for an agent that waited for it, until it takes it.
+/// `lock.offered`: a named lock is held for the agent that waited for it, until the agent takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LockOffered {
-    /// The agent.
+    /// The agent that it is offered to.
     pub holder: String,
-    /// What it is for.
+    /// The agent's reason.
     pub reason: String,
-    /// How long the offer is kept.
+    /// The time to live of the offer.
     pub ttl_s: i64,
-    /// When it ends.
+    /// When the offer expires.
     pub expires_at: Time,
-    /// The place that it is offered to.
+    /// The place in the line that it is offered to.
     pub place: String,
 }
 
@@ -57,26 +57,26 @@ impl Payload for LockOffered {
     }
 }
 
-/// `offer.taken`: an agent took what it was offered.
+/// `offer.taken`: an agent took a path or lock that it was offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OfferTaken {
     /// What was offered: a path or a named lock.
     pub kind: Option<String>,
-    /// The agent.
+    /// The new holder.
     pub holder: String,
     /// The fence, which is that of the offer.
     pub fence: i64,
-    /// The place that it was offered to.
+    /// The place in the line that it was offered to.
     pub place: String,
-    /// How long the hold lives without a call of its holder.
+    /// The time to live of the hold without a call of its holder.
     pub ttl_s: i64,
-    /// When it ends if there is none.
+    /// When the hold expires without a renewal.
     pub expires_at: Time,
-    /// The task that a path is held for, empty for none. Absent for a lock.
+    /// The task that a path is held for; empty for none. Absent for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The checkout of a path, empty for all of them. Absent for a lock.
+    /// The checkout of a path; empty for all checkouts. Absent for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
 }
@@ -87,23 +87,23 @@ impl Payload for OfferTaken {
     }
 }
 
-/// `place.queued`: an agent waits.
+/// `place.queued`: an agent joined the waiting line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Queued {
-    /// The agent.
+    /// The waiting agent.
     pub agent: String,
     /// What it waits for: paths or a named lock.
     pub kind: String,
-    /// The paths, or the name.
+    /// The paths, or the lock's name.
     pub wanted: Vec<String>,
-    /// Whether others may have them too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
-    /// The number that orders the line; 0 in this event, whose number it is.
+    /// The number that orders the line. It is 0 in this event, because the event's own number becomes the ticket.
     pub ticket: i64,
-    /// What it waits for them for.
+    /// The agent's reason.
     pub reason: String,
 }
 
@@ -113,25 +113,25 @@ impl Payload for Queued {
     }
 }
 
-/// `place.left`: an agent waits no longer, because it left the line or its session ended.
+/// `place.left`: an agent left the waiting line, or its session ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Left {
-    /// The agent.
+    /// The agent that waited.
     pub agent: String,
     /// What it waited for: paths or a named lock.
     pub kind: String,
-    /// The paths, or the name.
+    /// The paths, or the lock's name.
     pub wanted: Vec<String>,
-    /// Whether others may have them too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
     /// The number that orders the line.
     pub ticket: i64,
-    /// What it waited for them for.
+    /// The agent's reason.
     pub reason: String,
-    /// Whether its session is over.
+    /// Whether its session ended.
     #[serde(skip_serializing_if = "is_false")]
     pub session_ended: bool,
 }
@@ -150,25 +150,25 @@ impl Payload for Left {
     }
 }
 
-/// `place.lapsed`: an agent waits no longer, because it did not come back in time or its process is gone.
+/// `place.lapsed`: a place expired, because its agent did not return in time or its process is dead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lapsed {
-    /// The agent.
+    /// The agent that waited.
     pub agent: String,
     /// What it waited for: paths or a named lock.
     pub kind: String,
-    /// The paths, or the name.
+    /// The paths, or the lock's name.
     pub wanted: Vec<String>,
-    /// Whether others may have them too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
     /// The number that orders the line.
     pub ticket: i64,
-    /// What it waited for them for.
+    /// The agent's reason.
     pub reason: String,
-    /// Whether its process is gone.
+    /// Whether its process is proven dead.
     #[serde(skip_serializing_if = "is_false")]
     pub proven_dead: bool,
 }
@@ -190,7 +190,7 @@ impl Payload for Lapsed {
     }
 }
 
-/// What an agent waits for: the first of it, and how much more there is.
+/// Renders what an agent waits for: the first item and the number of others.
 fn wanted(all: &[String]) -> String {
     match all {
         [] => "nothing".to_owned(),

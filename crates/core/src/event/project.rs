@@ -1,4 +1,4 @@
-//! Events of a project as a whole: its agents, checkouts, clock and guards.
+//! Project events: agents, checkouts, clock and guards.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::time::Time;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Created {
-    /// Its key.
+    /// The project's key.
     pub key: String,
-    /// What people call it.
+    /// The project's display name.
     pub label: String,
 }
 
@@ -21,17 +21,17 @@ impl Payload for Created {
     }
 }
 
-/// `project.restored`: the project goes on from a backup. Numbers have a gap before this event and before no other.
+/// `project.restored`: the project continues from a backup. This is the only event that a gap in the numbers precedes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Restored {
     /// The newest event of the backup.
     pub last_event: i64,
-    /// When that was.
+    /// The time of that event.
     pub last_time: Time,
-    /// How many holds the restore ended.
+    /// The number of holds that the restore ended.
     pub ended_holds: i64,
-    /// Whether the file of the store was copied or put back, and nothing was restored on purpose.
+    /// Whether the database file was copied or put back, without an explicit restore.
     #[serde(skip_serializing_if = "is_false")]
     pub copied: bool,
 }
@@ -46,11 +46,11 @@ impl Payload for Restored {
     }
 }
 
-/// `agent.registered`: the first op of an agent, or an import that names one nobody has seen.
+/// `agent.registered`: the first op of an agent, or an import that names an unknown agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentRegistered {
-    /// The agent's tool. Absent where an import named the agent.
+    /// The agent's tool. Absent if an import named the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Whether an import named the agent.
@@ -67,13 +67,13 @@ impl Payload for AgentRegistered {
     }
 }
 
-/// `agent.owned`: an agent belongs to another principal than before.
+/// `agent.owned`: the owner of an agent changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentOwned {
-    /// The principal, empty where the agent is a principal itself.
+    /// The new owner; empty if the agent is a principal itself.
     pub owner: String,
-    /// The principal before.
+    /// The previous owner.
     pub was: String,
 }
 
@@ -86,11 +86,11 @@ impl Payload for AgentOwned {
     }
 }
 
-/// `checkout.joined`: a copy of the repository was made a checkout of the project.
+/// `checkout.joined`: a copy of the repository became a checkout of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CheckoutJoined {
-    /// The machine it is on.
+    /// The host it is on.
     pub host: String,
 }
 
@@ -104,7 +104,7 @@ impl Payload for CheckoutJoined {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockStepped {
-    /// How far.
+    /// The size of the step.
     pub seconds: i64,
 }
 
@@ -114,13 +114,13 @@ impl Payload for ClockStepped {
     }
 }
 
-/// `guards.off`: a person switched the guards off for a while.
+/// `guards.off`: a person disabled the guards for a limited time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GuardsOff {
-    /// When they are on again.
+    /// When they are enabled again.
     pub until: Option<Time>,
-    /// For how long.
+    /// The duration.
     pub for_s: i64,
 }
 
@@ -131,7 +131,7 @@ impl Payload for GuardsOff {
     }
 }
 
-/// `guards.on`: a person switched them on again.
+/// `guards.on`: a person enabled the guards again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardsOn {}
 

@@ -1,4 +1,4 @@
-//! Events of tasks.
+//! Task events.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,40 +7,40 @@ use crate::choice::ChoiceRule;
 use crate::task::TaskStatus;
 use crate::time::Time;
 
-/// `task.added`: a task was added, or came in with an import.
+/// `task.added`: a task was added or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Added {
-    /// Its title.
+    /// The task's title.
     pub title: String,
-    /// Its priority.
+    /// The task's priority.
     pub priority: i64,
-    /// Its place in the order of adding.
+    /// The task's creation number.
     pub number: i64,
-    /// The tasks it comes after.
+    /// The tasks it depends on.
     pub after: Vec<String>,
-    /// Whether it was imported. The fields below are of imported tasks only.
+    /// Whether it was imported. Only imported tasks have the fields below.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
-    /// Its status.
+    /// The task's status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
     /// Why it is blocked or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub reason: Option<Option<String>>,
-    /// Who held it where it comes from.
+    /// The holder in the store it was exported from.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub was_held_by: Option<Option<String>>,
-    /// How often it was granted there.
+    /// How many times it was granted there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<i64>,
-    /// Its version.
+    /// The task's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// Who added it there.
+    /// The author in the store it was exported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// When.
+    /// The time it was added there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
 }
@@ -58,27 +58,27 @@ impl Payload for Added {
     }
 }
 
-/// `task.edited`: a task was changed.
+/// `task.edited`: fields of a task were changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Edited {
-    /// What was changed.
+    /// The changed fields.
     pub changes: Changes,
-    /// The version since.
+    /// The new version.
     pub version: i64,
 }
 
-/// What was changed of a task: each field before and after.
+/// The changed fields of a task, each as `[before, after]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Changes {
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<[String; 2]>,
-    /// The tasks it comes after, sorted.
+    /// The tasks it depends on, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<[Vec<String>; 2]>,
-    /// The agent it is for.
+    /// The agent it is assigned to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<[String; 2]>,
     /// The description.
@@ -96,7 +96,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The names of the fields that differ.
+    /// The names of the changed fields.
     pub fn fields(&self) -> Vec<&'static str> {
         [
             ("acceptance", self.acceptance.is_some()),
@@ -119,21 +119,21 @@ impl Payload for Edited {
     }
 }
 
-/// `task.claimed`: a task was taken.
+/// `task.claimed`: a task was claimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Claimed {
-    /// Who has it.
+    /// The holder.
     pub holder: String,
-    /// The rule by which it was chosen.
+    /// The rule that chose it.
     pub rule: Option<ChoiceRule>,
-    /// Whose hold on it had lapsed.
+    /// The agent whose hold on it had expired.
     pub lapsed_from: Option<String>,
-    /// How often it was granted, this time included.
+    /// How many times it has been granted, including this time.
     pub attempt: i64,
-    /// How long the hold lives without a call of its holder.
+    /// The time to live of the hold without a call of its holder.
     pub ttl_s: i64,
-    /// When the hold ends if there is none.
+    /// When the hold expires without a renewal.
     pub expires_at: Time,
 }
 
@@ -147,41 +147,41 @@ impl Payload for Claimed {
     }
 }
 
-/// `task.noted`: progress was noted, or a note came in with an import.
+/// `task.noted`: a note was added or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Noted {
-    /// The note.
+    /// The note's id.
     pub note: String,
-    /// What it says.
+    /// The note's text.
     pub text: String,
-    /// Whether its author's hold had lapsed.
+    /// Whether the author's hold had expired.
     pub late: bool,
-    /// The files that belong to it.
+    /// The attached files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// Whether it was imported. The fields below are of imported notes only.
+    /// Whether it was imported. Only imported notes have the fields below.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
-    /// Who wrote it where it comes from.
+    /// The author in the store it was exported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// When.
+    /// The time it was written there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
-/// A file that belongs to a note.
+/// A file attached to a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Artifact {
-    /// Relative to the top of the checkout where it is inside.
+    /// The path, relative to the top of the checkout if it is inside.
     pub path: String,
-    /// What it is.
+    /// The kind of file.
     pub kind: String,
     /// The SHA-256 of its content.
     pub sha256: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: i64,
 }
 
@@ -202,9 +202,9 @@ impl Payload for Noted {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Done {
-    /// Whether the actor's hold had lapsed.
+    /// Whether the actor's hold had expired.
     pub late: bool,
-    /// Whose hold a person ended by it.
+    /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
@@ -217,17 +217,17 @@ impl Payload for Done {
     }
 }
 
-/// `task.blocked`: a task cannot go on.
+/// `task.blocked`: a task was blocked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Blocked {
-    /// Why.
+    /// The reason given.
     pub reason: String,
     /// The task that blocks it.
     pub on: Option<String>,
-    /// Whether the actor's hold had lapsed.
+    /// Whether the actor's hold had expired.
     pub late: bool,
-    /// Whose hold a person ended by it.
+    /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
@@ -238,7 +238,7 @@ impl Payload for Blocked {
     }
 }
 
-/// `task.unblocked`: a task can go on.
+/// `task.unblocked`: a task was unblocked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unblocked {
@@ -254,13 +254,13 @@ impl Payload for Unblocked {
     }
 }
 
-/// `task.released`: a task was given back.
+/// `task.released`: a task was released.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Released {
-    /// Why.
+    /// The reason given.
     pub reason: String,
-    /// Whose hold a person ended by it.
+    /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
@@ -270,11 +270,11 @@ impl Payload for Released {
     }
 }
 
-/// `task.reopened`: a finished task was opened again.
+/// `task.reopened`: a finished task was reopened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reopened {
-    /// Why.
+    /// The reason given.
     pub reason: String,
 }
 
@@ -284,15 +284,15 @@ impl Payload for Reopened {
     }
 }
 
-/// `task.cancelled`: a task was given up.
+/// `task.cancelled`: a task was cancelled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cancelled {
-    /// Why.
+    /// The reason given.
     pub reason: String,
-    /// Whether the actor's hold had lapsed.
+    /// Whether the actor's hold had expired.
     pub late: bool,
-    /// Whose hold a person ended by it.
+    /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
@@ -306,7 +306,7 @@ impl Payload for Cancelled {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ready {
-    /// The task that was the last it waited for.
+    /// The last dependency that was met.
     pub unlocked_by: String,
 }
 
@@ -320,7 +320,7 @@ impl Payload for Ready {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Waiting {
-    /// The task that is no longer done.
+    /// The dependency that is no longer done.
     pub waits_for: String,
 }
 
@@ -334,7 +334,7 @@ impl Payload for Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unassigned {
-    /// The agent.
+    /// The agent that is gone.
     pub assignee: String,
 }
 

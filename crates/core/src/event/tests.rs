@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Every shape of each kind as stores have it; the conformance suite keeps it up to date.
+/// Every shape of each kind as stores contain it. The conformance suite keeps the file up to date.
 const STORED: &str = include_str!("../../tests/events.jsonl");
 
 fn told(kind: &str, data: &Value) -> String {
@@ -19,7 +19,7 @@ fn what_is_stored_is_read_and_written_as_it_was() {
         let word = |name: &str| stored[name].as_str().unwrap();
         let event = Event::read(word("kind"), &stored["data"]);
         let (kind, mut data) = event.columns();
-        // The unit adds who stands behind an agent.
+        // The kernel adds the principal behind an agent.
         if let Some(principal) = stored["data"].get("principal") {
             data.insert("principal".to_owned(), principal.clone());
         }
@@ -34,7 +34,7 @@ fn what_is_stored_is_read_and_written_as_it_was() {
 
 #[test]
 fn fields_are_stored_in_the_order_of_their_names() {
-    // With `preserve_order` a map would keep the order of the struct, and other bytes would be stored.
+    // With `preserve_order`, a map would keep the field order of the struct, and the stored bytes would change.
     assert_eq!(json!({ "b": 1, "a": 2 }).to_string(), r#"{"a":2,"b":1}"#);
     let unblocked = Event::TaskUnblocked(task::Unblocked { reason: "r".to_owned(), met: true });
     assert_eq!(Value::Object(unblocked.columns().1).to_string(), r#"{"met":true,"reason":"r"}"#);

@@ -1,34 +1,34 @@
-//! Events of agents' tools.
+//! Events of tool calls.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, quoted};
 use crate::tool::ToolKind;
 
-/// `tool.failed`: a tool of an agent failed.
+/// `tool.failed`: a tool call of an agent failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failed {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it does.
+    /// The kind of tool.
     pub kind: ToolKind,
     /// The program that it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The first file that it was for.
+    /// The first file that the call was for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The exit status of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i64>,
-    /// How long it ran.
+    /// How long the call ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// The agent inside the session that called it.
+    /// The sub-agent of the session that made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_agent: Option<String>,
-    /// The beginning of its output, without secrets.
+    /// The beginning of the output, redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
@@ -44,27 +44,27 @@ impl Payload for Failed {
     }
 }
 
-/// `tool.worked`: a tool that had failed works.
+/// `tool.worked`: a tool call that had failed succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Worked {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it does.
+    /// The kind of tool.
     pub kind: ToolKind,
     /// The program that it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The first file that it was for.
+    /// The first file that the call was for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The exit status of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i64>,
-    /// How long it ran.
+    /// How long the call ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// The agent inside the session that called it.
+    /// The sub-agent of the session that made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_agent: Option<String>,
 }
@@ -75,7 +75,7 @@ impl Payload for Worked {
     }
 }
 
-/// What was called: a tool, with its program or the file that it was for.
+/// Names a call: the tool, with its program or the file that it was for.
 fn called(tool: &str, program: Option<&str>, path: Option<&str>) -> String {
     match (program.unwrap_or_default(), path.unwrap_or_default()) {
         ("", "") => tool.to_owned(),

@@ -1,4 +1,4 @@
-//! Ids as types: the id of a hold cannot be passed where that of a task is expected.
+//! Typed ids: the id of a hold cannot be passed where a task id is expected.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -14,15 +14,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Sort, check, draw};
 use crate::error::{Error, Result};
 
-/// What an [`Id`] names.
+/// The kind of record that an [`Id`] names.
 pub trait IdKind {
-    /// Checks a whole id that comes from outside.
+    /// Checks a complete id from outside.
     fn check(text: &str) -> Result<&str>;
 }
 
-/// A kind of thing whose ids Tenure draws.
+/// A kind of record whose ids Tenure draws.
 pub trait Drawn {
-    /// The letter and the word of its ids.
+    /// The sort of its ids, which decides letter and noun.
     const SORT: Sort;
 }
 
@@ -32,45 +32,45 @@ impl<K: Drawn> IdKind for K {
     }
 }
 
-/// The text that names one thing of a kind. JSON, JSON Schema and SQL have it as a plain text.
+/// The id of a record of one kind. It is a plain string in JSON, JSON Schema and SQL.
 ///
-/// The text itself is not checked: a request may name anything, and what does not exist is `not_found`. Use
-/// [`str::parse`] where a malformed text must be refused. An id reads as a text ([`Deref`]), so it can be printed,
-/// compared with a text and bound to a statement. A text becomes an id only by an explicit conversion.
+/// Conversion does not check the text: a request may name anything, and an id that does not exist is `not_found`. Use
+/// [`str::parse`] where a malformed text must be refused. An id derefs to `str`, so it can be printed, compared with a
+/// string and bound to a statement. A string becomes an id only by an explicit conversion.
 pub struct Id<K: IdKind>(Box<str>, PhantomData<fn() -> K>);
 
 impl<K: IdKind> Id<K> {
-    /// The id with this text.
+    /// Wraps a text without checking it.
     pub fn new(text: impl Into<Box<str>>) -> Id<K> {
         Id(text.into(), PhantomData)
     }
 
-    /// The id with this text, or none where the text is empty, which is how columns spell absence.
+    /// Wraps a text; an empty text becomes `None`, because columns store absence as an empty text.
     pub fn non_empty(text: String) -> Option<Id<K>> {
         (!text.is_empty()).then(|| Id::new(text))
     }
 
-    /// Its text.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl<K: Drawn> Id<K> {
-    /// Makes an id of `length` characters out of random bytes.
+    /// Draws an id of `length` characters from random bytes.
     pub fn draw(length: usize, fill: &mut dyn FnMut(&mut [u8])) -> Id<K> {
         Id::new(draw(K::SORT, length, fill))
     }
 }
 
-// The derives would ask the same of the kind, which has no values.
+// Written by hand: the derives would require the same traits of the kind, which has no values.
 impl<K: IdKind> Clone for Id<K> {
     fn clone(&self) -> Id<K> {
         Id(self.0.clone(), PhantomData)
     }
 }
 
-/// The empty text, which names nothing: what a request has where it may leave the field out.
+/// The empty text, which names nothing: the value of an optional field that a request leaves out.
 impl<K: IdKind> Default for Id<K> {
     fn default() -> Id<K> {
         Id::new("")
@@ -110,7 +110,7 @@ impl<K: IdKind> Ord for Id<K> {
 }
 
 impl<K: IdKind> Hash for Id<K> {
-    // As the text does: maps are looked up by `&str`.
+    // Must equal the hash of the text, because maps are looked up by `&str`.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.hash(state);
     }
@@ -252,33 +252,33 @@ impl<K: IdKind> JsonSchema for Id<K> {
     }
 }
 
-/// The text of an id; empty for none, where JSON spells absence so.
+/// The text of an id; empty for `None`, in JSON that spells absence that way.
 pub fn or_empty<K: IdKind>(id: Option<&Id<K>>) -> &str {
     id.map_or("", Id::as_str)
 }
 
-/// The same for a field: `#[serde(with = "or_empty")]`.
+/// The same as a field attribute: `#[serde(with = "or_empty")]`.
 pub mod or_empty {
     use serde::{Deserialize, Deserializer, Serializer};
 
     use super::{Id, IdKind};
 
-    /// Writes an empty text for none.
+    /// Serializes `None` as an empty text.
     pub fn serialize<K: IdKind, S: Serializer>(id: &Option<Id<K>>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(super::or_empty(id.as_ref()))
     }
 
-    /// Reads an empty text as none.
+    /// Deserializes an empty text as `None`.
     pub fn deserialize<'de, K: IdKind, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Id<K>>, D::Error> {
         String::deserialize(deserializer).map(Id::non_empty)
     }
 }
 
-/// The kinds of things that have drawn ids. None of them has a value.
+/// The kinds of records with drawn ids. These types have no values.
 pub mod kind {
     use super::{Drawn, Sort};
 
-    /// A task.
+    /// The kind of task ids.
     #[derive(Debug)]
     pub enum Task {}
 
@@ -286,7 +286,7 @@ pub mod kind {
         const SORT: Sort = Sort::Task;
     }
 
-    /// A hold.
+    /// The kind of hold ids.
     #[derive(Debug)]
     pub enum Hold {}
 
@@ -294,7 +294,7 @@ pub mod kind {
         const SORT: Sort = Sort::Hold;
     }
 
-    /// A note.
+    /// The kind of note ids.
     #[derive(Debug)]
     pub enum Note {}
 
@@ -302,7 +302,7 @@ pub mod kind {
         const SORT: Sort = Sort::Note;
     }
 
-    /// A memory.
+    /// The kind of memory ids.
     #[derive(Debug)]
     pub enum Memory {}
 
@@ -310,7 +310,7 @@ pub mod kind {
         const SORT: Sort = Sort::Memory;
     }
 
-    /// A message.
+    /// The kind of message ids.
     #[derive(Debug)]
     pub enum Message {}
 
@@ -318,7 +318,7 @@ pub mod kind {
         const SORT: Sort = Sort::Message;
     }
 
-    /// A place in the waiting line.
+    /// The kind of place ids.
     #[derive(Debug)]
     pub enum Place {}
 
@@ -326,7 +326,7 @@ pub mod kind {
         const SORT: Sort = Sort::Place;
     }
 
-    /// A token.
+    /// The kind of token ids.
     #[derive(Debug)]
     pub enum Token {}
 
@@ -334,7 +334,7 @@ pub mod kind {
         const SORT: Sort = Sort::Token;
     }
 
-    /// A project.
+    /// The kind of project ids.
     #[derive(Debug)]
     pub enum Project {}
 
@@ -342,7 +342,7 @@ pub mod kind {
         const SORT: Sort = Sort::Project;
     }
 
-    /// A checkout.
+    /// The kind of checkout ids.
     #[derive(Debug)]
     pub enum Checkout {}
 
@@ -350,7 +350,7 @@ pub mod kind {
         const SORT: Sort = Sort::Checkout;
     }
 
-    /// A store, or one incarnation of it.
+    /// The kind of ids of stores and their incarnations.
     #[derive(Debug)]
     pub enum Store {}
 
@@ -380,7 +380,7 @@ pub type CheckoutId = Id<kind::Checkout>;
 /// The id of a store, or of one incarnation of it.
 pub type StoreId = Id<kind::Store>;
 
-/// The kind of an id where another field says what the id names.
+/// The kind of an id whose record type another field names.
 #[derive(Debug)]
 pub enum Any {}
 
@@ -390,7 +390,7 @@ impl IdKind for Any {
     }
 }
 
-/// The id of a hold, a place or another thing, where another field says which.
+/// An id of a hold, a place or another record; another field names the type.
 pub type AnyId = Id<Any>;
 
 #[cfg(test)]

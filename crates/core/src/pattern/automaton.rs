@@ -1,9 +1,9 @@
-//! What comes after the literal beginning of a pattern: an automaton without empty steps.
+//! The automaton (NFA without epsilon transitions) for the part of a pattern after its literal prefix.
 
 use super::parse::{Segment, SegmentPart};
 use super::set::{Label, Spelling, fold};
 
-/// One step: what it takes, which steps may follow, and whether the text may end after it.
+/// One step: the characters it accepts, the steps that can follow, and whether the text can end after it.
 #[derive(Clone, Debug)]
 pub(super) struct AutomatonStep {
     pub(super) label: Label,
@@ -11,7 +11,7 @@ pub(super) struct AutomatonStep {
     pub(super) end: bool,
 }
 
-/// The steps of a pattern, those that may come first, and whether there may be none.
+/// The steps of a pattern, the possible first ones, and whether the empty text is accepted.
 #[derive(Clone, Debug)]
 pub(super) struct Automaton {
     pub(super) steps: Vec<AutomatonStep>,
@@ -19,7 +19,7 @@ pub(super) struct Automaton {
     pub(super) end: bool,
 }
 
-/// Where a walk through an automaton stands: the steps that may come next, and whether the text may end here.
+/// The state of a walk: the steps that can come next, and whether the text can end here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StateSet {
     pub(super) steps: Vec<u32>,
@@ -27,7 +27,7 @@ pub(super) struct StateSet {
 }
 
 impl Automaton {
-    /// How many steps it has.
+    /// The number of steps.
     pub(super) fn size(&self) -> usize {
         self.steps.len()
     }
@@ -40,7 +40,7 @@ impl Automaton {
         StateSet { steps: self.first.clone(), end: self.end }
     }
 
-    /// Where a walk stands after one more character.
+    /// The state after one more character.
     pub(super) fn after(&self, standing: &StateSet, c: char) -> StateSet {
         let mut out = StateSet { steps: Vec::new(), end: false };
         for step in standing.steps.iter().map(|at| self.step(*at)).filter(|step| step.label.takes(c)) {
@@ -52,7 +52,7 @@ impl Automaton {
         out
     }
 
-    /// Where a walk stands after a text.
+    /// The state after a text.
     pub(super) fn walk(&self, text: &str) -> StateSet {
         let mut standing = self.start();
         for c in text.chars() {
@@ -76,7 +76,7 @@ impl Automaton {
     }
 }
 
-/// The literal beginning of a pattern, and the automaton of the rest.
+/// Compiles segments into a literal prefix and the automaton of the rest.
 pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Automaton) {
     let mut builder = Builder { spelling, states: vec![BuildState::End] };
     let mut prefix = String::new();
@@ -100,17 +100,17 @@ pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Auto
     (prefix, builder.finish(END))
 }
 
-/// The state in which a text may end.
+/// The accepting state.
 const END: usize = 0;
 
-/// A state while the automaton is built, with empty steps.
+/// A state during construction, with epsilon transitions.
 enum BuildState {
     End,
     Take(Label, usize),
     Either(Vec<usize>),
 }
 
-/// Builds from the end of a pattern to its beginning: each part is told what comes after it.
+/// Builds from the end of a pattern to its beginning: each part gets the state that follows it.
 struct Builder {
     spelling: Spelling,
     states: Vec<BuildState>,
@@ -126,7 +126,7 @@ impl Builder {
         if self.spelling == Spelling::Typed { c } else { fold(c) }
     }
 
-    /// Any number of characters that a label takes, then `then`.
+    /// Any number of characters of a label, then `then`.
     fn many(&mut self, label: Label, then: usize) -> usize {
         let start = self.add(BuildState::Either(Vec::new()));
         let again = self.add(BuildState::Take(label, start));
@@ -134,7 +134,7 @@ impl Builder {
         start
     }
 
-    /// A slash and some segments, or nothing where there are none.
+    /// A slash and these segments; the accepting state if there are none.
     fn behind(&mut self, segments: &[Segment]) -> usize {
         if segments.is_empty() {
             return END;
@@ -150,9 +150,10 @@ impl Builder {
                 let then = self.behind(rest);
                 self.sequence(nodes, then)
             }
-            // At the end: everything below. That it is not empty and ends in a name is seen to wherever a text is made.
+            // `**` at the end matches everything below. The code that produces a text ensures that it is not empty and
+            // ends in a name.
             [Segment::Deep] => self.many(Label::Any, END),
-            // Before others: no segment at all, or some with a slash after them.
+            // `**` before other segments matches no segment, or some segments with a slash after them.
             [Segment::Deep, rest @ ..] => {
                 let then = self.from(rest);
                 let slash = self.add(BuildState::Take(Label::One('/'), then));
@@ -181,7 +182,7 @@ impl Builder {
         })
     }
 
-    /// Takes the empty steps out.
+    /// Eliminates the epsilon transitions.
     fn finish(self, start: usize) -> Automaton {
         let mut number = vec![None; self.states.len()];
         let mut takes = Vec::new();

@@ -1,9 +1,9 @@
-//! Patterns: sets of files of one checkout, and the exact answer to whether two of them have a file in common.
+//! Patterns: sets of files in one checkout, and an exact test whether two of them overlap.
 //!
-//! A pattern is a path as it is (whatever characters it has), a directory with everything below it (a trailing `/`), or
-//! a glob (prefix `glob:`). All three have one shape: a literal beginning, and an automaton for what comes after it. Two
-//! patterns overlap exactly when the product of their automata reaches an end in both; the automata are walked, never
-//! made deterministic, because sixteen `?` after `*a` would have 131,000 deterministic states.
+//! A pattern is a literal path (whatever characters it contains), a directory with everything below it (a trailing
+//! `/`), or a glob (prefix `glob:`). All three have the same shape: a literal prefix, and an automaton for the rest.
+//! Two patterns overlap exactly if the product of their automata reaches an accepting state in both. The automata are
+//! simulated and never determinised, because sixteen `?` after `*a` would have 131,000 deterministic states.
 
 mod automaton;
 mod index;
@@ -22,20 +22,20 @@ use parse::ParsedPattern;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
 use set::Spelling;
 
-/// What a typed glob begins with.
+/// The prefix of a typed glob.
 pub const GLOB: &str = "glob:";
 
-/// Whether the file system of a checkout tells `A` from `a`.
+/// Whether the file system of a checkout is case-sensitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Case {
-    /// It does.
+    /// Case-sensitive.
     #[default]
     Kept,
-    /// It does not.
+    /// Case-insensitive.
     Folded,
 }
 
-/// What a pattern is made of.
+/// The form of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternForm {
     /// One file.
@@ -46,7 +46,7 @@ pub enum PatternForm {
     Glob,
 }
 
-/// A set of files of one checkout.
+/// A set of files in one checkout.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     form: PatternForm,
@@ -65,8 +65,8 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Pattern {
-    /// Reads a pattern relative to the top of its checkout. What it returns prints as its one spelling, and that
-    /// spelling is read as the same pattern again.
+    /// Parses a pattern relative to the top of its checkout. The result prints in canonical form, and parsing that form
+    /// gives the same pattern.
     pub fn parse(typed: &str, case: Case) -> Result<Pattern> {
         Pattern::spelled(typed, case, case.into())
     }
@@ -78,46 +78,44 @@ impl Pattern {
         Ok(Pattern { form, text, case, prefix, rest })
     }
 
-    /// The one spelling of this pattern.
+    /// The canonical form of this pattern.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it is made of.
+    /// The form of this pattern.
     pub fn form(&self) -> PatternForm {
         self.form
     }
 
-    /// Whether it folds case.
+    /// Whether it matches case-insensitively.
     pub fn case(&self) -> Case {
         self.case
     }
 
-    /// Whether every file of it begins with the same text. A pattern that is not anchored may be looked for only among
-    /// all holds of a checkout, so there may be few of those.
+    /// Whether all its files share a non-empty literal prefix. An unanchored pattern must be compared with all holds of
+    /// a checkout, so their number is limited.
     pub fn is_anchored(&self) -> bool {
         !self.prefix.is_empty()
     }
 
-    /// What every file of this pattern begins with, as the index keeps it: always folded, so that holds of both cases
-    /// stand in one order.
+    /// The literal prefix as the index stores it: always case-folded, so that holds of both cases share one order.
     pub fn prefix(&self) -> String {
         index::kept(&self.prefix)
     }
 
-    /// The literal text that every file of this pattern begins with, in the case that the pattern has.
+    /// The literal prefix of all files of this pattern, in the pattern's own case.
     pub fn beginning(&self) -> &str {
         &self.prefix
     }
 
-    /// The prefixes in the index under which everything stands that may overlap this pattern and is not longer than it.
+    /// The index prefixes of every pattern that may overlap this one and whose prefix is not longer.
     pub fn shorter_prefixes(&self) -> Vec<String> {
         index::shorter(&self.prefix())
     }
 
-    /// The range of the index in which everything stands that may overlap this pattern and is longer than it: from the
-    /// first text up to, but without, the second. `None` for a path, which has nothing longer; an empty end for a
-    /// pattern that is not anchored.
+    /// The index range of every pattern that may overlap this one and whose prefix is longer: from the first text up to
+    /// but excluding the second. `None` for a path, which has no extensions; an empty end for an unanchored pattern.
     pub fn longer_prefixes(&self) -> Option<(String, String)> {
         if self.form == PatternForm::Path {
             return None;
@@ -125,7 +123,7 @@ impl Pattern {
         Some(index::longer(&self.prefix()))
     }
 
-    /// Whether a path, normalised and relative to the same checkout, is in this pattern.
+    /// Whether this pattern matches a normalised path relative to the same checkout.
     pub fn matches(&self, path: &str) -> bool {
         let folded;
         let path = match self.case {
@@ -138,7 +136,7 @@ impl Pattern {
         path.strip_prefix(self.prefix.as_str()).is_some_and(|rest| self.rest.matches(rest))
     }
 
-    /// A path that is in both patterns, if there is one. Case counts only where it counts for both.
+    /// A path that both patterns match, if any. Case matters only if it matters in both.
     pub fn overlap(&self, other: &Pattern) -> Option<String> {
         if self.case == other.case {
             return product::witness((&self.prefix, &self.rest), (&other.prefix, &other.rest));
@@ -147,8 +145,8 @@ impl Pattern {
         product::witness((&one.prefix, &one.rest), (&two.prefix, &two.rest))
     }
 
-    /// A path that is in this pattern and in one of a checkout whose top is the directory `dir` of this one's, if there is
-    /// one: relative to this pattern's top.
+    /// A path that this pattern and one of an inner checkout both match, if any. The top of the inner checkout is the
+    /// directory `dir` of this one. The result is relative to this pattern's top.
     pub fn overlap_below(&self, dir: &str, inner: &Pattern) -> Option<String> {
         if self.case == Case::Kept && inner.case == Case::Kept {
             let prefix = format!("{dir}/{}", inner.prefix);
@@ -159,7 +157,7 @@ impl Pattern {
         product::witness((&outer.prefix, &outer.rest), (&prefix, &inner.rest))
     }
 
-    /// This pattern over folded texts: it takes the folded spelling of every path that this pattern takes.
+    /// This pattern over case-folded texts: it matches the folded form of every path that this pattern matches.
     fn folded(&self) -> Option<Cow<'_, Pattern>> {
         match self.case {
             Case::Folded => Some(Cow::Borrowed(self)),
@@ -167,8 +165,8 @@ impl Pattern {
         }
     }
 
-    /// Whether every file of another pattern is in this one. A yes is always right; of two globs that are hard to
-    /// compare it may say no, which costs a hold more than needed and nothing else.
+    /// Whether this pattern matches every file of another one. `true` is always correct. For two globs that are hard to
+    /// compare it may return `false`, which costs only a redundant hold.
     pub fn covers(&self, other: &Pattern) -> bool {
         if self.text == other.text && (self.case == other.case || self.case == Case::Folded) {
             return true;

@@ -1,23 +1,23 @@
-//! Reading a pattern: normalising it, and the limits that keep every comparison cheap.
+//! The pattern parser: normalisation, and the limits that keep every comparison cheap.
 
 use super::{GLOB, PatternForm};
 use crate::error::{Code, Error, Result};
 use crate::text::excerpt;
 
-/// Most bytes of a pattern: no program can name a longer path to the system.
+/// The longest pattern, in bytes: the operating system accepts no longer path.
 pub const BYTES_MAX: usize = 4_096;
-/// Most segments of a glob.
+/// The most segments of a glob.
 pub const SEGMENTS_MAX: usize = 64;
-/// Most `**` of a glob.
+/// The most `**` of a glob.
 pub const DEEP_MAX: usize = 16;
-/// Most `*`, `?` and classes of a glob.
+/// The most `*`, `?` and classes of a glob.
 pub const WILDCARDS_MAX: usize = 32;
-/// Most texts that the alternatives of a glob stand for.
+/// The most texts that the alternatives of a glob expand to.
 pub const ALTERNATIVES_MAX: usize = 256;
-/// Most steps of what comes after the literal beginning of a glob. Two such globs are compared in some milliseconds,
-/// whatever they are.
+/// The most steps after the literal prefix of a glob. Any two globs within this limit are compared in some
+/// milliseconds.
 pub const STATES_MAX: usize = 1_024;
-/// How deep alternatives may stand in alternatives.
+/// The deepest nesting of alternatives.
 const NESTED_MAX: usize = 8;
 
 /// One part of a segment.
@@ -28,12 +28,12 @@ pub(super) enum SegmentPart {
     One,
     /// `*`
     Many,
-    /// Ranges, and whether all but those are meant.
+    /// Ranges, and whether the class is negated.
     Class(Vec<(char, char)>, bool),
     Either(Vec<Vec<SegmentPart>>),
 }
 
-/// What stands between two slashes.
+/// The text between two slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Plain(Vec<SegmentPart>),
@@ -51,7 +51,7 @@ impl Segment {
     }
 }
 
-/// A pattern that was read.
+/// A parsed pattern.
 pub(super) struct ParsedPattern {
     pub(super) form: PatternForm,
     pub(super) text: String,
@@ -97,7 +97,7 @@ pub(super) fn read(typed: &str) -> Result<ParsedPattern> {
     Ok(shaped(kept))
 }
 
-/// The one spelling: a glob that is only a path or a directory is written as one.
+/// The canonical form: a glob that is just a path or a directory is written as one.
 fn shaped(kept: Vec<(&str, Segment)>) -> ParsedPattern {
     let literal = kept.iter().take_while(|(_, segment)| segment.is_literal()).count();
     let joined = |parts: &[(&str, Segment)]| parts.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("/");
@@ -106,7 +106,7 @@ fn shaped(kept: Vec<(&str, Segment)>) -> ParsedPattern {
         [(_, Segment::Deep)] => (PatternForm::Directory, format!("{}/", joined(&kept[..literal]))),
         _ => (PatternForm::Glob, format!("{GLOB}{}", joined(&kept))),
     };
-    // The top itself, and a name that would be read as a glob.
+    // The top itself, and a name that would otherwise be parsed as a glob.
     let text = match form {
         PatternForm::Directory if text == "/" => "./".to_owned(),
         PatternForm::Path | PatternForm::Directory if text.starts_with(GLOB) => format!("./{text}"),
@@ -115,7 +115,7 @@ fn shaped(kept: Vec<(&str, Segment)>) -> ParsedPattern {
     ParsedPattern { form, text, segments: kept.into_iter().map(|(_, segment)| segment).collect() }
 }
 
-/// The segments of a glob, each with what it says; slashes inside braces do not part them.
+/// The segments of a glob, each with its text. Slashes inside braces do not separate segments.
 fn glob_parts<'a>(typed: &'a str, body: &'a str) -> Result<Vec<(&'a str, Option<Segment>)>> {
     let slashes = body.matches('/').count();
     if slashes + 1 > SEGMENTS_MAX {
@@ -154,7 +154,7 @@ fn glob_parts<'a>(typed: &'a str, body: &'a str) -> Result<Vec<(&'a str, Option<
     Ok(parts)
 }
 
-/// How many texts the alternatives of a sequence stand for.
+/// The number of texts that the alternatives of a sequence expand to.
 fn texts(nodes: &[SegmentPart]) -> usize {
     nodes.iter().fold(1, |product: usize, node| match node {
         SegmentPart::Either(ways) => {
@@ -181,7 +181,7 @@ impl PatternReader<'_> {
         Err(bad(self.typed, why))
     }
 
-    /// Nodes up to the end of the segment or, inside braces, of the alternative.
+    /// Reads nodes up to the end of the segment or, inside braces, of the alternative.
     fn sequence(&mut self, nested: usize) -> Result<Vec<SegmentPart>> {
         let mut nodes = Vec::new();
         loop {
@@ -243,7 +243,7 @@ impl PatternReader<'_> {
             let low = match self.take() {
                 None => return self.bad(OPEN),
                 Some('/') => return self.bad("no class takes a slash"),
-                // The first may be the bracket itself.
+                // A bracket in the first position is literal.
                 Some(']') if !ranges.is_empty() => return Ok(SegmentPart::Class(ranges, negated)),
                 Some(c) => c,
             };
@@ -267,7 +267,7 @@ impl PatternReader<'_> {
     }
 }
 
-/// Refuses a glob that would be too much to compare.
+/// Refuses a glob that is too expensive to compare.
 pub(super) fn check_states(typed: &str, states: usize) -> Result<()> {
     if states > STATES_MAX {
         return Err(limit(typed, &format!("{states} steps after its first wildcard"), &STATES_MAX.to_string()));

@@ -1,20 +1,20 @@
-//! Two automata at once: a text that both take, and whether one takes all that the other does.
+//! The product of two automata: a text that both accept, and whether one accepts everything that the other does.
 //!
-//! Only texts that are paths count: `{,a}/b` and `{,c}/b` both take `/b`, which is none. So the product has a third part,
-//! the four things that can be true of the segment so far; it is what makes the answer exact.
+//! Only texts that are paths count: `{,a}/b` and `{,c}/b` both accept `/b`, which is not a path. So the product has a
+//! third component, the four possible states of the current segment. It is what makes the answer exact.
 
 use std::collections::{HashMap, HashSet};
 
 use super::automaton::{Automaton, StateSet};
 use super::set::common;
 
-/// A pattern's literal beginning and the automaton of the rest.
+/// A pattern's literal prefix and the automaton of the rest.
 type Half<'a> = (&'a str, &'a Automaton);
 
-/// How much of two globs is compared before `covers` gives up.
+/// The number of states after which `covers` gives up.
 const COMPARED_MAX: usize = 4_096;
 
-/// What is known of the segment so far.
+/// The state of the current segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SegmentState {
     Start,
@@ -24,7 +24,7 @@ enum SegmentState {
 }
 
 impl SegmentState {
-    /// After one more character; `None` where no path goes on so.
+    /// The state after one more character; `None` if no path continues this way.
     fn after(self, c: char) -> Option<SegmentState> {
         match (self, c) {
             (_, '\0') => None,
@@ -41,7 +41,7 @@ impl SegmentState {
     }
 }
 
-/// Where both walks stand: the step each takes next, and how the last character came to be.
+/// A state of the product: the next step of each automaton, and the predecessor with the character that led here.
 struct Pair {
     one: u32,
     two: u32,
@@ -49,7 +49,7 @@ struct Pair {
     from: Option<(u32, char)>,
 }
 
-/// Which pairs have been seen: a flat table where it is small, as it nearly always is.
+/// The visited pairs: a flat table if it is small, as it nearly always is.
 enum SeenPairs {
     Flat(Vec<bool>),
     Wide(HashSet<usize>),
@@ -68,9 +68,10 @@ impl SeenPairs {
     }
 }
 
-/// A path that both patterns have, and none shorter.
+/// A shortest path that both patterns match.
 pub(super) fn witness(one: Half<'_>, two: Half<'_>) -> Option<String> {
-    // The one with the shorter beginning walks along that of the other first: literal text never multiplies.
+    // The pattern with the shorter prefix first walks along the prefix of the other: literal text never multiplies
+    // states.
     let (short, long) = if one.0.len() <= two.0.len() { (one, two) } else { (two, one) };
     let between = long.0.strip_prefix(short.0)?;
     let within = SegmentState::after_text(long.0)?;
@@ -125,7 +126,7 @@ fn spell(pairs: &[Pair], at: u32, last: char) -> String {
     text.iter().rev().collect()
 }
 
-/// Whether `one` takes every path that `two` does, as far as can be said at a bounded cost.
+/// Whether `one` matches every path that `two` does, as far as a bounded search can tell.
 pub(super) fn covers(one: Half<'_>, two: Half<'_>) -> bool {
     let Some(between) = two.0.strip_prefix(one.0) else { return false };
     let Some(within) = SegmentState::after_text(two.0) else { return true };
@@ -161,7 +162,7 @@ pub(super) fn covers(one: Half<'_>, two: Half<'_>) -> bool {
     true
 }
 
-/// One character for each part of the alphabet that the labels of two automata tell apart.
+/// One representative of each class of characters that the labels of two automata distinguish.
 fn alphabet(one: &Automaton, two: &Automaton) -> Vec<char> {
     let ranges = one.steps.iter().chain(&two.steps).flat_map(|step| step.label.ranges());
     let mut edges: Vec<u32> = ranges.flat_map(|(low, high)| [u32::from(low), u32::from(high) + 1]).collect();

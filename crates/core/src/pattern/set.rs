@@ -1,17 +1,17 @@
-//! Characters that one step of a pattern takes.
+//! Character sets: the characters that one step of a pattern accepts.
 
 use std::sync::LazyLock;
 
 use super::Case;
 
-/// How the characters of a pattern are spelled in its automaton.
+/// How the characters of a pattern are represented in its automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// As typed.
     Typed,
-    /// Folded: a class names characters in either case, so `[!a]` takes neither `a` nor `A`.
+    /// Case-folded: a class names characters in either case, so `[!a]` accepts neither `a` nor `A`.
     Folded,
-    /// The folded spellings of all texts that the typed pattern takes: `[!a]` takes `A`, whose folded spelling is `a`.
+    /// The folded forms of all texts that the typed pattern matches: `[!a]` accepts `A`, whose folded form is `a`.
     FoldOfTyped,
 }
 
@@ -24,10 +24,10 @@ impl From<Case> for Spelling {
     }
 }
 
-/// Beyond this, characters are their own fold: what has two cases there is not written in file names of programs.
+/// From this character on, characters are their own fold: file names of programs do not use cased characters beyond it.
 const FOLDED_BELOW: char = '\u{2000}';
 
-/// The one spelling of a character where case does not count.
+/// The case-folded form of a character.
 pub(super) fn fold(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -42,21 +42,21 @@ pub(super) fn fold(c: char) -> char {
     }
 }
 
-/// What one step takes.
+/// The characters that one step accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Label {
     /// One character.
     One(char),
     /// Any character within a segment.
     Inside,
-    /// Any character, slashes too.
+    /// Any character, including slashes.
     Any,
-    /// The characters of these ranges, in order and apart; never a slash.
+    /// The characters of these ranges, sorted and disjoint; never a slash.
     Of(Vec<(char, char)>),
 }
 
 impl Label {
-    /// The label of a class, as it was typed.
+    /// The label of a class as typed.
     pub(super) fn class(typed: &[(char, char)], negated: bool, spelling: Spelling) -> Label {
         let mut named = typed.to_vec();
         if spelling == Spelling::Folded {
@@ -70,7 +70,7 @@ impl Label {
             ranges = joined(ranges);
         }
         if spelling != Spelling::Typed {
-            // What no folded text has must not be taken for something that two classes have in common.
+            // Drop characters that no folded text contains, because they would count as an overlap of two classes.
             ranges = ranges.iter().flat_map(|(low, high)| shared(*low, *high, &SPELLINGS)).collect();
         }
         Label::Of(ranges)
@@ -88,7 +88,7 @@ impl Label {
         }
     }
 
-    /// The ranges of a label that has them.
+    /// The ranges of a label; empty for `Inside` and `Any`.
     pub(super) fn ranges(&self) -> Vec<(char, char)> {
         match self {
             Label::One(c) => vec![(*c, *c)],
@@ -98,19 +98,19 @@ impl Label {
     }
 }
 
-/// The folded spellings of the characters of some ranges.
+/// The folded forms of the characters in these ranges.
 fn folds(ranges: &[(char, char)]) -> impl Iterator<Item = (char, char)> + '_ {
     ranges.iter().flat_map(|(low, high)| *low..=(*high).min(FOLDED_BELOW)).map(fold).map(|c| (c, c))
 }
 
-/// The characters that a folded text can have.
+/// The characters that a folded text can contain.
 static SPELLINGS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let others = ('\0'..FOLDED_BELOW).filter(|c| fold(*c) != *c).map(|c| (c, c)).collect();
     complement(&joined(others))
 });
 
-/// The characters that matter of those that two labels have in common: a slash and a dot, because they decide whether a
-/// text is a path, and any one of all others.
+/// Representatives of the characters that two labels share: a slash and a dot, because they decide whether a text is a
+/// path, and one of all others.
 pub(super) fn common(one: &Label, two: &Label) -> impl Iterator<Item = char> {
     let both = |c: char| one.takes(c) && two.takes(c);
     let other = match (one, two) {
@@ -129,7 +129,7 @@ pub(super) fn common(one: &Label, two: &Label) -> impl Iterator<Item = char> {
     [other, special('.'), special('/')].into_iter().flatten()
 }
 
-/// The parts of a range that a label takes too.
+/// The parts of a range that a label also accepts.
 fn meeting(low: char, high: char, label: &Label) -> Vec<(char, char)> {
     match label {
         Label::Of(ranges) => shared(low, high, ranges),
@@ -137,7 +137,7 @@ fn meeting(low: char, high: char, label: &Label) -> Vec<(char, char)> {
     }
 }
 
-/// The parts of a range that are in some ranges too.
+/// The parts of a range that lie in these ranges.
 fn shared(low: char, high: char, ranges: &[(char, char)]) -> Vec<(char, char)> {
     let parts = ranges.iter().map(|(from, to)| (low.max(*from), high.min(*to)));
     parts.filter(|(from, to)| from <= to).collect()
@@ -151,7 +151,7 @@ fn previous(c: char) -> Option<char> {
     if c == '\u{e000}' { Some('\u{d7ff}') } else { u32::from(c).checked_sub(1).and_then(char::from_u32) }
 }
 
-/// Ranges in order, none touching another.
+/// Sorts and merges ranges, so that no two touch.
 fn joined(mut ranges: Vec<(char, char)>) -> Vec<(char, char)> {
     ranges.sort_unstable();
     let mut out: Vec<(char, char)> = Vec::with_capacity(ranges.len());
@@ -164,7 +164,7 @@ fn joined(mut ranges: Vec<(char, char)>) -> Vec<(char, char)> {
     out
 }
 
-/// All characters but NUL that are in none of some ranges in order.
+/// All characters except NUL outside these sorted ranges.
 fn complement(ranges: &[(char, char)]) -> Vec<(char, char)> {
     let mut out = Vec::new();
     let mut from = Some('\u{1}');
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_two_classes_share_is_never_missed_for_its_case() {
-        // All that is left of the first is `a` in another case, which a folded text does not have.
+        // The first class only leaves `a` in another case, which a folded text does not contain.
         let one = Label::class(&[('\u{1}', '@'), ('B', char::MAX)], true, Spelling::Folded);
         assert_eq!(common(&one, &Label::Inside).collect::<Vec<_>>(), Vec::<char>::new());
     }

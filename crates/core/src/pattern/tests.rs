@@ -99,7 +99,7 @@ fn inv_r4_limits_count_what_was_typed_and_never_literal_text() {
         pattern(&good);
         assert_eq!(code(&bad), "pattern_limit", "{bad}");
     }
-    // A path may be as deep as it likes, and a directory may have a long name before the first wildcard.
+    // A path can be arbitrarily deep, and a directory can have a long name before the first wildcard.
     pattern(&"a/".repeat(200));
     pattern(&format!("glob:{}/*", "x".repeat(3_000)));
     assert_eq!(code(&format!("glob:*{}", "x".repeat(3_000))), "pattern_limit");
@@ -179,7 +179,7 @@ fn inv_r2_case_is_folded_only_where_the_file_system_does() {
     assert!(folded("glob:[A-C]x").matches("BX") && !folded("glob:[!a]x").matches("AX"));
     assert!(folded("glob:[!a]").overlap(&folded("glob:[!\u{1}-@\u{42}-\u{10ffff}]")).is_none());
     assert!(folded("ÄRGER/").matches("ärger/x"));
-    // Both stand at one place of the index.
+    // Both have the same index key.
     assert_eq!(pattern("SRC/A.rs").prefix(), folded("src/a.RS").prefix());
 }
 
@@ -192,7 +192,7 @@ fn inv_r4_the_index_finds_everything_that_overlaps() {
     assert!(pattern("glob:s*").is_anchored() && !pattern("glob:**/x").is_anchored() && !pattern(".").is_anchored());
 }
 
-/// A segment of a glob that every reader of globs understands alike.
+/// A segment of a glob that every glob implementation interprets alike.
 fn any_segment() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[ab.]".prop_map(|c| c),
@@ -214,7 +214,7 @@ fn any_glob() -> impl Strategy<Value = String> {
     prop::collection::vec(any_segment(), 1..4).prop_map(|segments| segments.join("/"))
 }
 
-/// All paths of a small alphabet up to a length.
+/// All paths over a small alphabet up to a length.
 fn paths(length: usize) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut last = 0;
@@ -232,7 +232,7 @@ fn paths(length: usize) -> Vec<String> {
 }
 
 fn oracle(glob: &str) -> globset::GlobMatcher {
-    // There a class that says what it does not take takes slashes.
+    // A negated class of globset matches slashes.
     let glob = glob.replace("[!a]", "[!a/]");
     let mut builder = GlobBuilder::new(&glob);
     builder.literal_separator(true).backslash_escape(false).empty_alternates(true);

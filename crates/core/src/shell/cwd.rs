@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{DirectoryStep, Make, ShellLine, step};
 
-/// What stands behind a command.
+/// The separator after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandSeparator {
     /// `&&`
@@ -16,24 +16,24 @@ pub(super) enum CommandSeparator {
     Pipe,
     /// `&`
     Background,
-    /// `;`, a newline, a bracket, the end.
+    /// `;`, a newline, a bracket or the end.
     Done,
 }
 
-/// Where a list of commands stands.
+/// The working directory of a list of commands.
 pub(super) struct ShellCwd {
     pub(super) dirs: Vec<DirectoryStep>,
-    /// Where the steps of the chain of `&&` and `||` begin that is being read.
+    /// The index of the first step of the current chain of `&&` and `||`.
     chain: usize,
-    /// The steps of that chain that are taken whatever happens.
+    /// The steps of that chain that are always taken.
     kept: Range<usize>,
-    /// Whether nothing stands before in the chain.
+    /// Whether the command is the first in the chain.
     is_first: bool,
-    /// Whether `||` stands before in the chain.
+    /// Whether `||` precedes the command in the chain.
     is_doubtful: bool,
-    /// How many of `if`, `for`, `{` and the like are open.
+    /// The number of open `if`, `for`, `{` and the like.
     open: usize,
-    /// What stands before the command, and behind it.
+    /// The separators before and after the command.
     before: CommandSeparator,
     pub(super) behind: CommandSeparator,
 }
@@ -45,12 +45,12 @@ impl ShellCwd {
         ShellCwd { dirs, chain, kept: 0..0, is_first: true, is_doubtful: false, open: 0, before, behind }
     }
 
-    /// Whether the command reads what the one before it prints.
+    /// Whether the command reads the output of the one before it.
     pub(super) fn is_fed(&self) -> bool {
         self.before == CommandSeparator::Pipe
     }
 
-    /// Takes a word in that may begin or end a compound command.
+    /// Processes a word that may begin or end a compound command.
     pub(super) fn keyword(&mut self, word: &str) {
         match word {
             "if" | "while" | "until" | "for" | "select" | "case" | "{" => self.open += 1,
@@ -59,7 +59,7 @@ impl ShellCwd {
         }
     }
 
-    /// Takes a `cd` or one of its kind in. False where there are too many.
+    /// Processes a `cd` or a similar command. Returns false if there are too many.
     pub(super) fn go(&mut self, program: &str, args: &[String], is_denied: bool, found: &mut ShellLine) -> bool {
         let is_back = program == "popd" || args.iter().any(|word| word == "-" || word.starts_with('+'));
         let to = args.iter().find(|word| !word.starts_with('-'));
@@ -80,11 +80,11 @@ impl ShellCwd {
         has_room && is_kept
     }
 
-    /// Takes in that a command makes something.
+    /// Processes a command that creates a directory.
     pub(super) fn make(&mut self, make: &Make, is_denied: bool, found: &mut ShellLine) {
         let is_sure = self.is_sure(is_denied);
         let path = found.resolved(&make.path).unwrap_or_else(|| make.path.clone());
-        // What is made in a pipe is there all the same, if it can be made.
+        // A directory created in a pipe exists too, if it can be created.
         if !super::is_known(&path) || path.len() > super::PATH_MAX || self.dirs.len() >= super::STEPS_MAX || is_denied {
             return;
         }
@@ -98,7 +98,7 @@ impl ShellCwd {
         self.keep(before, is_sure);
     }
 
-    /// Whether a command runs if everything before it in its chain went well, and the shell itself runs it.
+    /// Whether the shell itself runs the command if everything before it in the chain succeeds.
     pub(super) fn is_sure(&self, is_denied: bool) -> bool {
         self.before != CommandSeparator::Pipe
             && self.behind != CommandSeparator::Pipe
@@ -106,12 +106,12 @@ impl ShellCwd {
             && !self.is_doubtful
     }
 
-    /// Whether a command runs whatever happened before it.
+    /// Whether the command runs whatever happened before it.
     pub(super) fn is_plain(&self) -> bool {
         self.open == 0 && self.behind != CommandSeparator::Background
     }
 
-    /// What was added since is kept behind the chain, if nothing in the chain decides about it.
+    /// Keeps the steps added since `before` beyond the end of the chain, if nothing in the chain can skip them.
     fn keep(&mut self, before: usize, is_sure: bool) {
         if is_sure && self.is_first && self.open == 0 {
             self.kept.start = if self.kept.is_empty() { before } else { self.kept.start };
@@ -119,7 +119,7 @@ impl ShellCwd {
         }
     }
 
-    /// Goes on behind a command.
+    /// Moves past a command.
     pub(super) fn pass(&mut self, end: CommandSeparator) {
         self.before = end;
         match end {
@@ -136,12 +136,12 @@ impl ShellCwd {
         }
     }
 
-    /// What ran in brackets may have failed.
+    /// Commands in brackets may have failed.
     pub(super) fn was_nested(&mut self) {
         self.is_first = false;
     }
 
-    /// The steps of the chain may not have been taken, but for some.
+    /// Marks the steps of the chain as uncertain, except `kept`.
     fn doubt(&mut self, kept: &Range<usize>) {
         for (at, step) in self.dirs.iter_mut().enumerate().skip(self.chain) {
             let is_kept = kept.contains(&at);
@@ -157,7 +157,7 @@ impl ShellCwd {
     }
 }
 
-/// A step as tests write it.
+/// A step in the notation of the tests.
 #[cfg(test)]
 pub(super) fn shown(step: &DirectoryStep) -> String {
     match step {

@@ -1,4 +1,4 @@
-//! Which git commands change files all over a working tree, whoever works on them.
+//! Detects git commands that change files across a working tree, regardless of which agent holds them.
 
 mod rules;
 mod table;
@@ -8,47 +8,47 @@ use super::{Command, DirectoryStep, ShellLine, program_of, read, step};
 use table::SubcommandRule;
 pub use table::{SUBCOMMANDS, Subcommand};
 
-/// What an alias stands for, if there is one of that name.
+/// Resolves an alias by its name.
 pub type Aliases<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A command that would change files of others.
+/// A command that would change files of other agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threat {
     /// The command in a few plain words: `git reset --hard`.
     pub what: String,
     /// The steps that lead to the working tree.
     pub dirs: Vec<DirectoryStep>,
-    /// What it is limited to, seen from there: files, or directories with everything in them. None for the whole tree.
+    /// The files or directories that it is limited to, relative to there. `None` for the whole tree.
     pub paths: Option<Vec<String>>,
-    /// If this is a file, it alone is meant: `git checkout NAME` takes a branch or a path.
+    /// If this is a file, the command changes only it: `git checkout NAME` takes a branch or a path.
     pub unless_file: Option<String>,
-    /// Which working trees are meant.
+    /// Which working trees it changes.
     pub trees: Trees,
 }
 
 /// Which working trees a command changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Trees {
-    /// The one around.
+    /// The current one.
     #[default]
     Own,
-    /// Those of its submodules.
+    /// The working trees of its submodules.
     Submodules,
     /// Both.
     All,
 }
 
-/// How often an alias may stand for another.
+/// The most levels of aliases that refer to aliases.
 const ALIASES_DEEP: usize = 8;
-/// Most commands that are looked at for a line, those that aliases stand for among them.
+/// The most commands examined for one line, including those that aliases expand to.
 const LOOKED_AT: usize = 16_384;
-/// Most different threats of a line.
+/// The most distinct threats of a line.
 const THREATS_MAX: usize = 256;
 
-/// What a command line would do to files of others.
+/// The threats of a command line to files of other agents.
 ///
-/// A line that is longer or deeper than is read, or that would cost too much, cannot be decided. It is scanned for words,
-/// without its quotes, and refused for those alone wherever it may lead: never let through because it is long.
+/// A line that exceeds the limits on length, depth or work cannot be decided. It is scanned for words, without its
+/// quotes, and refused for those alone, whatever directory it leads to. A line is never let through because it is long.
 pub fn threats(line: &str, aliases: Aliases<'_>) -> Vec<Threat> {
     let found = read(line);
     let mut search = Search { aliases, left: LOOKED_AT, is_cut: found.is_cut, threats: Vec::new() };
@@ -62,11 +62,11 @@ pub fn threats(line: &str, aliases: Aliases<'_>) -> Vec<Threat> {
     search.threats
 }
 
-/// What may stand in a line that is not read to its end: a program that changes trees, and a verb of its that does.
+/// Scans a line that was not read to its end for a program that changes trees and one of its verbs that does.
 fn scanned(line: &str, found: &ShellLine) -> Option<Threat> {
     let threat =
         |what: String| Threat { what, dirs: found.steps.clone(), paths: None, unless_file: None, trees: Trees::All };
-    // Letters by their numbers may be any word.
+    // Numeric escapes can spell any word.
     if line.contains("$'") {
         return Some(threat("git …".to_owned()));
     }
@@ -85,15 +85,15 @@ fn scanned(line: &str, found: &ShellLine) -> Option<Threat> {
     None
 }
 
-/// Whether a subcommand may change files of others; `gh` and `glab` have some of the same names.
+/// Whether a subcommand may change files of other agents. `gh` and `glab` have some of the same names.
 fn is_dangerous(verb: &str) -> bool {
     table::find(verb).is_some_and(Subcommand::changes_files) || matches!(verb, "co" | "sync")
 }
 
-/// A search for threats, which ends.
+/// A bounded search for threats.
 struct Search<'a> {
     aliases: Aliases<'a>,
-    /// How many commands may still be looked at.
+    /// The number of commands that may still be examined.
     left: usize,
     is_cut: bool,
     threats: Vec<Threat>,
@@ -110,7 +110,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at the commands of a line that another command runs, as that one says where.
+    /// Examines a line that another command runs, in the directories that this command names.
     fn look_at_line(&mut self, line: &str, args: &[String], dirs: &[DirectoryStep], trees: Trees, depth: usize) {
         let mut found = read(line);
         self.is_cut |= found.is_cut;
@@ -119,7 +119,7 @@ impl Search<'_> {
         for (n, command) in found.commands.iter_mut().enumerate() {
             command.dirs = [dirs, &command.dirs].concat();
             if n == last {
-                // Arguments are added behind; whatever is in them is a word and no shell.
+                // Arguments are appended; their content is a word and not shell syntax.
                 command.words.extend_from_slice(args);
             }
             self.look(command, depth + 1);
@@ -150,7 +150,7 @@ impl Search<'_> {
                 };
                 rules::forge(program, rest).map(whole).into_iter().for_each(|threat| self.add(threat));
             }
-            // What git's programs are called where it keeps them.
+            // The names of git's programs in its own directory.
             _ => {
                 if let Some(verb) = program.strip_prefix("git-").filter(|verb| table::find(verb).is_some()) {
                     let words = [&[verb.to_owned()], rest].concat();
@@ -160,7 +160,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at what stands behind `git`.
+    /// Examines the words after `git`.
     fn git(&mut self, rest: &[String], command: &Command, depth: usize) {
         let mut dirs = command.dirs.clone();
         let none = ShellLine::default();
@@ -189,7 +189,7 @@ impl Search<'_> {
                 given.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(verb)).map(|(_, is)| (*is).to_owned());
             let Some(alias) = alias.or_else(|| (self.aliases)(verb)) else { return };
             if depth >= ALIASES_DEEP {
-                // One that stands for itself is refused by git.
+                // Git refuses an alias that refers to itself.
                 return;
             }
             let line = match alias.trim_start().strip_prefix('!') {
@@ -219,7 +219,7 @@ impl Search<'_> {
     }
 }
 
-/// A word as it is shown to others.
+/// A word as displayed.
 fn shown(word: &str) -> String {
     crate::text::cut(&word.replace(super::lexer::UNKNOWN, "…"), 60)
 }

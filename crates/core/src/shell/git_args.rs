@@ -1,14 +1,14 @@
-//! The arguments of a git command, as far as git itself would read them.
+//! The arguments of a git command, parsed as git would.
 
-/// Arguments of a git command.
+/// The arguments of a git command.
 pub(super) struct GitArgs {
     pub(super) options: Vec<String>,
     pub(super) plain: Vec<String>,
-    /// What stands behind `--`, if that is there.
+    /// The words after `--`, if it is present.
     pub(super) paths: Option<Vec<String>>,
 }
 
-/// Options of a verb that take a word of their own; the letters among them; those whose word is a name that counts.
+/// Per verb: the long options that take a value, their letters, and the letters whose value is a name that counts.
 const VALUED: [(&str, &str, &str, &str); 16] = [
     ("checkout", "--conflict --pathspec-from-file", "", "bB"),
     ("switch", "--conflict", "", "cC"),
@@ -29,7 +29,7 @@ const VALUED: [(&str, &str, &str, &str); 16] = [
 ];
 
 impl GitArgs {
-    /// The arguments behind a verb.
+    /// Parses the arguments after a verb.
     pub(super) fn read(verb: &str, args: &[String]) -> GitArgs {
         let found = VALUED.iter().find(|(of, ..)| *of == verb);
         let (words, letters, names) =
@@ -50,7 +50,7 @@ impl GitArgs {
                     read.options.push(word.clone());
                 }
                 _ if word.starts_with('-') => {
-                    // Behind a letter that takes a value stands the value, at once or as the next word.
+                    // The value of a letter follows in the same word or as the next one.
                     let valued = |c: char| letters.contains(c) || names.contains(c);
                     let (option, value) = match word.find(valued) {
                         Some(at) => word.split_at(at + 1),
@@ -69,17 +69,17 @@ impl GitArgs {
         read
     }
 
-    /// Whether the command only explains itself. `-h` alone: in `-Xtheirs` it is a letter of something else.
+    /// Whether the command only prints help. Only `-h` alone counts: in `-Xtheirs`, the `h` is part of another option.
     pub(super) fn is_help(&self) -> bool {
         self.options.iter().any(|option| option == "-h") || self.has("", "--help", 6)
     }
 
-    /// Every path, before `--` and behind it.
+    /// Every path, before and after `--`.
     pub(super) fn all(&self, from: usize) -> Vec<String> {
         self.plain.iter().skip(from).chain(self.paths.iter().flatten()).cloned().collect()
     }
 
-    /// The first plain word: what a command with verbs of its own is to do.
+    /// The first plain word: the verb of a command with subcommands of its own.
     pub(super) fn first(&self) -> &str {
         self.plain.first().map_or("", String::as_str)
     }
@@ -89,14 +89,14 @@ impl GitArgs {
         self.has("", "--pathspec-from-file", 12)
     }
 
-    /// Whether a word is there with its value behind a `=`.
+    /// Whether a long option is present with its value after `=`.
     pub(super) fn is_inline(&self, word: &str, least: usize) -> bool {
         let name = |option: &String| option.split_once('=').map(|(name, _)| name.to_owned());
         self.options.iter().filter_map(name).any(|name| name.len() >= least && word.starts_with(&name))
     }
 
-    /// Whether an option is there: a letter, alone or among others, or a word, of which git takes any beginning that no
-    /// other option has; `least` is how long that must be.
+    /// Whether an option is present: as a letter, alone or combined, or as a word. Git accepts any unique prefix of a
+    /// word; `least` is the shortest one.
     pub(super) fn has(&self, letter: &str, word: &str, least: usize) -> bool {
         let letter = letter.strip_prefix('-');
         self.options.iter().any(|option| match option.strip_prefix("--") {

@@ -1,10 +1,11 @@
-//! The words of a command line.
+//! The lexer: splits a command line into words.
 
 use super::{CommandSeparator, DEPTH_MAX, DirectoryStep, ShellCwd, ShellLine, WORK_MAX, mkdir, run, take};
 
-/// Stands in a word for what a substitution would put there.
+/// The placeholder in a word for the output of a substitution.
 pub(super) const UNKNOWN: char = '\u{fffd}';
-/// Stands in a word for a new directory for temporary files: `$(mktemp -d)`. No text has this character.
+/// The placeholder in a word for a new temporary directory: `$(mktemp -d)`. It is a noncharacter, so no text contains
+/// it.
 pub const FRESH: char = '\u{fdd0}';
 
 pub(super) struct Lexer<'a> {
@@ -12,22 +13,22 @@ pub(super) struct Lexer<'a> {
     at: usize,
     depth: usize,
     found: &'a mut ShellLine,
-    /// Where a shell on this line runs that reads what it is to do.
+    /// The working directory of a shell on this line that reads commands from its input.
     reader: Option<Vec<DirectoryStep>>,
-    /// The words of the command before.
+    /// The words of the previous command.
     last: Vec<String>,
-    /// Ends of here documents that begin with the next line, and whether tabs before them do not count.
+    /// The delimiters of here documents that start on the next line, and whether leading tabs are ignored.
     documents: Vec<(String, bool)>,
 }
 
-/// The words of a command as they come together.
+/// The words of a command while they are collected.
 #[derive(Default)]
 struct Words {
     done: Vec<String>,
     open: Option<String>,
-    /// Whether the next word is that of a redirection.
+    /// Whether the next word is the target of a redirection.
     drops: bool,
-    /// Whether that word is the input itself, and what it is.
+    /// Whether that word is the input itself (`<<<`), and its text.
     feeds: bool,
     fed: Option<String>,
 }
@@ -74,7 +75,7 @@ impl<'a> Lexer<'a> {
         is
     }
 
-    /// Reads commands up to a closing bracket, or to the end. A directory that is entered counts for what follows.
+    /// Reads commands up to a closing bracket or the end. A change of directory applies to the commands after it.
     pub(super) fn list(&mut self, end: Option<char>, dirs: Vec<DirectoryStep>) {
         let mut words = Words::default();
         let mut way = ShellCwd::new(dirs);
@@ -98,7 +99,7 @@ impl<'a> Lexer<'a> {
                     }
                 }
                 '(' => {
-                    // `f()`: what follows runs whenever the name does.
+                    // `f()`: the body runs whenever the name is called.
                     self.found.returns |= self.peek() == Some(')');
                     self.command(&mut words, &mut way, CommandSeparator::And, c);
                     self.nested(&way.dirs);
@@ -111,7 +112,7 @@ impl<'a> Lexer<'a> {
         self.command(&mut words, &mut way, CommandSeparator::Done, ';');
     }
 
-    /// What the characters mean that end a command.
+    /// The meaning of the characters that end a command.
     fn end(&mut self, c: char) -> CommandSeparator {
         match c {
             '&' if self.takes('&') => CommandSeparator::And,
@@ -125,11 +126,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes in the command that was just read. `c` is what ended it.
+    /// Processes the command that was just read. `c` is the character that ended it.
     fn command(&mut self, words: &mut Words, way: &mut ShellCwd, end: CommandSeparator, c: char) {
         let done = words.finish();
         let fed = words.fed.take();
-        // Between `&&` and the command behind it there may be lines.
+        // Newlines may separate `&&` from the next command.
         if done.is_empty() && matches!(c, '\n' | '(') {
             return;
         }
@@ -145,7 +146,7 @@ impl<'a> Lexer<'a> {
         way.pass(end);
     }
 
-    /// A list in brackets: what it changes counts inside it alone.
+    /// A list in brackets: its changes apply only inside it.
     fn nested(&mut self, dirs: &[DirectoryStep]) {
         if self.depth < DEPTH_MAX {
             self.depth += 1;
@@ -158,7 +159,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A piece of a word.
+    /// Reads a piece of a word.
     fn part(&mut self, c: char, words: &mut Words, dirs: &[DirectoryStep]) {
         match c {
             '\\' => match self.next() {
@@ -169,7 +170,7 @@ impl<'a> Lexer<'a> {
                 let word = self.ansi();
                 words.open().push_str(&word);
             }
-            // `$"…"` is `"…"` in another language.
+            // `$"…"` is `"…"`, translated.
             '$' if self.peek() == Some('"') => _ = words.open(),
             '\'' => {
                 let word = words.open();
@@ -202,7 +203,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The rest of `$'…'`: the escapes of C.
+    /// Reads the rest of `$'…'` with its C escapes.
     fn ansi(&mut self) -> String {
         let mut word = String::new();
         while let Some(c) = self.next() {
@@ -219,7 +220,7 @@ impl<'a> Lexer<'a> {
                     Some('n') => word.push('\n'),
                     Some('t') => word.push('\t'),
                     Some(c @ ('\\' | '\'' | '"' | '?')) => word.push(c),
-                    // What else there is does not stand in the name of a program.
+                    // The other escapes do not occur in the name of a program.
                     other => word.extend(other.map(|_| UNKNOWN)),
                 },
                 c => word.push(c),
@@ -228,7 +229,7 @@ impl<'a> Lexer<'a> {
         word
     }
 
-    /// A character by its number, of some digits at the most.
+    /// A character by its code, with at most `most` digits.
     fn code(&mut self, radix: u32, most: usize) -> Option<char> {
         let mut code = 0_u32;
         for _ in 0..most {
@@ -239,7 +240,7 @@ impl<'a> Lexer<'a> {
         char::from_u32(code).filter(|c| *c != FRESH)
     }
 
-    /// A character that may begin a substitution.
+    /// Reads a character that may begin a substitution.
     fn expansion(&mut self, c: char, words: &mut Words, dirs: &[DirectoryStep]) {
         match c {
             '$' if self.peek() == Some('(') => {
@@ -265,7 +266,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What a substitution puts into a word. `begun` is how many commands there were before it.
+    /// The placeholder for the output of a substitution. `begun` is the number of commands before it.
     fn printed(&self, begun: usize) -> char {
         match &self.found.commands[begun.min(self.found.commands.len())..] {
             [one] if mkdir::is_temporary(&one.words) => FRESH,
@@ -301,7 +302,7 @@ impl<'a> Lexer<'a> {
         words.drops = true;
     }
 
-    /// The word that ends a here document.
+    /// Reads the delimiter of a here document.
     fn delimiter(&mut self) -> String {
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.at += 1;
@@ -318,7 +319,8 @@ impl<'a> Lexer<'a> {
         word
     }
 
-    /// Goes past here documents. One on a line with a shell that reads its commands is taken for them.
+    /// Skips here documents. If the line has a shell that reads commands from its input, the document is read as
+    /// commands.
     fn skip_documents(&mut self) {
         let reader = self.reader.take();
         for (delimiter, tabs) in std::mem::take(&mut self.documents) {

@@ -2,7 +2,7 @@
 
 use super::Make;
 
-/// What a command makes.
+/// The directories that a command creates.
 pub(super) fn of(words: &[String]) -> Vec<Make> {
     let [program, rest @ ..] = words else { return Vec::new() };
     let tree = |path: Option<String>, exists: bool| {
@@ -48,7 +48,7 @@ fn has(args: &[String], option: &str) -> bool {
     args.iter().any(|word| word == option)
 }
 
-/// The words that are neither options nor their values.
+/// The words that are neither options nor values of options.
 fn plain<'a>(args: &'a [String], valued: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut args = args.iter();
@@ -62,7 +62,7 @@ fn plain<'a>(args: &'a [String], valued: &str) -> Vec<&'a str> {
     found
 }
 
-/// Where a clone goes: the directory that is given, else the last part of the address. A bare one is no tree.
+/// The target of a clone: the directory argument, otherwise the last part of the URL. A bare clone has no working tree.
 fn cloned(args: &[String]) -> Option<String> {
     const VALUED: &str = "-b -o -u -c -j --branch --origin --upload-pack --upstream-remote-name --config --jobs --depth \
                           --reference --template --separate-git-dir --filter --shallow-since --shallow-exclude \
@@ -84,8 +84,8 @@ fn cloned(args: &[String]) -> Option<String> {
     }
 }
 
-/// Whether a command makes a new directory for temporary files and prints its name: `mktemp -d`. One that is told where
-/// may make it anywhere.
+/// Whether a command creates a new temporary directory and prints its name: `mktemp -d`. With an explicit location, the
+/// directory can be anywhere.
 pub(super) fn is_temporary(words: &[String]) -> bool {
     let [program, rest @ ..] = words else { return false };
     let is_short = |word: &str, letter: char| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);

@@ -1,9 +1,9 @@
-//! Command lines of a shell, read as far as is needed to see which of them change a whole working tree.
+//! Shell command lines, parsed far enough to detect commands that change a whole working tree.
 //!
-//! This is best effort and not a shell: quotes, lists, pipes, subshells, substitutions, here documents and the usual
-//! wrappers are understood; variables, functions, loops over names and scripts in files are not followed. What it misses
-//! is caught later, if at all, by the guard of commits; what it takes for a command and is none costs one refusal. A line
-//! that is longer or deeper than is read is scanned for words.
+//! This is best effort and not a shell. It understands quotes, lists, pipes, subshells, substitutions, here documents
+//! and the usual wrappers. It does not follow variables, functions, loops over names and scripts in files. The commit
+//! guard may catch what it misses; a false positive costs one refusal. A line that exceeds the limits on length or
+//! depth is scanned for words.
 
 mod cwd;
 mod git;
@@ -17,75 +17,75 @@ pub use git::{Aliases, SUBCOMMANDS, Subcommand, Threat, Trees, threats};
 pub use lexer::FRESH;
 pub use runner::{RUNNERS, Runner};
 
-/// Longest command line that is read as a shell would, in characters.
+/// The longest command line that is parsed, in characters.
 const LINE_MAX: usize = 1024 * 1024;
-/// How deep quotes and substitutions may be nested.
+/// The deepest nesting of quotes and substitutions.
 const DEPTH_MAX: usize = 16;
-/// Most commands of one line that are looked at.
+/// The most commands of one line that are examined.
 const COMMANDS_MAX: usize = 4_096;
-/// Most directories that a line is followed through.
+/// The most directory steps that a line is followed through.
 const STEPS_MAX: usize = 64;
-/// Longest path that a system takes; one that is longer leads nowhere.
+/// The longest path that the operating system accepts; a longer one leads nowhere.
 const PATH_MAX: usize = 4_096;
-/// Most work that is done for a line: about as many characters are looked at or copied. Twice what the longest line needs
-/// that has nothing nested, so that only contrived ones come here.
+/// The most work for one line, in characters examined or copied. It is twice what the longest line without nesting
+/// needs, so only contrived lines reach it.
 const WORK_MAX: usize = 4 * LINE_MAX;
 
-/// A step from one directory to another on the way to a command.
+/// A change of directory on the way to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DirectoryStep {
     /// The command runs there or not at all: `cd DIR && …`, `git -C DIR`.
     Into(String),
-    /// It runs there if the directory exists: `cd DIR; …`.
+    /// The command runs there if the directory exists: `cd DIR; …`.
     Sure(String),
-    /// It runs there, or where it would have run without the step: `a && cd DIR; …`.
+    /// The command runs there, or where it would have run without the step: `a && cd DIR; …`.
     Maybe(String),
-    /// It runs in any of the directories so far: `cd -`, `popd`, `cd "$X"`.
+    /// The command runs in any of the directories so far: `cd -`, `popd`, `cd "$X"`.
     Back,
-    /// No step: something is made there that later steps may lead to.
+    /// Not a change of directory: something is created that later steps may lead to.
     Make(Make),
 }
 
-/// What a command makes that later ones may enter.
+/// A directory that a command creates and later commands may enter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Make {
-    /// The directory.
+    /// The directory's path.
     pub path: String,
-    /// Whether it can be entered afterwards, whatever happens: `mkdir` hardly ever fails, `git clone` does.
+    /// Whether it can be entered afterwards in any case: `mkdir` hardly ever fails, `git clone` does.
     pub exists: bool,
     /// Whether it is a working tree of its own from then on.
     pub is_tree: bool,
-    /// Whether the command runs for certain, as far as the line goes.
+    /// Whether the command certainly runs, as far as the line shows.
     pub is_sure: bool,
 }
 
-/// One simple command: its words, and the steps that the line took before it.
+/// One simple command: its words, and the steps before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The program and its arguments, without quotes.
     pub words: Vec<String>,
-    /// Directories, each seen from the one before it.
+    /// The directory steps, each relative to the one before it.
     pub dirs: Vec<DirectoryStep>,
 }
 
-/// What was read of a line.
+/// The parsed line.
 #[derive(Default)]
 struct ShellLine {
     commands: Vec<Command>,
-    /// Every step that the line takes anywhere.
+    /// Every step anywhere in the line.
     steps: Vec<DirectoryStep>,
-    /// Whether a part of the line may run after what stands behind it: a loop, a function.
+    /// Whether a part of the line may run after the text behind it: a loop, a function.
     returns: bool,
-    /// Whether there is more than is read.
+    /// Whether parsing stopped before the end of the line.
     is_cut: bool,
-    /// How much work was done.
+    /// The work done so far.
     work: usize,
-    /// Variables whose value is plain, as far as the line was read.
+    /// Variables with a plain value, as far as the line was read.
     variables: Vec<(String, String)>,
 }
 
 impl ShellLine {
-    /// Counts work. False where there was too much of it: then no more is read.
+    /// Adds work. Returns false if the limit is reached: parsing then stops.
     fn spend(&mut self, work: usize) -> bool {
         let has_room = self.work.saturating_add(work) <= WORK_MAX;
         self.work = if has_room { self.work + work } else { WORK_MAX };
@@ -93,7 +93,7 @@ impl ShellLine {
         has_room
     }
 
-    /// A word whose variable is known, with its value.
+    /// A word with its variable replaced, if the variable is known.
     fn resolved(&self, word: &str) -> Option<String> {
         let name = word.strip_prefix('$').filter(|_| !self.returns)?;
         let (name, rest) = match name.strip_prefix('{') {
@@ -104,7 +104,7 @@ impl ShellLine {
         Some(format!("{value}{rest}")).filter(|path| path.len() <= PATH_MAX)
     }
 
-    /// Takes an assignment in. One that may not happen, or whose value is not plain, makes the variable unknown.
+    /// Processes an assignment. If it may not happen, or its value is not plain, the variable becomes unknown.
     fn assign(&mut self, name: &str, value: &str, is_sure: bool) {
         self.variables.retain(|(known, _)| known != name);
         let value = self.resolved(value).unwrap_or_else(|| value.to_owned());
@@ -114,7 +114,7 @@ impl ShellLine {
     }
 }
 
-/// The simple commands of a line, those inside substitutions and of nested shells among them.
+/// The simple commands of a line, including those inside substitutions and nested shells.
 pub fn commands(line: &str) -> Vec<Command> {
     read(line).commands
 }
@@ -124,7 +124,7 @@ fn read(line: &str) -> ShellLine {
     run(line, &[], 0, &mut found);
     if found.returns && !found.steps.is_empty() {
         let steps = found.steps.clone();
-        // Each of them may be anywhere that the line leads to: as many copies as there are commands.
+        // Each command may run anywhere that the line leads to, so each gets a copy of all steps.
         let size = steps.iter().map(size_of).sum::<usize>();
         if found.spend(size.saturating_mul(found.commands.len())) {
             found.commands.iter_mut().for_each(|command| command.dirs.extend_from_slice(&steps));
@@ -133,7 +133,7 @@ fn read(line: &str) -> ShellLine {
     found
 }
 
-/// How much there is to copy of a step.
+/// The cost of copying a step.
 fn size_of(step: &DirectoryStep) -> usize {
     match step {
         DirectoryStep::Into(to) | DirectoryStep::Sure(to) | DirectoryStep::Maybe(to) => to.len() + 8,
@@ -147,22 +147,22 @@ fn run(line: &str, dirs: &[DirectoryStep], depth: usize, found: &mut ShellLine) 
         found.is_cut = true;
         return;
     }
-    // The sign for what is new belongs to this reader alone.
+    // The placeholder belongs to this parser: input must not contain it.
     let own = |c: char| if c == FRESH { lexer::UNKNOWN } else { c };
     let text: Vec<char> = line.chars().take(LINE_MAX).map(own).collect();
     found.is_cut |= text.len() == LINE_MAX;
     lexer::Lexer::new(&text, depth, found).list(None, dirs.to_vec());
 }
 
-/// Words that may stand before a command.
+/// Words that can precede a command.
 const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "coproc"];
-/// Shells: what they are given with `-c`, or read from their input, is a line.
+/// Shells: the value of `-c`, or their input, is a command line.
 pub const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
-/// Words that change variables in a way that is not followed.
+/// Commands that change variables in ways that are not followed.
 const SETTERS: [&str; 9] = ["read", "unset", "mapfile", "readarray", "printf", "source", ".", "getopts", "let"];
 
-/// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells. A shell that is given no
-/// line reads one from its input: then the answer is where it runs.
+/// Processes one simple command: follows directories, strips wrappers and parses nested shells. A shell without a
+/// command line reads one from its input: then the result is the directory in which it runs.
 fn take(words: &[String], way: &mut ShellCwd, depth: usize, found: &mut ShellLine) -> Option<Vec<DirectoryStep>> {
     let mut words = words;
     if !found.spend(16 + words.len() + way.dirs.iter().map(size_of).sum::<usize>()) {
@@ -233,7 +233,7 @@ fn take(words: &[String], way: &mut ShellCwd, depth: usize, found: &mut ShellLin
             "trap" => {
                 let line =
                     rest.iter().find(|word| *word != "--").filter(|word| !word.is_empty() && !word.starts_with('-'));
-                // It runs later, wherever the shell stands then.
+                // It runs later, in whatever directory the shell is in then.
                 found.returns = true;
                 run(line.map_or("", |line| line), &own, depth + 1, found);
             }
@@ -264,14 +264,15 @@ fn take(words: &[String], way: &mut ShellCwd, depth: usize, found: &mut ShellLin
     }
 }
 
-/// Adds a directory. One that the shell would have to find out may be any. False where there are too many.
+/// Adds a directory step. A directory that only the shell can compute becomes [`DirectoryStep::Back`]. Returns false if
+/// there are too many steps.
 fn step(dirs: &mut Vec<DirectoryStep>, to: &str, found: &ShellLine, kind: impl Fn(String) -> DirectoryStep) -> bool {
     if dirs.len() >= STEPS_MAX {
         return false;
     }
     let to = found.resolved(to).unwrap_or_else(|| to.to_owned());
     dirs.push(match is_known(&to) {
-        // It cannot be entered.
+        // An overlong path cannot be entered.
         true if to.len() > PATH_MAX => DirectoryStep::Maybe(".".to_owned()),
         true => kind(to),
         false => DirectoryStep::Back,
@@ -279,12 +280,12 @@ fn step(dirs: &mut Vec<DirectoryStep>, to: &str, found: &ShellLine, kind: impl F
     true
 }
 
-/// Whether a directory is known by its name.
+/// Whether a directory is known by its literal name.
 fn is_known(to: &str) -> bool {
     !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', '[', '{', lexer::UNKNOWN])
 }
 
-/// The name of a program without its directory, and without the ending that Windows programs have, which run beside others
+/// The name of a program without its directory and without the suffix of Windows programs, which run beside others
 /// under WSL and in shells of Windows.
 fn program_of(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
@@ -297,7 +298,7 @@ fn is_name(text: &str) -> bool {
         && chars.all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
-/// The line that `env -S` takes apart, with the words behind it.
+/// The command line that `env -S` splits, with the words after it.
 fn split_string(words: &[String]) -> Option<String> {
     let mut at = 0;
     loop {
@@ -321,7 +322,7 @@ fn split_string(words: &[String]) -> Option<String> {
     }
 }
 
-/// The line that a shell is given with `-c`.
+/// The command line that a shell gets with `-c`.
 fn script(words: &[String]) -> Option<&str> {
     let flag = words.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))?;
     words[flag + 1..].iter().find(|word| !word.starts_with('-')).map(String::as_str)

@@ -1,53 +1,53 @@
-//! Programs that run another: which of their words are the command.
+//! Programs that run another program: which of their words are the command.
 
 mod table;
 
 use super::lexer::UNKNOWN;
 pub use table::RUNNERS;
 
-/// What a program takes the words behind its options for.
+/// How a program interprets the words after its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OperandForm {
     /// A program and its arguments.
     Words,
-    /// The same, behind `--` alone.
+    /// The same, only after `--`.
     Dashes,
-    /// A program and its arguments behind this option.
+    /// A program and its arguments after this option.
     Behind(&'static str),
-    /// Words behind this option that are joined into a line.
+    /// Words after this option that are joined into a command line.
     JoinedBehind(&'static str),
-    /// The same for PowerShell, which reads options whatever their case and as far as they are written.
+    /// The same for PowerShell, which accepts options in any case and abbreviated.
     PowerShell {
-        /// Whether words without the option are a line too.
+        /// Whether words without the option are a command line too.
         bare: bool,
     },
-    /// Words that are joined into a line for a shell.
+    /// Words that are joined into a command line for a shell.
     Joined,
-    /// Lines for a shell, one a word.
+    /// Command lines for a shell, one per word.
     Lines,
-    /// Nothing: what it runs is given by an option.
+    /// Nothing: an option names the command.
     Nothing,
 }
 
-/// A program that runs another.
+/// A program that runs another program.
 #[derive(Clone, Copy, Debug)]
 pub struct Runner {
-    /// The program, with the word behind it that makes it run something: `npm exec`.
+    /// The program, with the subcommand that makes it run something: `npm exec`.
     pub name: &'static str,
     /// Options that take the next word as their value.
     valued: &'static str,
     /// Options that take the next two words.
     pairs: &'static str,
-    /// How many words come before the command.
+    /// The number of words before the command.
     before: usize,
-    /// Whether those words may be missing: then the command is known by its name.
+    /// Whether those words are optional: then the command is recognised by its name.
     is_optional: bool,
-    /// Options whose value is a line for a shell.
+    /// Options whose value is a command line for a shell.
     line: &'static str,
-    /// Options that name the directory.
+    /// Options that set the working directory.
     dir: &'static str,
     form: OperandForm,
-    /// Whether words that only run time knows are added, or put in the place of some.
+    /// Whether words known only at run time are added or substituted.
     has_unknown: bool,
 }
 
@@ -98,7 +98,7 @@ impl Runner {
         Runner { has_unknown: true, ..self }
     }
 
-    /// What of its words is read as a command, for the reference.
+    /// Which words are read as a command, for the reference page.
     pub fn reads(&self) -> String {
         let words = match (self.form, self.before) {
             (OperandForm::Words, 0) => "the words behind its options".to_owned(),
@@ -130,19 +130,19 @@ fn quoted(options: &str) -> String {
     options.split(' ').map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a program would run.
+/// The command that a program runs.
 #[derive(Debug, Default)]
 pub(super) struct Run<'a> {
     /// A program and its arguments.
     pub(super) words: &'a [String],
-    /// Lines for a shell.
+    /// Command lines for a shell.
     pub(super) lines: Vec<String>,
-    /// The directories it goes to first, each seen from the one before it.
+    /// The directories it changes to first, each relative to the one before it.
     pub(super) dirs: Vec<&'a str>,
     pub(super) has_unknown: bool,
 }
 
-/// What a program runs if it is one that runs another. `rest` is what stands behind its name.
+/// The command that a runner runs; `None` for any other program. `rest` are the words after its name.
 pub(super) fn run<'a>(program: &str, rest: &'a [String]) -> Option<Run<'a>> {
     RUNNERS.iter().find_map(|runner| {
         let (name, verb) = runner.name.split_once(' ').unwrap_or((runner.name, ""));
@@ -152,7 +152,7 @@ pub(super) fn run<'a>(program: &str, rest: &'a [String]) -> Option<Run<'a>> {
         let mut run = Run { has_unknown: runner.has_unknown, ..Run::default() };
         let rest = match verb {
             "" => rest,
-            // Options of the program itself may stand before the word.
+            // Options of the program itself can precede the subcommand.
             verb => {
                 let at = options(runner, rest, &mut run)?;
                 (rest.get(at)? == verb).then(|| &rest[at + 1..])?
@@ -163,7 +163,8 @@ pub(super) fn run<'a>(program: &str, rest: &'a [String]) -> Option<Run<'a>> {
     })
 }
 
-/// Where an option stands in a list of them, and its value: behind it as a word of its own, behind `=` or at once.
+/// The value of an option in a list of options, as its own word, after `=` or directly attached; and the number of
+/// words used.
 fn value<'a>(list: &str, word: &'a str, next: Option<&'a String>) -> Option<(&'a str, usize)> {
     if list.is_empty() {
         return None;
@@ -184,7 +185,7 @@ fn value<'a>(list: &str, word: &'a str, next: Option<&'a String>) -> Option<(&'a
     })
 }
 
-/// Goes past options and takes in those that count. Returns where the first other word stands, if there is one.
+/// Skips options and records the relevant ones. Returns the index of the first other word, if any.
 fn options<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -251,7 +252,7 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
     }
     let rest = words.get(at..).unwrap_or_default();
     match runner.form {
-        // Behind options alone there is nothing left.
+        // Only options are left.
         _ if rest.first().is_some_and(|word| word.starts_with('-') && word.len() > 1) => {}
         OperandForm::Joined if !rest.is_empty() => run.lines.push(rest.join(" ")),
         OperandForm::Lines => run.lines.extend(rest.iter().cloned()),
@@ -260,7 +261,7 @@ fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
     }
 }
 
-/// Whether a word is the name of a program that is read on: a runner, a shell or git.
+/// Whether a word names a program that is examined further: a runner, a shell or git.
 fn is_command(word: &str) -> bool {
     let name = super::program_of(word);
     let is_runner = |runner: &Runner| runner.name.split(' ').next() == Some(name);
@@ -270,7 +271,7 @@ fn is_command(word: &str) -> bool {
         || RUNNERS.iter().any(is_runner)
 }
 
-/// The line that PowerShell is given: everything behind `-Command`, however that is written.
+/// The command line of PowerShell: everything after `-Command`, in any spelling.
 fn power_shell(runner: &Runner, words: &[String], bare: bool) -> Option<String> {
     let mut at = 0;
     loop {
@@ -282,7 +283,7 @@ fn power_shell(runner: &Runner, words: &[String], bare: bool) -> Option<String> 
         if !option.is_empty() && ("commandwithargs".starts_with(option) || option == "cwa") {
             return Some(words[at + 1..].join(" "));
         }
-        // What a script is given is its own.
+        // The arguments of a script are its own.
         if option == "f" || (option.len() > 1 && "file".starts_with(option)) {
             return None;
         }
@@ -290,7 +291,7 @@ fn power_shell(runner: &Runner, words: &[String], bare: bool) -> Option<String> 
     }
 }
 
-/// The commands of `find`, with what it would put in the place of `{}`, and where it begins.
+/// The commands of `find`, with a placeholder for `{}`, and its starting points.
 pub(super) fn find(words: &[String]) -> (Vec<Vec<String>>, Vec<&str>) {
     let begins = words.iter().take_while(|word| !word.starts_with(['-', '(', '!'])).map(String::as_str).collect();
     let mut found = Vec::new();
@@ -311,8 +312,8 @@ pub(super) fn find(words: &[String]) -> (Vec<Vec<String>>, Vec<&str>) {
     (found, begins)
 }
 
-/// The lines of `parallel`: the command with a word that only run time knows, or what stands behind `:::` where there is
-/// none.
+/// The command lines of `parallel`: the command with a placeholder for a word known only at run time, or the words
+/// after `:::` if there is no command.
 pub(super) fn parallel(words: &[String]) -> Vec<String> {
     const VALUED: &str =
         "-j --jobs -P -a --arg-file -S --sshlogin -N -n -L -d -I -C --colsep --delay --timeout --results";

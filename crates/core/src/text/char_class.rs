@@ -1,40 +1,40 @@
-//! Characters that leave no mark or make a text read as something it is not, and where they are legitimate.
+//! Characters that are invisible or make a text read as something it is not, and where they are legitimate.
 //!
-//! An invisible character carries what a person does not see and a program does: a title that reads `fix the tests` may
-//! have a whole instruction in tag characters behind it. So they are refused where words are taken in and made visible
-//! where stored words are shown. Some of them are part of how people write; those count as visible in the one place that
+//! An invisible character carries content that a person does not see and a program does: a title that reads `fix the
+//! tests` can contain a whole instruction in tag characters. So hidden characters are refused on input and made visible
+//! where stored text is shown. Some of them belong to normal writing; those count as visible in the one context that
 //! needs them:
 //!
 //! | character | legitimate |
 //! |---|---|
-//! | variation selectors 1 to 16 | one, behind a character beyond ASCII; 15 and 16 behind a digit, `#` and `*` (keycaps) |
-//! | variation selectors 17 to 256 | one, behind an ideograph |
-//! | Mongolian variation selectors | one, behind a Mongolian letter |
-//! | zero-width joiner and non-joiner | one, behind a visible character, with a character beyond ASCII on either side |
+//! | variation selectors 1 to 16 | one, after a character beyond ASCII; 15 and 16 after a digit, `#` and `*` (keycaps) |
+//! | variation selectors 17 to 256 | one, after an ideograph |
+//! | Mongolian variation selectors | one, after a Mongolian letter |
+//! | zero-width joiner and non-joiner | one, after a visible character, with a character beyond ASCII on either side |
 //! | soft hyphen | one, between two letters |
 //! | left-to-right, right-to-left and Arabic letter mark | one, in a text with a letter of a right-to-left script |
-//! | tag characters | the flags of England, Scotland and Wales, to the letter |
+//! | tag characters | only the exact flags of England, Scotland and Wales |
 
 /// The flags that are written with tag characters: a black flag, and these letters as tags.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 const BLACK_FLAG: char = '\u{1f3f4}';
 const TAG_END: char = '\u{e007f}';
 
-/// How a character may stand in a text.
+/// Where a character is legitimate in a text.
 #[derive(Clone, Copy)]
 enum CharClass {
-    /// It leaves a mark, or is a blank.
+    /// Everywhere: it is visible, or a blank.
     Visible,
     /// Nowhere.
     Hidden,
     /// A zero-width joiner or non-joiner.
     Joiner,
-    /// A variation selector; what it may stand behind.
+    /// A variation selector, with the characters that it can follow.
     Selector(fn(char) -> bool),
     SoftHyphen,
     /// A mark of the writing direction.
     Direction,
-    /// A tag character, which only a flag may have.
+    /// A tag character, which is legitimate only in a flag.
     Tag,
 }
 
@@ -58,7 +58,7 @@ fn class(c: char) -> CharClass {
         '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' => {
             CharClass::Hidden
         }
-        // Grapheme joiner, vowel signs and fillers that are drawn as nothing, controls of shorthand and music.
+        // Grapheme joiner, vowel signs and fillers without a glyph, controls of shorthand and music.
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => {
             CharClass::Hidden
         }
@@ -80,25 +80,25 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
 }
 
-/// Whether a character is a letter of a script that is written from right to left.
+/// Whether a character is a letter of a right-to-left script.
 fn is_right_to_left(c: char) -> bool {
     let in_block = matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
     in_block && c.is_alphabetic()
 }
 
-/// Whether a character leaves no mark at all, wherever it stands.
+/// Whether a character is invisible in every context.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_whitespace() || c == '\u{2800}' || !is_visible(c)
 }
 
-/// The characters of a text that hide something or act, with the byte each begins at; control characters among them.
+/// The hidden and control characters of a text, with their byte offsets.
 pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut chars = text.char_indices().peekable();
-    // What stands before: the last character that leaves a mark, and whether it stands right before.
+    // The last visible character, and whether it directly precedes the current one.
     let mut base: Option<char> = None;
     let mut is_next_to_base = false;
-    // How many bytes of a flag are still to come.
+    // The byte offset at which the current flag ends.
     let mut flag_end = 0;
     let right_to_left = std::cell::OnceCell::new();
     std::iter::from_fn(move || {
@@ -122,7 +122,7 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
                 CharClass::Selector(fits) => {
                     let fits = is_next_to_base && base.is_some_and(fits);
                     is_next_to_base = false;
-                    // A joiner may stand behind it, as in a heart on fire.
+                    // A joiner can follow the selector, as in a heart on fire.
                     if fits {
                         continue;
                     }
@@ -147,7 +147,7 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     })
 }
 
-/// How many bytes of a text that begins with a black flag are a flag with tags; 0 where none is.
+/// The length in bytes of a tag flag at the start of a text that begins with a black flag; 0 if there is none.
 fn flag(text: &str) -> usize {
     let tag = |letter: u8| char::from_u32(0xe0000 + u32::from(letter)).unwrap_or(TAG_END);
     let written =
@@ -159,7 +159,7 @@ fn flag(text: &str) -> usize {
         .map_or(0, |flag| flag.len())
 }
 
-/// A text with what it hides put differently; unchanged, and not copied, where it hides nothing.
+/// Replaces the hidden characters of a text. A text without any is returned unchanged and not copied.
 pub fn revealed(text: &str, shown: impl Fn(usize, char, &mut String)) -> std::borrow::Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
@@ -175,7 +175,8 @@ pub fn revealed(text: &str, shown: impl Fn(usize, char, &mut String)) -> std::bo
     out.into()
 }
 
-/// A text with what it hides made visible: control characters as blanks, the others by their number (`\u{e0041}`).
+/// Makes the hidden characters of a text visible: control characters become blanks, the others code points
+/// (`\u{e0041}`).
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
     revealed(text, |_, c, out| match c.is_control() {
         true => out.push(' '),
@@ -211,7 +212,7 @@ mod tests {
             ("a\u{2067}b".to_owned(), 1, '\u{2067}'),
             ("a\u{202e}b".to_owned(), 1, '\u{202e}'),
             ("a\u{7}b".to_owned(), 1, '\u{7}'),
-            // In ASCII words no joiner, mark or selector has any business, nor two of them anywhere.
+            // ASCII words contain no legitimate joiner, mark or selector, and no text two in a row.
             ("ad\u{200d}min".to_owned(), 2, '\u{200d}'),
             ("ad\u{200e}min".to_owned(), 2, '\u{200e}'),
             ("a\u{fe0f}".to_owned(), 1, '\u{fe0f}'),

@@ -63,7 +63,7 @@ fn inv_r7_circles_are_named() {
 
 #[test]
 fn inv_r7_a_circle_through_the_line_is_undone_by_passing() {
-    // x waits for a, b behind x, and now a for b: b must pass x.
+    // x waits for a, b waits behind x, and now a waits for b: b must pass x.
     let holds = vec![held("a", &["f"]), held("b", &["g"])];
     let places = vec![waits("x", 1, &["f", "h"]), waits("b", 2, &["h"])];
     assert_eq!(served(&mut WaitingLine::new(holds.clone(), places.clone())), [""; 0]);
@@ -73,7 +73,7 @@ fn inv_r7_a_circle_through_the_line_is_undone_by_passing() {
 
 #[test]
 fn inv_r7_whoever_is_waited_for_by_holds_goes_first() {
-    // b waits for f of a. Given k, it would wait for a and a for it.
+    // b waits for f, which a holds. If b got k, it would wait for a, and a for b.
     let holds = vec![held("a", &["f"])];
     let places = vec![waits("b", 1, &["f"]), waits("b", 2, &["k"]), waits("a", 3, &["k"])];
     assert_eq!(served(&mut WaitingLine::new(holds, places)), ["a"]);
@@ -103,7 +103,7 @@ fn inv_r2_a_name_is_no_pattern_and_not_re_entrant() {
     assert!(line.blocked(&asks("b", &["f"])).is_free());
 }
 
-/// A little world over the pure rules: agents ask, wait, give back.
+/// A small simulation of the pure rules: agents request, wait and release.
 struct World {
     holds: Vec<LiveHold>,
     places: Vec<Waiter>,
@@ -162,7 +162,7 @@ impl World {
         assert!(self.places.iter().all(|place| !line.blocked(place).is_free()), "somebody free was not served");
     }
 
-    /// Those who wait for nobody give back what they have, until nobody waits.
+    /// Agents that wait for nothing release what they hold, until no agent waits.
     fn drain(mut self) {
         for _ in 0..200 {
             if self.places.is_empty() {
@@ -193,7 +193,7 @@ proptest! {
             match what {
                 0 => world.release(agent),
                 1 => {
-                    // It goes away for good.
+                    // The agent leaves for good.
                     world.places.retain(|place| place.agent != agent);
                     world.release(agent);
                 }

@@ -1,4 +1,4 @@
-//! A file that is said to be a backup. It may come from anywhere, so nothing in it is believed before it was looked at.
+//! Backup files. A file may come from anywhere, so nothing in it is trusted before it is validated.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use crate::store::StoreIdentity;
 use crate::table::project;
 use crate::tx::Tx;
 
-/// A backup that was looked over: an undamaged database of the schema that this program knows, with one store in it.
+/// A validated backup: an undamaged database of the schema that this version knows, with one store in it.
 pub struct Backup {
     connection: Connection,
     steps: AtomicU64,
@@ -25,36 +25,36 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Looks over the file at `path`, which must be the caller's own and open nowhere else: one of an older schema is
-    /// brought up to date in place, and SQLite may make files beside it.
+    /// Validates the file at `path`. The caller must own it, and it must not be open elsewhere: an older schema is
+    /// migrated in place, and SQLite may create files beside it.
     ///
-    /// The schema is compared before anything in the file is run: afterwards every table, index and check in it is one
-    /// of ours, and damage can only be in pages and rows.
+    /// The schema is compared before any of its SQL can run. After that, every table, index and check in the file is
+    /// Tenure's own, and damage can only be in pages and rows.
     pub fn open(path: &Path) -> Result<Backup> {
         look_over(path).map_err(|error| match error.code() {
-            // What went wrong with our own copy of the file says nothing about the file.
+            // A failure of our own copy says nothing about the original file.
             Code::NewerSchema | Code::BadBackup | Code::DiskFull | Code::IoFailure => error,
             _ => bad("it cannot be read as one").cause(error),
         })
     }
 
-    /// The store it is of.
+    /// The identity of the backed-up store.
     pub fn identity(&self) -> &StoreIdentity {
         &self.identity
     }
 
-    /// The rows of each table.
+    /// The number of rows per table.
     pub fn counts(&self) -> &[(&'static str, i64)] {
         &self.counts
     }
 
-    /// Reads in it.
+    /// Runs a read transaction on the backup.
     pub fn read<T>(&self, body: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
         body(&mut SqliteTx::new(&self.connection, &self.steps, Keep::Connection))
     }
 }
 
-/// The refusal of a file that is not a backup, or is a damaged one.
+/// The refusal of a file that is not a backup, or a damaged one.
 pub fn bad(why: impl std::fmt::Display) -> Error {
     Error::new(Code::BadBackup, format!("this is not a sound backup of a Tenure store: {why}")).at(Stage::Read).hint(
         Advice::from("Nothing was changed. Give a file that ")
@@ -63,11 +63,11 @@ pub fn bad(why: impl std::fmt::Display) -> Error {
     )
 }
 
-/// Bytes at the beginning of a backup that say what it is.
+/// The length of the header that identifies a backup.
 pub const HEAD: usize = 100;
 
-/// Looks at the first bytes of what is said to be a backup and says how many it must have, so that nothing else is read
-/// or copied as one.
+/// Checks the header of an alleged backup and returns the file size it declares, so that nothing else is read or copied
+/// as a backup.
 pub fn declared_size(head: &[u8]) -> Result<u64> {
     if head.len() < HEAD || !head.starts_with(b"SQLite format 3\0") {
         return Err(bad("it is not a database"));
@@ -81,8 +81,8 @@ pub fn declared_size(head: &[u8]) -> Result<u64> {
     Ok(page * number(28))
 }
 
-/// Refuses a database that does not say it is a backup. A store's file is one of them, however it came here: what was
-/// acknowledged may stand in a log that did not come along.
+/// Refuses a database without the mark of a backup. This includes a store's database file, because acknowledged changes
+/// may be in a log that was not copied along.
 fn refuse_other(application: i64) -> Result<()> {
     match application {
         BACKUP_ID => Ok(()),
@@ -114,7 +114,7 @@ fn look_over(path: &Path) -> Result<Backup> {
     if version > VERSION {
         return Err(error::newer_schema(version, VERSION));
     }
-    // SQLite reads the missing end of a last page as zeros, and a row that lies there would be another one.
+    // SQLite reads the missing end of a truncated last page as zeros, which would change rows there.
     let whole = number("PRAGMA page_count").map_err(open)?.saturating_mul(number("PRAGMA page_size").map_err(open)?);
     if std::fs::metadata(path).map(|meta| i64::try_from(meta.len())).ok() != Some(Ok(whole)) {
         return Err(bad("it is cut short"));
@@ -153,13 +153,13 @@ fn look_over(path: &Path) -> Result<Backup> {
     Ok(Backup { connection, steps, identity, counts })
 }
 
-/// Whether a database has the schema that all steps make, object by object and word for word.
+/// Whether a database has exactly the schema that all steps produce, object by object.
 pub(crate) fn is_own_schema(connection: &Connection) -> Result<bool> {
     let found = schema(connection).map_err(|error| error::sqlite(error, Stage::Read))?;
     Ok(found == expected(VERSION)?)
 }
 
-/// What makes a schema: every object with its text.
+/// The objects of a schema, each with its SQL.
 type Objects = Vec<(String, String, String, Option<String>)>;
 
 fn schema(connection: &Connection) -> rusqlite::Result<Objects> {
@@ -168,7 +168,7 @@ fn schema(connection: &Connection) -> rusqlite::Result<Objects> {
     rows.collect()
 }
 
-/// The schema that the steps up to a version make.
+/// The schema that the steps up to a version produce.
 fn expected(version: i64) -> Result<Objects> {
     let open = |error| error::sqlite(error, Stage::Open);
     let model = Connection::open_in_memory().map_err(open)?;

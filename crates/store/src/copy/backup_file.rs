@@ -1,4 +1,4 @@
-//! The file that a backup is written to: an [`AtomicFile`] that SQLite fills, with the errors of a backup.
+//! The target file of a backup: an [`AtomicFile`] that SQLite fills, with the errors of a backup.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -16,26 +16,26 @@ pub struct BackupFile {
 }
 
 impl BackupFile {
-    /// A new, empty file beside `to`, for its owner alone.
+    /// Creates an empty file beside `to` that only its owner can read.
     pub fn beside(to: &Path) -> Result<BackupFile> {
-        // The handle is closed: SQLite opens the file itself.
+        // Close the handle: SQLite opens the file itself.
         let (file, _) = AtomicFile::create(to).map_err(|error| failed(to, error))?;
         Ok(BackupFile { file, to: to.to_owned() })
     }
 
-    /// Where it is until it is published.
+    /// The temporary path, until the file is published.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Takes away what an earlier attempt left.
+    /// Removes the content of an earlier attempt.
     #[expect(clippy::disallowed_methods, reason = "a file of our own, not open anywhere")]
     pub(super) fn empty(&self) -> Result<()> {
         let file = OpenOptions::new().write(true).truncate(true).open(self.path());
         file.map(drop).map_err(|error| failed(&self.to, error))
     }
 
-    /// Reads all of it, a piece at a time. It may not be open as a database.
+    /// Reads the whole file in pieces. It must not be open as a database.
     #[expect(clippy::disallowed_methods, reason = "a file of our own, closed by SQLite before")]
     pub fn read(&self, piece: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let mut file = File::open(self.path()).map_err(|error| failed(&self.to, error))?;
@@ -54,7 +54,7 @@ impl BackupFile {
         }
     }
 
-    /// Makes it durable and gives it its name. It may not be open as a database.
+    /// Makes the file durable and gives it its name. It must not be open as a database.
     pub fn publish(self, existing: Existing) -> Result<()> {
         self.file.publish(existing).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => exists(&self.to),
@@ -62,7 +62,7 @@ impl BackupFile {
         })
     }
 
-    /// An error of SQLite while this file was written is about this file, not about the store.
+    /// Attributes a SQLite error to this file instead of the store.
     pub(super) fn unwritable(&self, error: Error) -> Error {
         match error.code() {
             Code::DiskFull => no_room(&self.to).cause(error),
@@ -72,7 +72,7 @@ impl BackupFile {
     }
 }
 
-/// The refusal to write over a file.
+/// The refusal to overwrite a file.
 pub fn exists(path: &Path) -> Error {
     Error::new(Code::FileExists, format!("{} exists already", path.display()))
         .at(Stage::Write)

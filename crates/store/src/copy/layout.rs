@@ -1,16 +1,15 @@
-//! The tables by name, columns and key, and the statements that move all of their rows. Columns are named one by one:
-//! whatever else a file brings along is never looked at.
+//! The tables with their columns and keys, and the statements that copy all rows. Columns are listed explicitly:
+//! anything else in a file is ignored.
 
 use std::sync::OnceLock;
 
 use crate::tx::{Row, Sql, Value};
 
-/// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     /// Never null.
     Text(&'static str),
-    /// A number; null where the schema allows it.
+    /// A number; null if the schema allows it.
     Int(&'static str),
 }
 
@@ -24,16 +23,15 @@ impl Column {
 
 use Column::{Int, Text};
 
-/// A table.
 #[derive(Debug)]
 pub(crate) struct TableLayout {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [Column],
-    /// The primary key: the order in which rows are read.
+    /// The primary key, which is the order in which rows are read.
     pub(crate) key: &'static [&'static str],
 }
 
-/// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
+/// All tables. `store` and `project` come first, so that a reader of a copy learns early whose it is.
 pub(crate) const TABLES: [TableLayout; 28] = [
     TableLayout {
         name: "store",
@@ -434,16 +432,16 @@ pub(crate) struct Statements {
     pub(crate) first: Sql,
     /// A page of `$1` rows after the key `$2`, `$3`, …
     pub(crate) next: Sql,
-    /// Inserts the rows of the JSON list `$1`, each a list of its values.
+    /// Inserts the rows of the JSON list `$1`; each row is a list of its values.
     pub(crate) insert: Sql,
     pub(crate) count: Sql,
     pub(crate) clear: Sql,
-    /// Rows of projects that there are none of.
+    /// Counts rows whose project does not exist.
     pub(crate) orphans: Option<Sql>,
 }
 
 impl TableLayout {
-    /// Where the columns of the key stand among all columns.
+    /// The values of the key columns of a row.
     pub(crate) fn key_of(&self, row: &Row) -> Vec<Value> {
         let at = |name: &&str| self.columns.iter().position(|column| column.name() == *name);
         self.key.iter().filter_map(at).map(|at| row.0[at].clone()).collect()
@@ -461,7 +459,8 @@ impl TableLayout {
             })
             .collect();
         let into = format!("INSERT INTO {name} ({columns}) SELECT");
-        // What somebody was shown outlives a restore, see `shown`; any other row that is there already is an error.
+        // The fences shown to agents survive a restore (see `shown`), so existing rows are kept. In any other table, an
+        // existing row is an error.
         let known = if name == "shown" { " ON CONFLICT DO NOTHING" } else { "" };
         let orphans = (names[0] == "project")
             .then(|| same(format!("SELECT COUNT(*) FROM {name} WHERE project NOT IN (SELECT id FROM project)")));
@@ -472,7 +471,7 @@ impl TableLayout {
                 marks.join(", ")
             )),
             insert: Sql::pair(
-                // The condition keeps SQLite from reading ON as the beginning of a join.
+                // The condition keeps SQLite from parsing ON as the beginning of a join.
                 keep(format!("{into} {} FROM json_each($1) WHERE TRUE{known}", sqlite.join(", "))),
                 keep(format!("{into} {} FROM json_array_elements(CAST($1 AS JSON)){known}", postgres.join(", "))),
             ),
@@ -494,7 +493,7 @@ fn same(text: String) -> Sql {
     Sql::same(keep(text))
 }
 
-/// Statements are static; these are made once in the life of the process.
+/// Statements are `'static`; these are created once per process.
 fn keep(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }

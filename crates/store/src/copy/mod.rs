@@ -1,8 +1,8 @@
-//! Moving all rows of a store: out of it into a file, and out of such a file into a store.
+//! Copies all rows of a store into a file, and from such a file into a store.
 //!
-//! A copy is one SQLite file with the schema of a store, whichever engine the store is on: made by the migrations and
-//! filled row by row inside one read transaction, so that writers go on and the copy is one snapshot. Nothing of the
-//! source's pages is taken over: what was deleted from the store is not in its copy.
+//! A copy is one SQLite file with the schema of a store, whichever engine the store uses. The migrations create it, and
+//! one read transaction fills it row by row, so writers continue and the copy is one snapshot. No pages of the source
+//! are copied, so deleted data does not reach the copy.
 
 mod backup;
 mod backup_file;
@@ -28,36 +28,36 @@ use crate::store::{Entered, StoreIdentity};
 use crate::table::{project, shown_fence};
 use crate::tx::{Tx, Value};
 
-/// Rows that are in memory at once.
+/// The number of rows in memory at once.
 const PAGE: usize = 256;
 
-/// Told how many rows have been moved so far.
+/// Called with the number of rows copied so far.
 pub type CopyProgress<'a> = &'a dyn Fn(u64);
 
-/// What is in a copy.
+/// The content of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// The store it is of.
+    /// The identity of the copied store.
     pub identity: StoreIdentity,
-    /// The rows of each table.
+    /// The number of rows per table.
     pub rows: Vec<(&'static str, i64)>,
 }
 
 impl Copied {
-    /// The rows of a table.
+    /// The number of rows of one table.
     pub fn count(&self, table: &str) -> i64 {
         self.rows.iter().find(|(name, _)| *name == table).map_or(0, |(_, rows)| *rows)
     }
 }
 
-/// Writes everything that a transaction sees to a file that is there and empty. May be called again after a failure.
+/// Writes everything that a transaction sees to an existing empty file. It can be called again after a failure.
 pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &BackupFile, progress: CopyProgress<'_>) -> Result<Copied> {
     let found = project::schema(tx)?;
     if entered.identity.id.is_empty() {
         return Err(error::absent().hint("There is nothing to back up: the first write makes the store."));
     }
     if found > VERSION {
-        // Its rows have columns that this program does not know, and would lose.
+        // Its rows have columns that this version does not know and would lose.
         return Err(error::newer_schema(found, VERSION));
     }
     let expected = counts(tx)?;
@@ -73,8 +73,9 @@ pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &BackupFile, progress: Copy
     Ok(Copied { identity: entered.identity.clone(), rows: expected })
 }
 
-/// Replaces all rows by those of a backup. What agents were shown stays where the task is still known: a holder whose
-/// hold began after the backup is then told that it is over, and is not taken for somebody who never held anything.
+/// Replaces all rows by those of a backup. The fences shown to agents are kept for tasks that still exist. A holder
+/// whose hold began after the backup is then told that it ended, instead of being treated as an agent that never held
+/// it.
 pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: CopyProgress<'_>) -> Result<()> {
     for (table, statements) in layout::all() {
         if table.name != "shown" {
@@ -82,12 +83,12 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: CopyProgress<'_>) -> 
         }
     }
     backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
-        // Damage that is met while reading is the backup's; the store is only written here.
+        // Damage found while reading is the backup's: the store is only written here.
         (Code::CorruptStore, Stage::Read) => bad("a row of it is damaged").cause(error),
         _ => error,
     })?;
     shown_fence::forget_unknown(tx)?;
-    // Rows that did not arrive are not in the store either: nothing is kept that the backup has and the store lacks.
+    // Check that every row of the backup has arrived, so that a partial restore is never committed.
     for ((name, found), (_, wanted)) in counts(tx)?.into_iter().zip(backup.counts()) {
         if name != "shown" && found != *wanted {
             return Err(Error::bug(format!("{found} of {wanted} rows of {name} arrived")));
@@ -96,7 +97,7 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: CopyProgress<'_>) -> 
     Ok(())
 }
 
-/// All projects of a store, by key.
+/// All projects of a store, sorted by key.
 pub fn projects(tx: &mut dyn Tx) -> Result<Vec<project::Row>> {
     let keys = tx.query(crate::Sql::same("SELECT key FROM project ORDER BY key"), &[])?;
     let mut rows = Vec::with_capacity(keys.len());
@@ -107,7 +108,7 @@ pub fn projects(tx: &mut dyn Tx) -> Result<Vec<project::Row>> {
     Ok(rows)
 }
 
-/// The rows of each table.
+/// The number of rows per table.
 pub fn counts(tx: &mut dyn Tx) -> Result<Vec<(&'static str, i64)>> {
     let counts = layout::all().map(|(_, statements)| Statement::new(statements.count, Vec::new(), statement::number));
     let counts = tx.fetch(counts.collect::<Vec<_>>())?;
@@ -147,7 +148,7 @@ fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
     row.0
         .iter()
         .map(|value| match value {
-            // No door lets one in, and PostgreSQL cannot store it.
+            // No door accepts a NUL, and PostgreSQL cannot store it.
             Value::Text(text) if text.contains('\0') => Err(corrupt("a stored text has a NUL character in it")),
             Value::Text(text) => Ok(text.as_str().into()),
             Value::Int(number) => Ok((*number).into()),
@@ -156,8 +157,8 @@ fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
         .collect()
 }
 
-/// A new backup without rows, in a transaction that has not ended. Nobody else sees the file and nothing of it is kept
-/// if this fails, so it needs neither a journal nor a sync before the last one.
+/// Creates a backup without rows, in an open transaction. No other process sees the file, and a failure discards it, so
+/// it needs neither a journal nor a sync before the final one.
 fn fresh(to: &BackupFile) -> Result<Connection> {
     let fail = |error| to.unwritable(error::sqlite(error, Stage::Write));
     let connection = plain(to.path()).map_err(fail)?;
@@ -173,7 +174,7 @@ fn fresh(to: &BackupFile) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a file of our own that nobody else has open.
+/// Opens a file that only this process uses.
 fn plain(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }

@@ -8,19 +8,19 @@ use tenure_core::id;
 
 use crate::system::{Clock, Entropy, OsEntropy, SystemClock};
 
-/// Characters that are drawn for a name: nobody else comes upon it.
+/// The number of random characters in a name, so that names do not collide.
 const DRAWN: usize = 16;
 
-/// How long what a killed process left is kept, in seconds: nothing that is still written is as old.
+/// How long files of killed processes are kept, in seconds: no file that is still being written is that old.
 const KEPT: i64 = 24 * 60 * 60;
 
-/// A file that becomes another one when it is whole.
+/// A file that is renamed when it is complete.
 const DRAFT: (&str, &str) = (".tenure-", ".tmp");
 
 /// A private directory among the temporary files.
 const SCRATCH: (&str, &str) = ("tenure-", ".scratch");
 
-/// A new name for a file on its way. It does not depend on the name it gets, which may be as long as names may be.
+/// A new name for a draft. It does not include the target's name, which may already have the maximum length.
 pub fn draft_name() -> String {
     name(DRAFT)
 }
@@ -30,8 +30,8 @@ pub fn scratch_name() -> String {
     name(SCRATCH)
 }
 
-/// Removes what killed processes of this user left in a directory a day ago or earlier. What cannot be removed stays: it
-/// is in nobody's way.
+/// Removes files that killed processes of this user left in a directory at least a day ago. A file that cannot be
+/// removed stays, which does no harm.
 pub fn sweep(dir: &Path) {
     let oldest = SystemClock.now().0 / 1_000_000 - KEPT;
     let user = rustix::process::geteuid().as_raw();

@@ -1,8 +1,8 @@
 //! The engine for many machines: PostgreSQL.
 //!
-//! Writers of a project take turns on its row. Statements are unnamed and typed, so that one round trip carries each
-//! and a transaction pooler may stand in between; those whose answers are not needed at once travel together with the
-//! next one (see `docs/design/0001-pipelined-postgres.md`).
+//! The writers of a project are serialised by a lock on its row. Statements are unnamed and typed, so that each needs
+//! one round trip and works through a transaction pooler. Statements whose results are not needed at once are pipelined
+//! with the next one (see `docs/design/0001-pipelined-postgres.md`).
 
 mod notify;
 mod redact;
@@ -30,30 +30,32 @@ use crate::store::{Body, CommitDecision, Entered, Options, Present, Size, StoreI
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
-/// How often a call is made again after its connection was lost.
+/// The number of attempts of a call whose connection is lost.
 const ATTEMPTS: usize = 4;
 
-/// All of Tenure's migrations on one server take turns on this number.
+/// The advisory lock that serialises all migrations of Tenure on one server.
 const MIGRATION_LOCK: i64 = 0x5445_4E55_5245;
 
-/// Where the writers of a project queue before they lock its row. Those who wait for a row that changes are not served
-/// in turn: whoever wakes must follow the row to its newest version and queue there anew, behind newcomers. This lock
-/// does not change under those who wait for it, so they are served in the order they came.
+/// The queue in which the writers of a project wait before they lock its row. Waiters on a changing row are not served
+/// in order: a waiter that wakes must follow the row to its newest version and queue there again, behind newcomers.
+/// This advisory lock does not change under its waiters, so they are served in order of arrival.
 ///
-/// It gives order, and freshness: the statement after it begins when the wait is over, so it reads the store's own row as
-/// new as the project's. (A restore takes the table lock instead, before its first snapshot.) Exclusion is the row's, so projects whose numbers are equal by chance only wait for
-/// each other. It is taken before the row and never after it, so the two cannot be waited for crosswise. It ends with the
-/// transaction, so a pooler may stand in between. A statement of its own, because one that locked and read would read
-/// what was true before its wait; sent together with the next, it costs no round trip.
+/// It provides order and freshness: the statement after it begins when the wait is over, so it reads the store's row as
+/// fresh as the project's. (A restore takes the table lock instead, before its first snapshot.) Exclusion comes from
+/// the row, so projects whose hashes collide only wait for each other. The lock is taken before the row and never after
+/// it, so the two cannot deadlock. It ends with the transaction, so it works through a pooler. It is a statement of its
+/// own, because a statement that locks and reads would read the state before its wait; pipelined with the next one, it
+/// costs no round trip.
 const QUEUE: Sql = Sql::same("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
 
-/// Every statement on a hot path is a range of an index, in its order, joined row by row. Left to its statistics, which
-/// are missing right after many rows came in, the planner takes other ways (three to six times slower with 100,000 tasks
-/// that were not yet analysed). Joins go in the order they are written in. Compiling a statement that runs once never pays.
+/// Forces index plans. Every statement on a hot path is an ordered index range, with joins row by row. Left to its
+/// statistics, which are missing right after a bulk insert, the planner chooses other plans (three to six times slower
+/// with 100,000 tasks not yet analysed). Joins run in the order in which they are written. Compiling (JIT) a statement
+/// that runs once never pays.
 ///
-/// A page must come out of its index in order, so sorting is the last resort too. A statement that looks up a list and
-/// wants order is therefore written as a join from the list to the index: for `= ANY (…) ORDER BY …` an index that has the
-/// order would be walked from end to end.
+/// A page must come out of its index in order, so sorting is a last resort too. A statement that looks up a list and
+/// needs order is therefore written as a join from the list to the index: for `= ANY (…) ORDER BY …` PostgreSQL would
+/// scan the whole index that provides the order.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; \
      SET LOCAL enable_mergejoin = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off; \
      SET LOCAL enable_material = off; SET LOCAL join_collapse_limit = 1; SET LOCAL jit = off; \
@@ -64,11 +66,11 @@ pub(crate) struct Postgres {
     options: Options,
     pool: Mutex<Vec<PostgresConnection>>,
     trips: Arc<AtomicU64>,
-    /// The most that anybody waits for a turn or an answer, in milliseconds.
+    /// The longest wait for a turn or an answer, in milliseconds.
     hurry: AtomicU64,
 }
 
-/// How long the server may take for a statement that goes over the whole store: a restore, a migration.
+/// The server's time limit for a statement over the whole store: a restore, a migration.
 const LONG_ANSWER: Duration = Duration::from_secs(600);
 
 impl Postgres {
@@ -87,10 +89,10 @@ impl Postgres {
         Duration::from_millis(self.hurry.load(Ordering::Relaxed))
     }
 
-    /// How long the server may take for a statement.
+    /// The server's time limit for one statement.
     fn answer(&self) -> Duration {
         let answer = self.options.answer.min(self.hurried());
-        // The client waits a quarter longer than it lets the server take, and no longer than its deadline.
+        // The client waits a quarter longer than the server's limit, and no longer than its deadline.
         self.options.deadline.map_or(answer, |deadline| answer.min(deadline.remaining() * 4 / 5))
     }
 
@@ -102,13 +104,14 @@ impl Postgres {
     pub(crate) fn write<T>(&self, project: &project::NamedProject, body: &Body<'_, T>) -> Result<T> {
         self.retrying(|remaining| {
             self.transact(&self.begin_write(remaining), |tx| {
-                // Such numbers are the database's, so the schema is part of it.
+                // Advisory locks are per database, so the schema is part of the key.
                 tx.defer(QUEUE, vec![format!("{}/{}", self.target.schema, project.key).into()])?;
                 let mut entered = self.enter(tx, &project.key, project::LockMode::Write)?;
                 if entered.project.is_none() {
                     let row = project::Row::new(project, self.draw(8), entered.clock);
                     project::insert(tx, &row)?;
-                    // Somebody else may have been quicker: the row that counts is the one that can be locked now.
+                    // Another writer may have inserted the row first: the row that counts is the one that can be locked
+                    // now.
                     entered = self.enter(tx, &project.key, project::LockMode::Write)?;
                 }
                 let found = entered.project.as_ref().map_or(0, |row| row.schema_version);
@@ -128,8 +131,8 @@ impl Postgres {
             self.again(|_| {
                 self.transact(&self.begin_read(), |tx| {
                     let entered = self.enter(tx, key, project::LockMode::Read)?;
-                    // The tables are those of now, the rows those of the snapshot: one taken just before a migration
-                    // sees new columns that nobody has filled in.
+                    // The tables are the current ones, but the rows are those of the snapshot: a snapshot taken just
+                    // before a migration sees new columns without values.
                     if entered.project.as_ref().is_some_and(|row| row.schema_version < VERSION) {
                         return Err(error::older_schema());
                     }
@@ -153,13 +156,13 @@ impl Postgres {
         }
     }
 
-    /// The lock on the table waits for all writers that have locked a project's row, and is what the next ones wait for
-    /// with their first statement: a statement that waited for a table takes its snapshot afterwards, so it finds the
-    /// rows that are there then, whether they were changed, removed or put in anew. Plain reads need no lock that this
-    /// one would refuse.
+    /// The table lock waits for all writers that have locked a project's row, and the next writers wait for it with
+    /// their first statement. A statement that waited for a table lock takes its snapshot afterwards, so it finds the
+    /// current rows, whether they were changed, removed or inserted. Plain reads need no lock that conflicts with this
+    /// one.
     ///
-    /// Not made again when the connection is lost: nothing records whether it was carried out. The client may be busy
-    /// with files between two statements, and is waited for longer than one that runs an op.
+    /// It is not retried after a lost connection, because no record says whether it was carried out. The client may be
+    /// busy with files between two statements, so its idle timeout is longer than that of an op.
     pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<CommitDecision<T>>) -> Result<T> {
         self.create()?;
         self.transact_for(&self.begin_write(self.patience()), LONG_ANSWER, |tx| {
@@ -191,7 +194,7 @@ impl Postgres {
         Ok(if identity.id.is_empty() { None } else { Some(identity) })
     }
 
-    /// PostgreSQL looks after its own pages; what the kernel's counters say is checked above the store.
+    /// PostgreSQL checks its own pages; the kernel's counters are checked above the store.
     pub(crate) fn integrity(&self) -> Result<Vec<String>> {
         self.read("", &|_, _| Ok(Vec::new()))
     }
@@ -207,7 +210,7 @@ impl Postgres {
         })
     }
 
-    /// Bytes of all tables with their indexes.
+    /// The size of all tables with their indexes, in bytes.
     pub(crate) fn size(&self) -> Result<Size> {
         let sql = Sql::same(
             "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c
@@ -251,8 +254,8 @@ impl Postgres {
 
     fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::LockMode) -> Result<Entered> {
         let (identity, project, clock) = project::enter(tx, key, lock)?;
-        // Tables are looked up in the newest catalogue, rows in the transaction's snapshot: one that was taken just
-        // before the store was made sees its tables and none of its rows.
+        // Tables are looked up in the newest catalogue, rows in the transaction's snapshot: a snapshot taken just
+        // before the store was created sees its tables and none of its rows.
         if identity.id.is_empty() {
             return Err(absent());
         }
@@ -263,7 +266,7 @@ impl Postgres {
         Ok(Entered { identity, project, clock })
     }
 
-    /// Reads may see one consistent state over several statements.
+    /// Reads see one consistent snapshot over several statements.
     fn begin_read(&self) -> String {
         format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = \"{}\"; \
@@ -273,8 +276,8 @@ impl Postgres {
         )
     }
 
-    /// READ COMMITTED: under a stricter level the statement that waits for the project's row would fail instead of
-    /// seeing what the writer before it did. A client that stops inside the transaction is thrown out after 5 s.
+    /// READ COMMITTED: at a stricter level, the statement that waits for the project's row would fail instead of seeing
+    /// the changes of the previous writer. The server disconnects a client that is idle in the transaction for 5 s.
     fn begin_write(&self, remaining: Duration) -> String {
         format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL search_path = \"{}\"; \
@@ -286,7 +289,7 @@ impl Postgres {
         )
     }
 
-    /// Runs a call, making the store first where there is none.
+    /// Runs a call, and creates or migrates the store first if necessary.
     fn retrying<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
         let mut migrated = false;
         loop {
@@ -302,9 +305,9 @@ impl Postgres {
         }
     }
 
-    /// Runs a call again while its connection is lost and time remains. That is safe for writes: the request id is
-    /// the same, so a run whose commit went through unseen is answered from its record. A server that was silent has
-    /// mostly used that time up: whoever called has waited long enough to be told.
+    /// Retries a call while its connection is lost and time remains. This is safe for writes: the request id is the
+    /// same, so if the first commit succeeded unseen, the retry is answered from its record. After a silent server,
+    /// most of that time is used up, and the caller gets the error.
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     fn again<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
         let begun = Instant::now();
@@ -317,7 +320,7 @@ impl Postgres {
                 Err(error) if error.code() == Code::ConnectionLost && attempt < ATTEMPTS && !remaining().is_zero() => {
                     outcome_unknown |= error.stage() == Stage::Commit;
                 }
-                // What went wrong afterwards says nothing about the COMMIT whose answer was lost.
+                // A later error says nothing about the COMMIT whose answer was lost.
                 Err(error) if outcome_unknown => return Err(error::outcome_unknown(error)),
                 other => return other,
             }
@@ -355,8 +358,8 @@ impl Postgres {
         answer
     }
 
-    /// Puts a connection back for the next call. Where it was lost, the others of the pool most likely were too: those who
-    /// share the pool should not find that out one by one, each after its whole limit.
+    /// Returns a connection to the pool. If it was lost, the other pooled connections probably were too, so the pool is
+    /// cleared: its users should not each run into a timeout.
     fn keep(&self, connection: PostgresConnection) {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_usable() {
@@ -369,7 +372,7 @@ impl Postgres {
     fn connection(&self) -> Result<PostgresConnection> {
         let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match pooled {
-            // A deadline that is over leaves no time to ask anything.
+            // After the deadline there is no time for any request.
             _ if self.options.deadline.is_some_and(|deadline| deadline.is_over()) => Err(tx::unreachable(&self.target)),
             Some(connection) if connection.is_usable() => Ok(connection),
             _ => {
@@ -379,7 +382,7 @@ impl Postgres {
         }
     }
 
-    /// A schema that this login may not use looks like one that is not there: PostgreSQL leaves it out of the search.
+    /// A schema that this login may not use looks absent: PostgreSQL leaves it out of the search path.
     fn check_hidden(&self) -> Result<()> {
         let sql = Sql::same(
             "SELECT CASE WHEN has_schema_privilege(oid, 'USAGE') THEN 1 ELSE 0 END FROM pg_namespace WHERE nspname = $1",

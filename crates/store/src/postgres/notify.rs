@@ -7,7 +7,7 @@ use super::Postgres;
 use super::tx::PostgresConnection;
 use crate::notify::WakeListener;
 
-/// A connection that listens.
+/// A listening connection.
 pub(crate) struct Listener(PostgresConnection);
 
 impl Postgres {
@@ -15,14 +15,14 @@ impl Postgres {
         format!("\"tenure {}\"", self.target.schema)
     }
 
-    /// What goes wrong is nobody's loss: those who wait look by themselves.
+    /// Errors are ignored: waiting callers also poll.
     pub(crate) fn ring(&self) {
         let Ok(connection) = self.connection() else { return };
         let _ = connection.aside(&format!("NOTIFY {}", self.channel()));
         self.keep(connection);
     }
 
-    /// Behind a pooler nothing may be heard. Then the wait is as long as `patience`, and the caller looks.
+    /// Behind a pooler no notification may arrive. Then the wait takes the whole `patience`, and the caller polls.
     #[expect(clippy::disallowed_methods, reason = "a wait of the process")]
     pub(crate) fn listen(&self, bell: &mut WakeListener, patience: Duration) {
         if !bell.tried {
@@ -33,7 +33,7 @@ impl Postgres {
                 connection.aside(&format!("LISTEN {}", self.channel())).map(|()| Listener(connection))
             });
             bell.listener = heard.ok();
-            // What was rung before this is not heard: look once more at once.
+            // Notifications before LISTEN are not received: return, so that the caller polls once more at once.
             return;
         }
         match &bell.listener {

@@ -1,14 +1,15 @@
-//! A store's URL as it may be shown.
+//! Redacts a store's URL for display.
 
 /// The URL with every password hidden.
 ///
-/// Takes anything, also what is no URL: where it cannot be told what is a password, more is hidden than need be.
+/// It accepts any text, even one that is not a URL. Where it is unclear what the password is, it hides more than
+/// necessary.
 pub fn redact(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),
     };
-    // Everything before the last @ may belong to a password that was not encoded, a / or ? in it included.
+    // Everything before the last @ may belong to an unencoded password, including a / or ?.
     let (credentials, rest) = match rest.rsplit_once('@') {
         Some((credentials, rest)) => (Some(credentials), rest),
         None => (None, rest),
@@ -33,8 +34,8 @@ pub fn redact(url: &str) -> String {
     shown
 }
 
-/// Hides what stands where a port should and is none (`user:password` without a host looks like that), and everything
-/// after the first password of a text of `key=value` settings, since its end cannot be told.
+/// Hides a port that is not a number (`user:password` without a host looks like that), and everything after the first
+/// password in a text of `key=value` settings, because its end is unknown.
 fn redact_place(place: &str) -> String {
     let (hosts, path) = place.split_at(place.find('/').unwrap_or(place.len()));
     let host = |host: &str| match host.rsplit_once(':') {

@@ -1,7 +1,7 @@
-//! TLS to PostgreSQL, by rustls, with libpq's five modes.
+//! TLS to PostgreSQL by rustls, with libpq's five modes.
 //!
-//! The cryptography is named here and nothing is installed for the whole process: two stores in one process, or a
-//! program that uses rustls for something else, do not meet.
+//! The crypto provider is named here and not installed for the whole process. So two stores in one process, or another
+//! use of rustls in the same program, do not interfere.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::url::{PostgresTarget, Tls};
 
-/// What is asked of the server's certificate.
+/// The check of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CertificateCheck {
-    /// Nothing. The line is encrypted, but to whom is not known.
+    /// None. The connection is encrypted, but the server is not authenticated.
     Nothing,
-    /// That a trusted authority signed it.
+    /// A trusted authority signed it.
     Authority,
-    /// That, and that it is for this host.
+    /// A trusted authority signed it, and it is for this host.
     AuthorityAndName,
 }
 
-/// The connector for a target. Reads the trusted certificates if the mode asks for them; connects to nothing.
+/// Creates the connector for a target. It reads the trusted certificates if the mode needs them, and does not connect.
 ///
-/// Whether TLS is spoken at all is decided by `target.config`, not here.
+/// `target.config` decides whether TLS is used at all.
 pub(crate) fn connector(target: &PostgresTarget) -> Result<Connector> {
     let check = match (target.tls, &target.root_certificates) {
         (Tls::Disable | Tls::Prefer, _) | (Tls::Require, None) => CertificateCheck::Nothing,
@@ -55,15 +55,15 @@ pub(crate) fn connector(target: &PostgresTarget) -> Result<Connector> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    // A server that is spoken to without asking first insists on it; others never see it.
+    // A server that expects direct TLS negotiation requires ALPN; other servers never see it.
     if target.config.get_ssl_negotiation() == SslNegotiation::Direct {
         config.alpn_protocols = vec![b"postgresql".to_vec()];
     }
     Ok(Connector { inner: MakeRustlsConnect::new(config), shaken: Arc::default() })
 }
 
-/// Speaks TLS by rustls, and remembers whether a server was ever ready to: the driver's error for one that is not
-/// cannot be told from others by anything but its text.
+/// Connects with TLS by rustls, and records whether the server ever began a handshake: the driver's error for a server
+/// without TLS differs from others only by its text.
 #[derive(Clone)]
 pub(crate) struct Connector {
     inner: MakeRustlsConnect,
@@ -91,7 +91,7 @@ where
     }
 }
 
-/// One handshake, not yet begun.
+/// A handshake that has not yet begun.
 pub(crate) struct Handshake<T> {
     inner: T,
     shaken: Arc<AtomicBool>,
@@ -121,7 +121,7 @@ fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     if certificates.is_empty() {
         return Err(wrong("no certificate in it".into()));
     }
-    // In a file that somebody wrote for this purpose, one unusable certificate is a mistake to report.
+    // In a file that was written for this purpose, an unusable certificate is a mistake to report.
     for certificate in &certificates {
         RootCertStore::empty()
             .add(certificate.clone())
@@ -145,8 +145,8 @@ fn from_system() -> Result<Vec<CertificateDer<'static>>> {
     Ok(found.certs)
 }
 
-/// Verifies what the mode asks for. The signature of the handshake is always checked: without it a server could show
-/// a certificate whose key it does not have, and channel binding would bind to nothing.
+/// Verifies what the mode requires. The signature of the handshake is always checked: otherwise a server could present
+/// a certificate whose key it does not have, and channel binding would be meaningless.
 #[derive(Debug)]
 struct Verifier {
     check: CertificateCheck,
@@ -158,7 +158,7 @@ struct Verifier {
 impl Verifier {
     fn new(check: CertificateCheck, trusted: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Verifier {
         let mut roots = RootCertStore::empty();
-        // Systems carry a few certificates that are too odd to be used; they trust less then, never more.
+        // Systems contain a few unusable certificates. Skipping them only reduces trust, never extends it.
         roots.add_parsable_certificates(trusted.iter().cloned());
         Verifier { check, trusted, roots, algorithms: provider.signature_verification_algorithms }
     }
@@ -171,9 +171,9 @@ impl Verifier {
         now: UnixTime,
     ) -> std::result::Result<(), rustls::Error> {
         match verify_server_cert_signed_by_trust_anchor(shown, &self.roots, intermediates, now, self.algorithms.all) {
-            // A server that signed its own certificate, as the manual of PostgreSQL shows it, has one that is marked as
-            // an authority, which the verifier takes for no server's. It is trusted if it is itself, to the byte, among
-            // the trusted. Its dates are checked before its marks, and have errors of their own.
+            // A self-signed server certificate, as in PostgreSQL's manual, is marked as an authority, and the verifier
+            // does not accept it as a server's. It is trusted if it is, byte for byte, among the trusted certificates.
+            // Its dates are checked before its marks, and have errors of their own.
             Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) if self.trusted.contains(der) => Ok(()),
             verified => verified,
         }
@@ -230,8 +230,8 @@ mod tests {
     use super::super::url::UrlDefaults;
     use super::*;
 
-    // An authority; a certificate of it for `localhost`; one for `localhost` that signed itself; another authority.
-    // All are valid for a hundred years and their keys are thrown away.
+    // An authority; a certificate for `localhost` that it signed; a self-signed one for `localhost`; another authority.
+    // All are valid for a hundred years, and their keys were discarded.
     const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----
 MIIBezCCASGgAwIBAgIULUGADIX8ZN1tk3a3ed/rUvvQyaUwCgYIKoZIzj0EAwIw
 EjEQMA4GA1UEAwwHVGVzdCBDQTAgFw0yNjExMTUxMDA4MThaGA8yMTI2MTAyMjEw

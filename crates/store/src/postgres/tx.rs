@@ -21,34 +21,34 @@ use crate::deadline::Deadline;
 use crate::error::{self, absent};
 use crate::tx::{BulkRows, Room, Row, RowsWithin, Sql, Tx, Value, check_bindings};
 
-/// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
+/// The connect timeout if the URL sets none: TCP handshake, TLS and login together.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How much longer than the server's own limit a client waits for each answer, at most, and a quarter of that limit where
-/// it is short: tools end a hook after 5 s, and its answer must be out by then. A server that works ends a statement at its
-/// `statement_timeout` and says so, and that answer needs its time on the way; one that says nothing for that long is
-/// stopped, or what it says gets lost. Nothing else would end the wait: a server that is stopped still acknowledges what
-/// it is sent, so neither keep-alives nor the TCP user timeout notice.
+/// How much longer than the server's own limit a client waits for each answer at most; a quarter of that limit if the
+/// limit is short. Agent tools end a hook after 5 s, and its answer must be out by then. A working server ends a
+/// statement at its `statement_timeout` and reports it, and that answer needs time to arrive. A server that is silent
+/// for longer is stopped, or its packets are lost. Nothing else would end the wait: a stopped server still acknowledges
+/// what it is sent, so neither keep-alives nor the TCP user timeout notice.
 const MARGIN: Duration = Duration::from_secs(2);
 
-/// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.
+/// A connection with its own runtime: the caller's thread drives it, and nothing runs in the background.
 pub(super) struct PostgresConnection {
-    /// Always there until it is dropped.
+    /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     client: Client,
     trips: Arc<AtomicU64>,
-    /// Set when a notification came in.
+    /// Set when a notification arrived.
     heard: Arc<AtomicBool>,
-    /// Whether an answer is owed that nobody waits for any more. What comes now would be taken for the answer to
-    /// something else, and the transaction may be open, so it is never used again.
+    /// Whether an answer is outstanding that no caller waits for. The next message would be taken for the answer to
+    /// another request, and the transaction may be open, so the connection is never used again.
     is_silent: Cell<bool>,
-    /// When nothing is waited for any more.
+    /// When every wait ends.
     deadline: Option<Deadline>,
 }
 
 impl Drop for PostgresConnection {
     fn drop(&mut self) {
-        // A plain drop would wait for what the runtime does in threads: a look-up of a name may take minutes.
+        // A plain drop would wait for the runtime's blocking threads: a name lookup may take minutes.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -87,8 +87,8 @@ impl PostgresConnection {
                 }
             }
         };
-        // The driver's own limit ends with the TCP handshake: a server that accepts and says nothing would hold the
-        // caller for ever.
+        // The driver's own timeout ends with the TCP handshake: a server that accepts and stays silent would block the
+        // caller forever.
         let limit = target.config.get_connect_timeout().copied().unwrap_or(CONNECT).min(limit);
         let limit = deadline.map_or(limit, |deadline| limit.min(deadline.remaining()));
         let client = match runtime.block_on(async { tokio::time::timeout(limit, connect).await }) {
@@ -112,8 +112,7 @@ impl PostgresConnection {
         !self.client.is_closed() && !self.is_silent.get()
     }
 
-    /// Waits for what the server says, at most for `limit`. One that has been silent for that long once is not asked
-    /// again.
+    /// Waits for an answer of the server, at most for `limit`. After one timeout the connection is not used again.
     fn wait_for<T>(&self, limit: Duration, stage: Stage, answer: impl Future<Output = T>) -> Result<T> {
         let runtime = self.runtime.as_ref().ok_or_else(|| Error::bug("a connection without a runtime"))?;
         if self.is_silent.get() {
@@ -126,7 +125,8 @@ impl PostgresConnection {
         })
     }
 
-    /// Runs a statement outside of any transaction. Nobody counts it: it is no part of an op, and nobody waits long for it.
+    /// Runs a statement outside any transaction, with a short timeout. It is not counted, because it is not part of an
+    /// op.
     pub(super) fn aside(&self, text: &str) -> Result<()> {
         let run = self.client.batch_execute(text);
         self.wait_for(MARGIN, Stage::Write, run)?.map_err(|error| error::postgres(error, Stage::Write))
@@ -145,10 +145,10 @@ impl PostgresConnection {
     }
 }
 
-/// How often one who listens looks whether a notification came in.
+/// How often a listener checks whether a notification arrived.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Carries requests and answers as long as the connection lasts, and notes that notifications came in.
+/// Drives the connection until it ends, and records notifications.
 async fn drive<S, T>(mut driver: tokio_postgres::Connection<S, T>, heard: Arc<AtomicBool>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -161,12 +161,11 @@ where
     }
 }
 
-/// Why there is no connection.
+/// Classifies why a connection failed.
 ///
-/// The driver keeps the kind of its errors to itself, so they are told apart by what they carry: a SQLSTATE, an error
-/// of the operating system, an error of rustls. What carries none of these is a refusal that the driver decided on by
-/// itself: before a handshake, where one was asked for, it can only be that the server speaks no TLS; otherwise it is
-/// about the login.
+/// The driver does not expose the kind of its errors, so they are classified by what they carry: a SQLSTATE, an error
+/// of the operating system, an error of rustls. An error that carries none of these is a decision of the driver itself.
+/// Before a requested handshake, it can only mean that the server has no TLS; otherwise it is about the login.
 fn refused(target: &PostgresTarget, error: &tokio_postgres::Error, shaken: Option<&AtomicBool>) -> Error {
     if error.code().is_some() {
         return error::postgres_at_open(error);
@@ -174,7 +173,7 @@ fn refused(target: &PostgresTarget, error: &tokio_postgres::Error, shaken: Optio
     let (mut of_system, mut of_tls, mut forbidden) = (false, false, false);
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {
-        // An error of the system hides what it wraps from `source`.
+        // An `io::Error` hides the error it wraps from `source`.
         let system = inner.downcast_ref::<std::io::Error>();
         let wrapped = system.and_then(std::io::Error::get_ref);
         of_system |= system.is_some();
@@ -205,7 +204,7 @@ fn refused(target: &PostgresTarget, error: &tokio_postgres::Error, shaken: Optio
     refused.cause(describe(error))
 }
 
-/// What a sandbox answers to a connection: a forbidden call, or a machine without a network.
+/// The errors of a sandbox for a connection: a forbidden call, or a machine without a network.
 fn is_forbidden(kind: std::io::ErrorKind) -> bool {
     matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NetworkUnreachable)
 }
@@ -216,7 +215,7 @@ pub(super) fn unreachable(target: &PostgresTarget) -> Error {
         .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
 }
 
-/// The error of the driver with what lies beneath it, which its own text leaves out.
+/// The driver's error with its sources, which its own text omits.
 fn describe(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -227,15 +226,14 @@ fn describe(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// Something that is sent to the server.
+/// A request to the server.
 enum PipelinedRequest {
-    /// Statements without parameters and without an answer.
+    /// Statements without parameters and without a result.
     Simple(String),
-    /// A statement; its changed rows are counted.
+    /// A statement whose affected rows are counted.
     Execute(Sql, Vec<Value>),
-    /// A query.
     Query(Sql, Vec<Value>),
-    /// A query whose rows are read as long as they have no more than so many bytes.
+    /// A query whose rows are read up to a limit in bytes.
     QueryWithin(Sql, Vec<Value>, usize),
 }
 
@@ -247,14 +245,14 @@ enum PipelinedAnswer {
 
 pub(super) struct PostgresTx<'c> {
     connection: &'c mut PostgresConnection,
-    /// Sent with the next call, in order, before it.
+    /// Sent before the next call, in order.
     waiting: Vec<PipelinedRequest>,
-    /// How long the server may say nothing while an answer is owed.
+    /// How long the server may be silent while an answer is outstanding.
     limit: Duration,
 }
 
 impl<'c> PostgresTx<'c> {
-    /// Begins with the next call. The server gives up a statement by itself after `answer`.
+    /// Creates a transaction that begins with the next call. The server itself ends a statement after `answer`.
     pub(super) fn begin(connection: &'c mut PostgresConnection, begin: &str, answer: Duration) -> PostgresTx<'c> {
         PostgresTx {
             connection,
@@ -267,13 +265,14 @@ impl<'c> PostgresTx<'c> {
         self.send(PipelinedRequest::Simple(text.to_owned()), Stage::Write).map(|_| ())
     }
 
-    /// Commits. What was deferred is sent and answered first: COMMIT of a failed transaction is a silent rollback.
+    /// Commits. Deferred statements are sent and answered first, because COMMIT of a failed transaction is a silent
+    /// rollback.
     pub(super) fn commit(mut self) -> Result<()> {
         if !self.waiting.is_empty()
             && let Err(error) = self.flush(Stage::Write)
         {
-            // The connection goes back to the pool, so the failed transaction must end here. If even that fails the
-            // connection is gone, and the server ends it.
+            // The connection returns to the pool, so the failed transaction must end here. If even that fails, the
+            // connection is lost and the server ends the transaction.
             let _ = self.rollback();
             return Err(error);
         }
@@ -282,7 +281,7 @@ impl<'c> PostgresTx<'c> {
 
     pub(super) fn rollback(mut self) -> Result<()> {
         self.waiting.clear();
-        // Not the stage of a commit: a rollback whose answer is lost leaves nothing unknown.
+        // Not the commit stage: a rollback whose answer is lost leaves nothing unknown.
         self.send(PipelinedRequest::Simple("ROLLBACK".to_owned()), Stage::Write).map(|_| ())
     }
 
@@ -299,7 +298,7 @@ impl<'c> PostgresTx<'c> {
         answers.pop().ok_or_else(|| Error::bug("PostgreSQL gave no answer"))
     }
 
-    /// Sends everything that waits and takes all answers: one round trip.
+    /// Sends all deferred requests and reads all answers in one round trip.
     fn flush(&mut self, stage: Stage) -> Result<Vec<PipelinedAnswer>> {
         let calls = std::mem::take(&mut self.waiting);
         for call in &calls {
@@ -313,11 +312,11 @@ impl<'c> PostgresTx<'c> {
         self.connection.trips.fetch_add(1, Ordering::Relaxed);
         let client = &self.connection.client;
         let mut exchange = Exchange::new(calls.iter().map(|call| answer(client, call)));
-        // The limit is that of one statement: each answer begins it anew.
+        // The limit applies to one statement: each answer restarts it.
         while !exchange.is_over() {
             self.connection.wait_for(self.limit, stage, exchange.next())?;
         }
-        // After the first failure every later statement fails for that reason alone, so the first one is told.
+        // After the first failure every later statement fails because of it, so the first error is returned.
         exchange.answers.into_iter().flatten().collect::<Result<Vec<_>, _>>().map_err(|error| {
             if error::is_absent(&error) {
                 absent().cause(describe(&error))
@@ -349,7 +348,7 @@ fn answer<'a>(client: &'a Client, call: &'a PipelinedRequest) -> PendingAnswer<'
     })
 }
 
-/// Reads rows as long as they fit. The connection passes over what follows, row by row.
+/// Reads rows as long as they fit. The connection discards the remaining rows.
 async fn within(
     client: &Client,
     (sql, args): (&Sql, &[Value]),
@@ -369,8 +368,8 @@ async fn within(
     Ok(found)
 }
 
-/// Requests that travel together. They are polled in order: a request is queued at its first poll, so the server sees
-/// them in the order given.
+/// Pipelined requests. They are polled in order: a request is queued at its first poll, so the server sees them in the
+/// given order.
 struct Exchange<'a> {
     pending: Vec<Option<PendingAnswer<'a>>>,
     answers: Vec<Option<Result<PipelinedAnswer, tokio_postgres::Error>>>,
@@ -387,7 +386,7 @@ impl<'a> Exchange<'a> {
         self.pending.iter().all(Option::is_none)
     }
 
-    /// Drives all of them until at least one more is answered.
+    /// Drives all requests until at least one more is answered.
     async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut answered = false;
@@ -416,7 +415,7 @@ fn typed(args: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
         .collect()
 }
 
-/// The highest `$n` of a statement; the statements of this crate have no dollar sign elsewhere.
+/// The highest `$n` of a statement. The statements of this crate contain no other dollar sign.
 fn highest_parameter(text: &str) -> usize {
     text.split('$')
         .skip(1)
@@ -502,7 +501,7 @@ impl Tx for PostgresTx<'_> {
     }
 
     fn undo(&mut self) -> Result<()> {
-        // What waits since the savepoint need not be sent to be taken back; what waits from before it must be.
+        // Requests deferred since the savepoint are dropped unsent; those from before it must still be sent.
         let savepoint = self
             .waiting
             .iter()

@@ -1,8 +1,9 @@
-//! A `postgres://` URL, taken apart into what the client needs.
+//! The parser of `postgres://` URLs.
 //!
-//! The grammar is libpq's, a little stricter: a bare `@` outside of its place is refused rather than guessed at, since
-//! a wrong guess would put half a password into an error message. What is Tenure's own (`schema`) or unknown to the
-//! client (`sslrootcert`, two values of `sslmode`) is taken out; the rest goes through the client's own parser.
+//! The grammar is libpq's, slightly stricter: an `@` in an unexpected position is refused rather than guessed at,
+//! because a wrong guess would put half a password into an error message. Parameters that are Tenure's own (`schema`)
+//! or unknown to the client (`sslrootcert`, two values of `sslmode`) are removed; the client's own parser reads the
+//! rest.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,17 +15,17 @@ use tenure_core::{Code, Error, Result};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
 
-/// The schema that holds the tables unless the URL names another.
+/// The default schema of the tables.
 const SCHEMA: &str = "tenure";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long sent data may stay unacknowledged before the connection counts as lost.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
-/// A waiting connection to a host that vanished is noticed after about 30 + 3 × 5 s, not after the system's 2 h.
+/// An idle connection to a host that vanished is detected after about 30 + 3 × 5 s, not after the system's 2 h.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// The parameters that the client's own parser reads.
+/// The parameters that the client's own parser accepts.
 const KNOWN: [&str; 18] = [
     "application_name",
     "channel_binding",
@@ -46,37 +47,37 @@ const KNOWN: [&str; 18] = [
     "user",
 ];
 
-/// What a caller knows from elsewhere, for a URL that does not say.
+/// Defaults for a URL without these parts.
 #[derive(Clone, Default)]
 pub(crate) struct UrlDefaults {
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
 
-/// How far the connection is protected, as libpq means it.
+/// The protection of the connection, as libpq defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// Never.
+    /// No TLS.
     Disable,
-    /// If the server offers it; its certificate is not verified.
+    /// TLS if the server offers it; the certificate is not verified.
     Prefer,
-    /// Always; the certificate is verified like `VerifyCa` if `sslrootcert` is given, else not.
+    /// Always TLS; the certificate is verified like `VerifyCa` if `sslrootcert` is given, otherwise not.
     Require,
-    /// The certificate comes from a trusted authority, whatever name it bears.
+    /// A trusted authority signed the certificate, whatever name it has.
     VerifyCa,
-    /// As `VerifyCa`, and it bears the name of the host.
+    /// Like `VerifyCa`, and the certificate has the host's name.
     VerifyFull,
 }
 
-/// Where a PostgreSQL store is and how to reach it.
+/// The location of a PostgreSQL store and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct PostgresTarget {
-    /// For the client, complete: hosts, user, password, time limits, whether TLS is spoken.
+    /// The complete client configuration: hosts, user, password, timeouts, whether TLS is used.
     pub(crate) config: Config,
-    /// The schema of the tables, safe to write into SQL as it is.
+    /// The schema of the tables, safe to embed in SQL.
     pub(crate) schema: String,
     pub(crate) tls: Tls,
-    /// The file of trusted authorities; without it, those of the system.
+    /// The file of trusted authorities; `None` for the system's.
     pub(crate) root_certificates: Option<PathBuf>,
     /// The URL without its password, for messages.
     pub(crate) display: String,
@@ -95,7 +96,7 @@ impl fmt::Debug for UrlDefaults {
 }
 
 impl PostgresTarget {
-    /// Parses a store URL; connects to nothing and reads no file.
+    /// Parses a store URL. It does not connect and reads no file.
     pub(crate) fn parse(url: &str, defaults: &UrlDefaults) -> Result<PostgresTarget> {
         let parts = UrlParts::split(url)?;
         let mut settings = UrlSettings::default();
@@ -109,7 +110,7 @@ impl PostgresTarget {
                 if !KNOWN.contains(&key.as_str()) {
                     return Err(unknown_parameter(url, &key));
                 }
-                // The name is written anew so that an encoded one means the same to both parsers.
+                // The name is rewritten, so that an encoded one means the same to both parsers.
                 client.push((key, value));
             }
         }
@@ -155,18 +156,18 @@ impl PostgresTarget {
     }
 }
 
-/// Where a URL leads, for a person who is asked whether that is meant.
+/// The target of a URL, for a person who confirms it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// Hosts with their ports, or socket directories.
     pub hosts: String,
-    /// The database.
+    /// The database's name.
     pub database: String,
-    /// Whether the connection is encrypted, and who vouches for the other side.
+    /// Whether the connection is encrypted, and how the server is authenticated.
     pub tls: &'static str,
 }
 
-/// Where a URL leads; connects to nothing.
+/// Parses the target of a URL. It does not connect.
 pub fn reached(url: &str) -> Result<Reached> {
     let nobody = UrlDefaults { user: Some("nobody".to_owned()), password: None };
     let target = PostgresTarget::parse(url, &nobody)?;
@@ -191,7 +192,7 @@ pub fn reached(url: &str) -> Result<Reached> {
     })
 }
 
-/// The parameters that do not go to the client's parser.
+/// The parameters that are not passed to the client's parser.
 #[derive(Default)]
 struct UrlSettings {
     schema: Option<String>,
@@ -200,7 +201,7 @@ struct UrlSettings {
 }
 
 impl UrlSettings {
-    /// Whether the parameter was one of these.
+    /// Consumes a parameter; returns whether it was one of these.
     fn take(&mut self, url: &str, key: &str, value: &str) -> Result<bool> {
         let value = || decode(value).ok_or_else(|| bad(url, format!("the value of {key} is not UTF-8")));
         match key {
@@ -241,25 +242,25 @@ impl UrlSettings {
 
     fn tls(&self, url: &str, config: &Config) -> Result<Tls> {
         let system = self.root_certificates.as_ref().is_some_and(|path| path.as_os_str() == "system");
-        // As in libpq: whoever names the authorities of the system wants them asked, for the whole of it.
+        // As in libpq: a URL that names the system's authorities asks for full verification.
         let tls = self.tls.unwrap_or(if system { Tls::VerifyFull } else { Tls::Prefer });
         if system && tls != Tls::VerifyFull {
             return Err(bad(url, "sslrootcert=system needs sslmode=verify-full"));
         }
-        // A certificate file that is never looked at would promise a protection that is not there.
+        // A certificate file that is never used would suggest a protection that does not exist.
         if self.root_certificates.is_some() && matches!(tls, Tls::Disable | Tls::Prefer) {
             return Err(bad(url, "sslrootcert needs sslmode=require, verify-ca or verify-full"));
         }
         if config.get_ssl_negotiation() == SslNegotiation::Direct && matches!(tls, Tls::Disable | Tls::Prefer) {
             return Err(bad(url, "sslnegotiation=direct needs sslmode=require, verify-ca or verify-full"));
         }
-        // A socket file never speaks TLS, and libpq does not ask it to, whatever the mode says.
+        // A Unix socket never uses TLS, and libpq does not request it there, whatever the mode.
         let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         Ok(if local { Tls::Disable } else { tls })
     }
 }
 
-/// The URL without its scheme, cut once, where the client's parser would cut it too.
+/// The URL without its scheme, split once, where the client's parser would split it too.
 struct UrlParts<'a> {
     before_query: &'a str,
     query: &'a str,
@@ -279,7 +280,7 @@ impl<'a> UrlParts<'a> {
         }
         let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
         let signs = |text: &str| text.bytes().filter(|byte| *byte == b'@').count();
-        // The client cuts at the first `@` of the whole URL, so one in a later place would move the host.
+        // The client splits at the first `@` of the whole URL, so a later one would move the host.
         if signs(&rest[..authority_end]) > 1 || signs(&rest[authority_end..]) > 0 {
             return Err(bad(url, "an @ stands where it cannot be told what it separates").hint(ENCODE));
         }
@@ -309,7 +310,7 @@ fn fill_user(url: &str, config: &mut Config, defaults: &UrlDefaults) -> Result<(
 
 fn fill_hosts(url: &str, config: &mut Config, session_given: bool) -> Result<()> {
     let addresses = config.get_hostaddrs().to_vec();
-    // TLS needs a name even where an address says where to connect.
+    // TLS needs a name even if an address says where to connect.
     if config.get_hosts().is_empty() {
         for address in &addresses {
             config.host(address.to_string());
@@ -327,14 +328,14 @@ fn fill_hosts(url: &str, config: &mut Config, session_given: bool) -> Result<()>
     if config.get_ports().len() > 1 && config.get_ports().len() != hosts {
         return Err(bad(url, "it has another number of ports than of hosts"));
     }
-    // Of several hosts, all but one are normally standbys, which take no writes.
+    // Of several hosts, all but one are normally standbys, which accept no writes.
     if hosts > 1 && !session_given {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
     Ok(())
 }
 
-/// The protocol ends texts by a NUL, so one inside would cut or break the first message to the server.
+/// The protocol terminates texts with a NUL, so one inside would cut or break the first message to the server.
 fn refuse_nul(url: &str, config: &Config) -> Result<()> {
     let texts = [config.get_user(), config.get_dbname(), config.get_options(), config.get_application_name()];
     let password = config.get_password().is_some_and(|password| password.contains(&0));
@@ -353,7 +354,7 @@ fn bad(url: &str, what: impl fmt::Display) -> Error {
     Error::usage(Code::BadStoreUrl, format!("{}: {what}", shown(url))).entity(shown(url))
 }
 
-/// The URL as a message shows it: without its password, cut, and with nothing in it that a terminal would obey.
+/// The URL for messages: without its password, truncated, and without terminal control characters.
 fn shown(url: &str) -> String {
     tenure_core::text::cut(&redact(url), 300)
 }

@@ -1,8 +1,9 @@
-//! The commit marker: a lock that is held between the last check of which callers still wait and the end of the commit.
+//! The commit marker: a lock that is held from the last check of which callers still wait until the end of the commit.
 //!
-//! Nothing is done for a caller that leaves before that check; after the commit a caller learns the outcome by its
-//! request id. In between the outcome is unknown, since a server may be stopped while its commit is on the way to the
-//! disk. The marker tells a client that is refused meanwhile that a commit is under way. It does not provide exclusion.
+//! Nothing is done for a caller that leaves before that check. After the commit, a caller learns the outcome by its
+//! request id. In between the outcome is unknown, because a server may be stopped while its commit is on the way to
+//! disk. The marker tells a client that is refused meanwhile that a commit is in progress. It does not provide
+//! exclusion.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 use super::Sqlite;
 use super::turnstile::{LockedFile, acquire, opened};
 
-/// How long the lock is waited for: those who look have it for a microsecond, unless they are stopped with it.
+/// How long to wait for the lock: a process that checks the marker holds it for a microsecond, unless it is stopped
+/// meanwhile.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Sqlite {
@@ -22,8 +24,8 @@ impl Sqlite {
         Some(name.into())
     }
 
-    /// Says that who is served is decided from here on, until this is dropped. Where it cannot be said the write goes on:
-    /// it is about what others are told.
+    /// Marks the commit as in progress until the result is dropped. If the marker cannot be set, the write continues:
+    /// the marker only informs other processes.
     pub(super) fn decide(&self) -> Option<LockedFile> {
         let path = self.deciding()?;
         let mut options = OpenOptions::new();
@@ -33,10 +35,10 @@ impl Sqlite {
         acquire(file, &path, start, PATIENCE).ok()
     }
 
-    /// Whether somebody is deciding now.
+    /// Whether a commit is in progress.
     pub(crate) fn is_deciding(&self) -> bool {
         let Some(path) = self.deciding() else { return false };
-        // Nobody ever did, or it cannot be known.
+        // No writer ever set the marker, or it cannot be read.
         let Ok(file) = opened(&path, OpenOptions::new().write(true)) else { return false };
         let is_taken = file.try_lock().is_err();
         let _ = file.unlock();

@@ -1,7 +1,7 @@
-//! The database file: what exists at its path, whether it may be used, and creating it.
+//! The database file: what exists at its path, whether it can be used, and its creation.
 //!
-//! Everything here uses stat. Closing any descriptor of the database drops all POSIX locks that this process has on it,
-//! so only SQLite opens the file; the one exception is creating it, see `APPEARING`.
+//! This module uses only stat. Closing any descriptor of the database drops all POSIX locks that this process holds on
+//! it, so only SQLite opens the file; the one exception is its creation, see `APPEARING`.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Metadata, OpenOptions};
@@ -18,46 +18,46 @@ use tenure_core::{Code, Error, Result, Stage};
 
 use crate::table::project::FileId;
 
-/// Held while the file is made, and by everyone who looks whether it is there.
+/// Held while the file is created, and by every thread that checks whether it exists.
 ///
-/// Without it a thread could see the new file, connect and lock it before the thread that made it closes its
-/// descriptor, and lose its locks by that close. It holds as long as every connection of this process is opened after
-/// `prepare` or `look`. Other processes need no care: a close drops the locks of its own process only.
+/// Without it, a thread could see the new file, connect and lock it before the creating thread closes its descriptor,
+/// and lose its locks by that close. This holds as long as every connection of this process is opened after `prepare`
+/// or `look`. Other processes are safe: a close drops only the locks of its own process.
 static APPEARING: Mutex<()> = Mutex::new(());
 
-/// What `prepare` found.
+/// The result of `prepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PreparedFile {
-    /// A file was there already, made by an earlier process or by one that came first by a moment.
+    /// The file existed already, created by an earlier process or by one that won the race.
     Existing,
-    /// The file was made, empty.
+    /// The file was created, empty.
     Created,
 }
 
-/// What `look` saw. Two equal answers before and after a read are what the immutable read of a read-only mount needs.
+/// The result of `look`. The immutable read on a read-only mount requires equal results before and after the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilePresence {
     /// No such file, or no such directory.
     Absent,
     /// A regular file that this process may read.
     Present {
-        /// Whether this process may write the file and make others beside it.
+        /// Whether this process may write the file and create others beside it.
         writable_dir: bool,
-        /// Whether the write-ahead log is there.
+        /// Whether the write-ahead log exists.
         wal: bool,
-        /// Whether the index of the write-ahead log is there.
+        /// Whether the index of the write-ahead log exists.
         shm: bool,
-        /// Bytes.
+        /// The size in bytes.
         size: u64,
-        /// Time of the last change, in nanoseconds.
+        /// The modification time, in nanoseconds.
         mtime_ns: i64,
     },
 }
 
-/// Refuses a directory on a file system whose locks or shared memory cannot be relied on.
+/// Refuses a directory on a file system without reliable locks or shared memory.
 ///
-/// The directory need not exist: its nearest existing parent decides. `forced` is a person's word that this mount
-/// does what a local disk does.
+/// The directory need not exist: its nearest existing parent decides. `forced` is a person's assurance that this mount
+/// behaves like a local disk.
 pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
     if forced {
         return Ok(());
@@ -84,7 +84,7 @@ fn network_type(dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
     for dir in dir.ancestors().map(or_here) {
         match rustix::fs::statfs(dir) {
             Ok(stat) => return Ok(network_name(stat.f_type).map(|name| (dir.to_owned(), name))),
-            // A parent that is no directory is `prepare`'s to report, with a message of its own.
+            // `prepare` reports a parent that is not a directory, with its own message.
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
             Err(error) => return Err(unreadable(dir, error.into())),
         }
@@ -100,10 +100,10 @@ fn network_type(_dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
 
 /// The name of a file system that is shared between machines or served by another process, by the `f_type` of statfs.
 ///
-/// FUSE stands here because what is behind it cannot be told; virtiofs reports itself as FUSE.
+/// FUSE is included because its backend is unknown; virtiofs reports itself as FUSE.
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), expect(dead_code, reason = "numbers of Linux"))]
 fn network_name(f_type: i64) -> Option<&'static str> {
-    // On 32-bit systems the field is signed and the large numbers arrive negative.
+    // On 32-bit systems the field is signed, and large numbers arrive negative.
     Some(match f_type & 0xFFFF_FFFF {
         0x6969 => "NFS",
         0x517B => "SMB",
@@ -129,9 +129,9 @@ fn network_name(f_type: i64) -> Option<&'static str> {
     })
 }
 
-/// Makes sure that a regular file is at `path`, with the directories above it.
+/// Ensures that a regular file exists at `path`, with its parent directories.
 ///
-/// What is made is for its owner alone (0700, 0600); what exists is left as it is.
+/// Only the owner can access what is created (0700, 0600). Existing files and directories are left unchanged.
 #[expect(clippy::disallowed_methods, reason = "makes the database; `APPEARING` keeps its close from harm")]
 pub(crate) fn prepare(path: &Path) -> Result<PreparedFile> {
     let _appearing = appearing();
@@ -145,7 +145,7 @@ pub(crate) fn prepare(path: &Path) -> Result<PreparedFile> {
             sync_directory(parent(path));
             Ok(PreparedFile::Created)
         }
-        // Another process was faster. What it put there is looked at like anything else.
+        // Another process won the race. Its file gets the same checks.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => match stat_store(path, unwritable)? {
             Some(_) => Ok(PreparedFile::Existing),
             None => Err(unwritable(path, error)),
@@ -154,7 +154,7 @@ pub(crate) fn prepare(path: &Path) -> Result<PreparedFile> {
     }
 }
 
-/// Says what is at `path` and changes nothing.
+/// Reports what exists at `path`, and changes nothing.
 pub(crate) fn look(path: &Path) -> Result<FilePresence> {
     let _appearing = appearing();
     let Some(meta) = stat_store(path, unreadable)? else {
@@ -171,17 +171,18 @@ pub(crate) fn look(path: &Path) -> Result<FilePresence> {
     })
 }
 
-/// Whether there is a store at `path` that this process may read but not write.
+/// Whether `path` has a store that this process may read but not write.
 pub(crate) fn is_read_only(path: &Path) -> bool {
     matches!(look(path), Ok(FilePresence::Present { writable_dir: false, .. }))
 }
 
-/// Whether the write-ahead log holds nothing: without one the file alone is the whole store.
+/// Whether the write-ahead log is empty or absent: then the file alone is the whole store.
 pub(crate) fn has_empty_wal(path: &Path) -> bool {
     fs::symlink_metadata(beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
 }
 
-/// Remarks on who else may read or change the store, none if nobody; what cannot be looked at is remarked too.
+/// Remarks about other users who may read or change the store; empty if there are none. Files that cannot be checked
+/// are remarked on too.
 pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     let mut remarks = Vec::new();
     for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell", "-deciding"] {
@@ -224,12 +225,12 @@ pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     remarks
 }
 
-/// Device and inode of what is at `path`, if anything is.
+/// Device and inode of the file at `path`, if any.
 pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-/// The file at `path` by inode and birth time, if one is there. Not every file system has birth times.
+/// The file at `path` by inode and birth time, if it exists. Not every file system has birth times.
 pub(crate) fn file(path: &Path) -> Option<FileId> {
     let meta = fs::symlink_metadata(path).ok()?;
     let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -240,8 +241,8 @@ pub(crate) fn file(path: &Path) -> Option<FileId> {
     })
 }
 
-/// Whether a file keeps its inode for as long as it lives. FAT has none, and file systems that are served by another process
-/// or machine may number files as they come.
+/// Whether a file keeps its inode for its whole life. FAT has none, and file systems that are served by another process
+/// or machine may number files on the fly.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn keeps_inodes(dir: &Path) -> bool {
     const FAT: i64 = 0x4D44;
@@ -255,7 +256,7 @@ pub(crate) fn keeps_inodes(_dir: &Path) -> bool {
     true
 }
 
-/// Bytes of the database and of its write-ahead log; 0 for what is not there.
+/// The sizes of the database and its write-ahead log in bytes; 0 if absent.
 pub(crate) fn sizes(path: &Path) -> (u64, u64) {
     let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());
     (size(path), size(&beside(path, "-wal")))
@@ -269,7 +270,7 @@ fn others(mode: u32, group: u32, other: u32) -> &'static str {
     }
 }
 
-/// `None` if nothing is there; an error for anything that is not a regular file.
+/// `None` if nothing exists; an error for anything but a regular file.
 fn stat_store(path: &Path, failed: fn(&Path, io::Error) -> Error) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => Err(symlinked(path)),
@@ -294,7 +295,7 @@ fn make_directories(store: &Path) -> Result<()> {
         match DirBuilder::new().mode(0o700).create(dir) {
             Ok(()) => sync_directory(parent(dir)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
-            // What a sandbox must allow is the directory of the store, not the first one that is missing on the way.
+            // A sandbox must allow the store's directory, not the first missing one above it.
             Err(error) if is_denied(&error) => return Err(denied(store, error)),
             Err(error) => return Err(unwritable(dir, error)),
         }
@@ -311,7 +312,7 @@ fn sync_directory(dir: &Path) {
 }
 
 fn appearing() -> MutexGuard<'static, ()> {
-    // It guards no data, so a panic of another holder leaves nothing half done.
+    // The mutex guards no data, so a panic of another holder leaves nothing inconsistent.
     APPEARING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -330,7 +331,7 @@ fn or_here(dir: &Path) -> &Path {
     if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
 }
 
-/// The refusal of a symbolic link where a file of the store should be.
+/// The refusal of a symbolic link in place of a store file.
 pub(crate) fn symlinked(path: &Path) -> Error {
     Error::new(
         Code::SymlinkedStore,
@@ -341,7 +342,7 @@ pub(crate) fn symlinked(path: &Path) -> Error {
     .hint("Name the file that the link points to as the store, or move that file here.")
 }
 
-/// The refusal of a directory, pipe, socket or device where a file of the store should be.
+/// The refusal of a directory, pipe, socket or device in place of a store file.
 pub(crate) fn not_a_file(path: &Path) -> Error {
     Error::new(Code::NotAFile, format!("{} is not a regular file", path.display()))
         .at(Stage::Open)
@@ -349,7 +350,7 @@ pub(crate) fn not_a_file(path: &Path) -> Error {
         .hint("Move it away or name another place for the store.")
 }
 
-/// What a failed attempt to make or open a file of the store for writing means.
+/// Classifies a failure to create a store file or to open it for writing.
 pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
     let dir = parent(path);
     if is_denied(&error) {
@@ -384,15 +385,15 @@ fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
-/// What SQLite means by a store that cannot be written: it does not say why, the system does.
+/// The error for a store that SQLite cannot write. SQLite does not give the reason, so the system is asked.
 pub(crate) fn read_only(path: &Path) -> Error {
     let ask = |path: &Path, access| rustix::fs::access(path, access).err();
     let errno = ask(path, Access::WRITE_OK).or_else(|| ask(parent(path), Access::WRITE_OK | Access::EXEC_OK));
-    // Rules on paths do not show in what `access` says. They answer with EACCES.
+    // `access` does not reflect path rules of a sandbox. They fail with EACCES.
     denied(path, errno.unwrap_or(rustix::io::Errno::ACCESS).into())
 }
 
-/// The refusal of a write that the system forbids: by a sandbox, or by permissions.
+/// The refusal of a write that a sandbox or the permissions forbid.
 fn denied(path: &Path, error: io::Error) -> Error {
     let dir = parent(path).display().to_string();
     let sandboxed = is_sandboxed(path, &error);
@@ -420,8 +421,8 @@ fn denied(path: &Path, error: io::Error) -> Error {
         .cause(error)
 }
 
-/// Whether what forbids a write is not the permissions. Mounts and system calls are answered with EROFS and EPERM; rules
-/// on paths with EACCES, as missing permissions are, which then are not missing.
+/// Whether something other than permissions forbids a write. Read-only mounts and blocked system calls fail with EROFS
+/// and EPERM. Path rules fail with EACCES, like missing permissions, although the permissions would allow the write.
 fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
     if error.raw_os_error() != Some(rustix::io::Errno::ACCESS.raw_os_error()) {
         return true;

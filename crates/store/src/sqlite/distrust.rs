@@ -1,5 +1,5 @@
-//! What is believed of a database file: its rows, and nothing that its schema could make SQLite do. A file may have come
-//! with a repository.
+//! Distrust of the database file: its rows are trusted, but nothing that its schema could make SQLite execute. A file
+//! may come with a repository.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -9,12 +9,12 @@ use super::user_version;
 use crate::error;
 use crate::migrate::{STEPS, VERSION};
 
-/// Prepares a connection for a file that anybody may have written, before anything is read from it.
+/// Hardens a connection to a file of unknown origin, before anything is read from it.
 pub(super) fn be_careful(connection: &Connection) -> Result<()> {
     let settings = [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        // The schema has no trigger.
+        // The schema has no triggers.
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
     ];
     let open = |error| error::sqlite(error, Stage::Open);
@@ -24,8 +24,8 @@ pub(super) fn be_careful(connection: &Connection) -> Result<()> {
     connection.execute_batch("PRAGMA cell_size_check = ON").map_err(open)
 }
 
-/// Refuses a schema with a view, a trigger or a virtual table that no step makes: a table can only be read, but a view of
-/// the same name can be a query without an end. Such objects are the ones without a page of their own.
+/// Refuses a schema with a view, a trigger or a virtual table that no migration step creates: a table can only be read,
+/// but a view of the same name can be an endless query. Such objects are those without a root page.
 pub(super) fn refuse_foreign_objects(connection: &Connection) -> Result<()> {
     let read = |error| error::sqlite(error, Stage::Open);
     let mut statement = connection
@@ -43,7 +43,7 @@ pub(super) fn refuse_foreign_objects(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Whether a step makes this view.
+/// Whether a migration step creates this view.
 fn is_ours(view: &str) -> bool {
     view.starts_with("CREATE VIEW ") && STEPS.iter().any(|step| step.has_statement(view))
 }

@@ -21,24 +21,24 @@ use super::{Sqlite, user_version};
 use crate::error;
 use crate::store::StoreIdentity;
 
-/// How long the log of a file that was moved is waited for.
+/// The timeout for checkpointing the log of a moved file.
 pub(super) const FOLD: Duration = Duration::from_millis(200);
 
-/// The file that connections were opened on.
+/// The file that the connections are open on.
 #[derive(Clone, Debug)]
 pub(super) struct OpenedFile {
     /// Device and inode.
     file: (u64, u64),
-    /// The log and its index, once the file has them.
+    /// The log and its index, once they exist.
     pub(super) log: Option<WalFiles>,
-    /// Which store it is, once a transaction has read it.
+    /// The store's id, once a transaction has read it.
     store: Option<StoreId>,
-    /// Whether what its log has is in the file: done once, when it is found to be moved.
+    /// Whether the log was checkpointed into the file. This happens once, when the file is found to be moved.
     is_whole: bool,
 }
 
 impl Sqlite {
-    /// The file that is open, if one is.
+    /// Device and inode of the open file, if any.
     pub(crate) fn file_id(&self) -> Option<(u64, u64)> {
         self.opened().map(|opened| opened.file)
     }
@@ -47,7 +47,7 @@ impl Sqlite {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remembers which file a connection was opened on. All connections of a process are to one.
+    /// Records which file a connection was opened on. All connections of a process use the same file.
     pub(super) fn note_file(&self, path: &Path) -> Result<()> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         match (database_file::file_id(path), &*opened) {
@@ -64,7 +64,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Remembers which store the file is.
+    /// Records which store the file contains.
     pub(super) fn note_store(&self, identity: &StoreIdentity) {
         if let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
             && opened.store.is_none()
@@ -73,7 +73,7 @@ impl Sqlite {
         }
     }
 
-    /// Refuses where the file that is open, or its log, is not the one at its path.
+    /// Fails if the open file, or its log, is not the one at its path.
     pub(super) fn check_place(&self, stage: Stage) -> Result<()> {
         let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return Ok(()) };
         match (database_file::file_id(path) == Some(opened.file), opened.log) {
@@ -87,8 +87,8 @@ impl Sqlite {
         self.check_place(Stage::Read).is_err()
     }
 
-    /// Makes sure that the file that is open is the one at its path: where another stands there that is the same store, it
-    /// is opened from now on.
+    /// Ensures that the open file is the one at its path. If another file of the same store is there, later connections
+    /// open that one.
     pub(super) fn at_place(&self, writer: &mut Option<Connection>) -> Result<()> {
         let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return Ok(()) };
         let now = database_file::file_id(path);
@@ -102,7 +102,7 @@ impl Sqlite {
         if now.is_none() {
             return Err(moved(path, Stage::Open));
         }
-        // Nobody may read through the old file while the new one is opened: what SQLite keeps beside both has one name.
+        // No thread may read the old file while the new one is opened: SQLite's files beside both have the same names.
         let Ok(_alone) = self.reading.try_write() else { return Err(moved(path, Stage::Open)) };
         *writer = None;
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -114,8 +114,8 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Writes what stands in the log into the file it belongs to, wherever that is now: the log keeps its name, and would be
-    /// taken for that of the next file there. A best effort: others may be reading.
+    /// Checkpoints the log into the file it belongs to, wherever that file is now: the log keeps its name, and would be
+    /// taken for the log of the next file there. Best effort, because other connections may be reading.
     fn make_whole(&self, opened: &OpenedFile, writer: Option<&Connection>) {
         let Some(connection) = writer.filter(|_| !opened.is_whole) else { return };
         if self.fold(connection)
@@ -125,7 +125,7 @@ impl Sqlite {
         }
     }
 
-    /// Which store a file is, read without changing it.
+    /// The id of the store in a file, read without changing it.
     fn store_at(&self, path: &Path) -> Result<String> {
         if matches!(database_file::look(path)?, FilePresence::Absent | FilePresence::Present { size: 0, .. }) {
             return Err(moved(path, Stage::Open));

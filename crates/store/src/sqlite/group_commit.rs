@@ -17,16 +17,16 @@ use crate::store::{CommitDecision, GroupWrite};
 
 /// Why the writes could not share a transaction.
 enum NotGrouped {
-    /// Nothing was begun, or the commit was not acknowledged: the same is true of all.
+    /// Nothing was begun, or the commit was not acknowledged: the error applies to all writes.
     All(Error),
-    /// The engine gave up in the middle: each may fare differently.
+    /// The engine rolled the transaction back: each write may have a different outcome.
     Each,
 }
 
-/// The writes of one transaction, and how far they are.
+/// The writes of one transaction and their progress.
 struct GroupCommit<'a, T> {
     parts: &'a [&'a dyn GroupWrite<T>],
-    /// By part; a part without an answer was not reached.
+    /// One per write; `None` if the write was not reached.
     answers: Vec<Option<Result<T>>>,
 }
 
@@ -37,7 +37,7 @@ impl Sqlite {
             for (part, answer) in parts.iter().zip(&mut all.answers).filter(|(_, answer)| answer.is_none()) {
                 match &apart {
                     NotGrouped::All(error) => *answer = Some(Err(error.repeated())),
-                    // One by one from here, as far as this call goes: the next may share again.
+                    // Run the remaining writes of this call one by one; the next call may share a transaction again.
                     NotGrouped::Each => {
                         *answer = Some(self.write(part.project(), &|tx, entered| part.write_wanted(tx, entered)));
                         break;
@@ -53,14 +53,15 @@ impl Sqlite {
         self.at_place(&mut writer).map_err(NotGrouped::All)?;
         let connection = self.connected(&mut writer).map_err(NotGrouped::All)?;
         let turn = self.turn().map_err(NotGrouped::All)?;
-        // Whoever leaves after its write and before the commit is told nothing, so nothing may be done for it: all is
-        // taken back and done again without it, in the same turn. Each round has fewer parts than the one before.
+        // A caller that leaves after its write and before the commit gets no answer, so its write must not be
+        // committed: the transaction is rolled back and repeated without it, in the same turn. Each round has fewer
+        // writes than the one before.
         while !self.round(connection, all, longest)? {}
         drop(turn);
         Ok(())
     }
 
-    /// Whether the round was committed; if not, somebody left and it is to be done again.
+    /// Whether the round was committed; if not, a caller left and the round must be repeated.
     fn round<T>(
         &self,
         connection: &Connection,
@@ -113,7 +114,7 @@ impl Sqlite {
         Ok(true)
     }
 
-    /// One write in a savepoint of its own.
+    /// Runs one write in its own savepoint.
     fn part<T>(&self, tx: &mut SqliteTx<'_>, part: &dyn GroupWrite<T>) -> Result<Result<T>, NotGrouped> {
         let engine = |_: rusqlite::Error| NotGrouped::Each;
         tx.connection.prepare_cached("SAVEPOINT part").and_then(|mut run| run.raw_execute()).map_err(engine)?;

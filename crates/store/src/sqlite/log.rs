@@ -1,20 +1,21 @@
-//! Whether the write-ahead log at its name is the one that this process writes.
+//! Whether the write-ahead log at its path is the one that this process writes.
 //!
-//! SQLite holds the log open by its descriptor. If its name is removed, the connections of before go on with a file that
-//! nobody finds again: what they commit is gone with the last of them, unless that ends in order and folds the log into the
-//! database. A process that opens the store afterwards makes an empty log under the name, which it shares the index (`-shm`)
-//! of the old one for; it cannot read a page that is in the old log, and fails.
+//! SQLite keeps the log open by its descriptor. If its name is removed, the existing connections continue with a file
+//! that no other process can find: their commits are lost with the last of them, unless it closes in order and
+//! checkpoints the log into the database. A process that opens the store afterwards creates an empty log under the
+//! name, but shares the index (`-shm`) of the old one; it cannot read a page that is in the old log, and fails.
 //!
-//! So a commit counts only where the log is at its name, before it (under the write lock) and after it. Where the log is
-//! gone, what it has is written into the database, which is durable then, and the connections are opened anew. That is
-//! safe under two conditions, which are looked at while this process has its turn, so that no other writes:
+//! So a commit counts only if the log is at its path, both before it (under the write lock) and after it. If the log is
+//! gone, its content is checkpointed into the database, which makes it durable, and the connections are reopened. This
+//! is safe under two conditions, which are checked while this process has its turn, so that no other process writes:
 //!
-//! - The index is the one that this process has: then its locks, by which SQLite excludes readers and writers from a
-//!   checkpoint, are those that everyone else uses.
-//! - No log is at the name, or an empty one: then everything that the index tells of is in the log of this process.
+//! - The index is the one that this process has open. Then its locks, by which SQLite excludes readers and writers from
+//!   a checkpoint, are those that every other process uses.
+//! - There is no log at the path, or an empty one. Then everything that the index refers to is in the log of this
+//!   process.
 //!
-//! Otherwise nothing is written any more, and the error says so. An orderly end of the program still folds the log if no
-//! other program has the store open: SQLite takes the database for itself alone to do so.
+//! Otherwise nothing more is written, and the error says so. An orderly exit of the program still checkpoints the log
+//! if no other program has the store open: SQLite takes the exclusive lock on the database for that.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -33,7 +34,7 @@ pub(super) struct WalFiles {
 }
 
 impl WalFiles {
-    /// The log beside a database, if it has one.
+    /// The log beside a database, if it exists.
     pub(super) fn of(path: &Path) -> Option<WalFiles> {
         let wal = database_file::file_id(&database_file::beside(path, "-wal"))?;
         Some(WalFiles { wal, shm: database_file::file_id(&database_file::beside(path, "-shm")) })
@@ -43,7 +44,7 @@ impl WalFiles {
         database_file::file_id(&database_file::beside(path, "-wal")) == Some(self.wal)
     }
 
-    /// Whether everything that the index tells of is in this log, and the index is the one that others use.
+    /// Whether everything that the index refers to is in this log, and the index is the one that other processes use.
     fn can_be_saved(&self, path: &Path) -> bool {
         database_file::has_empty_wal(path)
             && self.shm.is_some()
@@ -52,8 +53,8 @@ impl WalFiles {
 }
 
 impl Sqlite {
-    /// Whether what was just committed is where others find it: in the log at its name, or saved from one that is gone. Asked
-    /// in turn.
+    /// Checks that the last commit is where other processes find it: in the log at its path, or saved from one that is
+    /// gone. The caller must have the turn.
     pub(super) fn check_kept(&self, connection: &Connection) -> Result<()> {
         let log = self.opened().and_then(|opened| opened.log);
         match (self.check_place(Stage::Commit), &self.path, log) {
@@ -62,12 +63,14 @@ impl Sqlite {
         }
     }
 
-    /// Saves what the log has that is gone from its name, and closes all connections: the next ones open what is there.
+    /// Saves the content of a log that is gone from its path, and closes all connections: the next ones open the
+    /// current files.
     pub(super) fn save_log(&self, path: &Path, log: WalFiles, writer: &mut Option<Connection>) -> Result<()> {
-        // Whoever reads does so in the old log.
+        // Readers still use the old log.
         let Ok(_alone) = self.reading.try_write() else { return Err(gone(path, Stage::Open)) };
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        // A process that has only read cannot write the log into the database. One that lasts reads on a connection that can.
+        // A process that has only read cannot checkpoint the log. A long-running process reads on a connection that
+        // can.
         if let Some(connection) = writer.as_ref() {
             let turn = self.turn()?;
             if !self.save(path, log, connection) {
@@ -80,19 +83,20 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Forgets which log is open, because none is.
+    /// Clears the record of the open log, because none is open.
     pub(super) fn forget_log(&self) {
         if let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             opened.log = None;
         }
     }
 
-    /// Writes everything that the log has into the database. Says whether it is there now.
+    /// Checkpoints the whole log into the database. Returns whether it succeeded.
     fn save(&self, path: &Path, log: WalFiles, connection: &Connection) -> bool {
         log.can_be_saved(path) && self.fold(connection)
     }
 
-    /// Writes the log into the database and empties it. Says whether that is done: others may be reading.
+    /// Checkpoints the log into the database and truncates it. Returns whether it succeeded: other connections may be
+    /// reading.
     pub(super) fn fold(&self, connection: &Connection) -> bool {
         let _ = connection.busy_timeout(FOLD);
         let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
@@ -101,7 +105,7 @@ impl Sqlite {
     }
 }
 
-/// The refusal where the log is not at its name and cannot be saved.
+/// The refusal if the log is not at its path and cannot be saved.
 pub(super) fn gone(path: &Path, stage: Stage) -> Error {
     let message =
         format!("the log of {} ({0}-wal) is not the one that was opened: it was removed or replaced", path.display());

@@ -37,21 +37,20 @@ use crate::store::{Body, CommitDecision, Durability, Entered, Options, Present, 
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
-/// The first schema that records the file.
+/// The first schema version that records the file.
 const OWN_FILE: i64 = 9;
 
-/// The engine.
 pub(crate) struct Sqlite {
-    /// `None`: in memory.
+    /// The path of the database file; `None` for a store in memory.
     path: Option<PathBuf>,
     options: Options,
-    /// Closed before the writer, which cleans up when it is the last: a connection that cannot write would leave the
+    /// Closed before the writer, because the last connection cleans up: a connection that cannot write would leave the
     /// `-wal` behind.
     readers: Mutex<Vec<Connection>>,
     writer: Mutex<Option<Connection>>,
-    /// The file that the connections are to.
+    /// The file that the connections are open on.
     opened: Mutex<Option<OpenedFile>>,
-    /// Held by whoever reads, and alone by whoever opens another file in the place of one that was moved.
+    /// Held shared by readers, and exclusively while a replaced file is reopened.
     reading: RwLock<()>,
     steps: AtomicU64,
 }
@@ -92,10 +91,10 @@ impl Sqlite {
         })
     }
 
-    /// Runs `body` in a write transaction, which keeps the writers of the whole file out.
+    /// Runs `body` in a write transaction, which excludes all other writers of the file.
     fn in_turn<T>(&self, body: impl FnOnce(&mut SqliteTx<'_>) -> Result<CommitDecision<T>>) -> Result<T> {
-        // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
-        // with an open connection keep the WAL alive (half the syncs of one-shot calls).
+        // Connect and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait with
+        // an open connection keep the WAL alive (half the syncs of one-shot calls).
         let mut writer = self.writer()?;
         self.at_place(&mut writer)?;
         let connection = self.connected(&mut writer)?;
@@ -129,7 +128,7 @@ impl Sqlite {
             let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
             Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
         })?;
-        // A newer program may have made tables that this one does not know.
+        // A newer version may have created tables that this one does not know.
         let is_ours =
             self.read_raw(&|connection| Ok(user_version(connection)? > VERSION || copy::is_own_schema(connection)?))?;
         if !is_ours {
@@ -149,7 +148,7 @@ impl Sqlite {
         self.read_raw(&|connection| tx::explain(connection, sql, args))
     }
 
-    /// Whether the file is on a file system that a store may be on.
+    /// Checks that a store may be on the file system of this file.
     pub(crate) fn check_file_system(&self) -> Result<()> {
         match &self.path {
             Some(path) => database_file::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system),
@@ -157,12 +156,12 @@ impl Sqlite {
         }
     }
 
-    /// Whether this process cannot write the file, though it is there.
+    /// Whether the file exists, but this process cannot write it.
     pub(crate) fn is_read_only(&self) -> bool {
         self.path.as_deref().is_some_and(database_file::is_read_only)
     }
 
-    /// Remarks on who may read or write the files.
+    /// Remarks about who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
         let user = rustix::process::geteuid().as_raw();
         self.path.as_deref().map(|path| database_file::permissions(path, user)).unwrap_or_default()
@@ -173,7 +172,7 @@ impl Sqlite {
         self.path.as_deref().map_or(Ok(TurnstileState::None), |path| Turnstile::beside(path).look(patience))
     }
 
-    /// Bytes of the database, of its log, and of pages in it that hold nothing.
+    /// The sizes of the database, of its log, and of its free pages, in bytes.
     pub(crate) fn size(&self) -> Result<Size> {
         let free = self.read("", &|tx, _| {
             let number = |tx: &mut dyn Tx, sql| tx.query(sql, &[])?.first().map_or(Ok(0), |row| row.int(0));
@@ -184,14 +183,15 @@ impl Sqlite {
         Ok(Size { database, log, free: u64::try_from(free).unwrap_or(0) })
     }
 
-    /// Virtual-machine steps of all statements so far: a count of work that does not depend on the machine's speed.
+    /// The virtual-machine steps of all statements so far: a measure of work that does not depend on the machine's
+    /// speed.
     pub(crate) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
     fn writer(&self) -> Result<MutexGuard<'_, Option<Connection>>> {
-        // A panic inside a body rolled its transaction back (see `Open`), so the connection behind a poisoned lock
-        // is as good as new.
+        // A panic inside a body rolled its transaction back (see `Open`), so the connection behind a poisoned lock is
+        // usable.
         Ok(self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -206,7 +206,7 @@ impl Sqlite {
         id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
-    /// Enters a write in a project, which is made if it does not exist.
+    /// Enters a write in a project, and creates the project if it does not exist.
     fn enter_project(&self, tx: &mut dyn Tx, project: &project::NamedProject) -> Result<Entered> {
         let (entered, file) = self.enter(tx, &project.key)?;
         self.check_own_file(tx, file)?;
@@ -239,7 +239,7 @@ impl Sqlite {
 
     fn connect(&self) -> Result<Connection> {
         self.connect_as_it_is().map_err(|error| match &self.path {
-            // All that SQLite says about a file on a read-only place is that it cannot open it.
+            // For a file on a read-only place, SQLite only reports that it cannot open it.
             Some(path) if error.code() == Code::CannotOpen && database_file::is_read_only(path) => {
                 database_file::read_only(path).at(Stage::Open)
             }
@@ -247,7 +247,7 @@ impl Sqlite {
         })
     }
 
-    /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
+    /// Adds to an error about a store that cannot be written the path and the reason, which SQLite does not give.
     fn placed(&self, error: Error) -> Error {
         match &self.path {
             Some(path) if error.code() == Code::NotWritable && error.read::<Directory>().is_none() => {
@@ -285,12 +285,12 @@ impl Sqlite {
         }
         if version < VERSION {
             self.migrate(&connection)?;
-            // A disk that fails once in the midst of the switch can leave the file without WAL and nobody told.
+            // A disk error in the middle of the switch can leave the file without WAL, and no error is reported.
             if self.path.is_some() {
                 wal_mode(&connection)?;
             }
         }
-        // What undoes an op stays in memory: an op that changes more than a few pages would otherwise open a file for it.
+        // Rollback data stays in memory: an op that changes more than a few pages would otherwise open a file for it.
         let synchronous = match self.options.durability {
             Durability::Full => "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL",
             Durability::Fast => "PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL",
@@ -299,7 +299,7 @@ impl Sqlite {
         Ok(connection)
     }
 
-    /// A connection to a file, or to a URI of one, through the layer that the options name.
+    /// A connection to a file, or to a URI of one, through the VFS that the options name.
     fn open_file(&self, path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
         let connection = match &self.options.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
@@ -312,7 +312,7 @@ impl Sqlite {
         Ok(connection)
     }
 
-    /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
+    /// Migrates the schema. Many processes may try at once: one of them applies each step.
     fn migrate(&self, connection: &Connection) -> Result<()> {
         let open = |error| error::sqlite(error, Stage::Open);
         let turn = self.turn()?;
@@ -346,8 +346,8 @@ impl Sqlite {
         SqliteTx::new(connection, &self.steps, keep)
     }
 
-    /// Runs `body` in a transaction begun with `begin`; whatever does not end in a commit is rolled back, a panic
-    /// included.
+    /// Runs `body` in a transaction begun with `begin`. Unless it ends in a commit, the transaction is rolled back,
+    /// even after a panic.
     fn transact<T>(
         &self,
         connection: &Connection,
@@ -370,20 +370,20 @@ impl Sqlite {
     }
 }
 
-/// A transaction that is rolled back unless it was committed.
+/// A transaction that is rolled back on drop unless it was committed.
 struct Open<'c>(&'c Connection);
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // A failed rollback leaves the connection unusable, and the next statement on it says so.
+            // A failed rollback leaves the connection unusable, and its next statement reports that.
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
 }
 
-/// A statement is prepared once and kept: without this SQLite plans it anew whenever a bound value differs from the one
-/// it was first planned for (more than half of all instructions of a `list`).
+/// Statements are prepared once and kept: without this setting, SQLite plans a statement again whenever a bound value
+/// differs from the one it was first planned for (more than half of all instructions of a `list`).
 pub(super) fn prepare_once(connection: &Connection) -> Result<()> {
     connection.set_prepared_statement_cache_capacity(128);
     connection
@@ -398,7 +398,7 @@ fn user_version(connection: &Connection) -> Result<i64> {
     statement.query_row([], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
 }
 
-/// A database that some other program made is neither taken over nor answered from, whatever its version says.
+/// Refuses a database that another program made, whatever its version number is: it is neither taken over nor read.
 fn refuse_foreign(connection: &Connection, any_schema: bool) -> Result<()> {
     let number = |sql: &str| -> Result<i64> {
         connection.query_row(sql, [], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
@@ -409,7 +409,7 @@ fn refuse_foreign(connection: &Connection, any_schema: bool) -> Result<()> {
         return objects();
     }
     let untouched = number("PRAGMA user_version")? == 0 && number("SELECT COUNT(*) FROM sqlite_schema")? == 0;
-    // Asked last: another process may be making the store, and writes this together with everything else.
+    // Read last: another process may be creating the store, and writes this together with everything else.
     match application()? {
         APPLICATION_ID => objects(),
         BACKUP_ID => Err(error::is_backup()),
@@ -420,8 +420,8 @@ fn refuse_foreign(connection: &Connection, any_schema: bool) -> Result<()> {
     }
 }
 
-/// Switches the file to WAL. SQLite does not call its busy handler for this, so processes that race to be the first
-/// are answered with `busy` and ask again; once switched, the mode is stored in the file.
+/// Switches the file to WAL. SQLite does not call its busy handler for this, so processes that race to be first get
+/// `busy` and retry; once switched, the mode is stored in the file.
 #[expect(clippy::disallowed_methods, reason = "happens once in the life of a store, and there is nothing to wait on")]
 fn wal_mode(connection: &Connection) -> Result<()> {
     let mut tries = 0;

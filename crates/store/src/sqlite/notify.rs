@@ -1,6 +1,6 @@
 //! Notification on SQLite: a file beside the database that is touched after a commit.
 //!
-//! Watching the `-wal` file would not do: half of its changes come before the commit that they belong to.
+//! Watching the `-wal` file is not enough: half of its changes come before the commit that they belong to.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -11,9 +11,9 @@ use std::time::Duration;
 use super::{Sqlite, turnstile};
 use crate::notify::WakeListener;
 
-/// How often one who listens looks at the file: a look costs a microsecond.
+/// How often a listener checks the file: a check costs a microsecond.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long the file may get before it begins anew.
+/// The size at which the file is truncated.
 const LONGEST: u64 = 4_096;
 
 impl Sqlite {
@@ -23,7 +23,8 @@ impl Sqlite {
         Some(name.into())
     }
 
-    /// A byte more, so that two in one tick of the file system's clock differ. What goes wrong is nobody's loss.
+    /// Appends a byte, so that two notifications in one tick of the file system's clock differ. Errors are ignored:
+    /// waiting callers also poll.
     pub(crate) fn ring(&self) {
         let Some(path) = self.bell() else { return };
         let mut options = OpenOptions::new();
@@ -52,7 +53,7 @@ impl Sqlite {
     }
 }
 
-/// What the file looks like: its size and the time of its last change.
+/// A fingerprint of the file: its size and modification time.
 fn seen(path: &Path) -> i128 {
     let Ok(meta) = fs::symlink_metadata(path) else { return 0 };
     (i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec())) * 8_192 + i128::from(meta.len() % 8_192)

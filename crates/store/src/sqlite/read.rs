@@ -1,4 +1,4 @@
-//! Reading without changing anything: read-only connections, one snapshot, and stores on read-only places.
+//! Reading without any change: read-only connections, one snapshot, and stores on read-only places.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -14,10 +14,10 @@ use crate::store::{CommitDecision, Entered, Options};
 use crate::table::project;
 use crate::tx::Tx;
 
-/// How often a read of a file that changes under it is tried before it is `busy`.
+/// How often to retry a read of a file that changes during the read before it is `busy`.
 const IMMUTABLE_TRIES: usize = 20;
 
-/// The size of a page of the database, in bytes.
+/// The page size of the database, in bytes.
 const ONE_PAGE: u64 = 4_096;
 
 type ReadBody<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
@@ -49,14 +49,14 @@ impl Sqlite {
         answer
     }
 
-    /// Runs `look` on a connection that cannot write. A store that does not exist is answered for by an empty one in
-    /// memory, so that every query has one code path.
+    /// Runs `look` on a connection that cannot write. An empty store in memory stands in for a store that does not
+    /// exist, so that every query has one code path.
     pub(super) fn read_raw<T>(&self, look: &ReadBody<'_, T>) -> Result<T> {
         let Some(path) = &self.path else {
             let mut writer = self.writer()?;
             return look(self.connected(&mut writer)?);
         };
-        // An empty file is nobody's store yet, and a query does not make it one.
+        // An empty file is not a store yet, and a query does not make it one.
         let is_writable =
             || Ok(matches!(database_file::look(path)?, FilePresence::Present { writable_dir: true, size: 1.., .. }));
         if self.options.one_connection && is_writable()? {
@@ -73,29 +73,29 @@ impl Sqlite {
         let connection = match pooled {
             Some(connection) => connection,
             None => match database_file::look(path)? {
-                // One that was there a moment ago is not answered for by an empty one.
+                // If the store existed a moment ago, an empty one must not stand in for it.
                 FilePresence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
                 FilePresence::Present { size: 0, .. } => return self.read_nothing(look),
                 FilePresence::Present { writable_dir: false, shm: false, .. } => {
                     return self.read_immutable(path, look);
                 }
                 FilePresence::Present { size, .. } => match self.open_reader(path) {
-                    // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
-                    // a file of one page has no table in it.
+                    // The process that was creating the store ended before it finished. A query cannot roll that back,
+                    // and need not: a file of one page has no tables.
                     Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
                         return self.read_nothing(look);
                     }
-                    // A full disk or a limit on the size of files leaves no room for the index that SQLite makes beside
-                    // the file, even to read it.
+                    // A full disk or a file size limit leaves no room for the index that SQLite creates beside the
+                    // file, even to read it.
                     Err(error)
                         if matches!(error.code(), Code::DiskFull | Code::IoFailure)
                             && database_file::has_empty_wal(path) =>
                     {
                         return self.read_immutable(path, look);
                     }
-                    // The log or its index beside the file cannot be made although nothing forbade it so far: a sandbox
-                    // that the permissions say nothing of, or a disk without room for one more name. With both there,
-                    // neither is what stands in the way.
+                    // The log or its index beside the file cannot be created although nothing has forbidden it so far:
+                    // a sandbox that the permissions do not reflect, or a disk without room for another name. If both
+                    // exist, the cause is something else.
                     Err(error) if matches!(error.code(), Code::CannotOpen | Code::NotWritable) => {
                         match database_file::look(path)? {
                             FilePresence::Present { wal: true, shm: true, .. } | FilePresence::Absent => {
@@ -114,7 +114,7 @@ impl Sqlite {
         };
         match user_version(&connection)? {
             0 => {
-                // Its log is removed with the connection, which nobody keeps.
+                // Its log is removed with the connection, which is not kept.
                 self.forget_log();
                 return self.read_nothing(look);
             }
@@ -128,7 +128,7 @@ impl Sqlite {
         answer
     }
 
-    /// A query cannot read what an older program made. It brings the store up to date as a write would, where it may.
+    /// A query cannot read the schema of an older version. It migrates the store as a write would, if it may.
     fn bring_up_to_date(&self) -> Result<()> {
         let mut writer = self.writer()?;
         self.connected(&mut writer).map(|_| ()).map_err(|error| match error.kind() {
@@ -150,7 +150,7 @@ impl Sqlite {
         let empty = Sqlite::memory(Options { turnstile: false, ..self.options.clone() });
         let mut writer = empty.writer()?;
         let connection = empty.connected(&mut writer)?;
-        // An empty store says so by having no identity.
+        // An empty store is recognised by its missing identity.
         empty.transact(connection, "BEGIN", |tx| {
             project::forget_store(tx)?;
             Ok(CommitDecision::Commit(()))
@@ -158,10 +158,10 @@ impl Sqlite {
         look(connection)
     }
 
-    /// A store on a read-only place without `-wal` and `-shm`: nobody has it open, so its file does not change. If
-    /// somebody can write it after all (the place is read-only only for us), reads may be torn; then size or
-    /// modification time differ, or the read fails, and it is repeated. What a writer has in its log by then is read
-    /// with the log or not at all: the file alone lacks it.
+    /// Reads a store on a read-only place without `-wal` and `-shm`: no process has it open, so its file does not
+    /// change. If another process can write it after all (the place is read-only only for this process), reads may be
+    /// torn; then size or modification time differ, or the read fails, and it is repeated. If a writer has a log by
+    /// then, the store is read with the log or not at all, because the file alone lacks its content.
     fn read_immutable<T>(&self, path: &Path, look: &ReadBody<'_, T>) -> Result<T> {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
@@ -169,12 +169,12 @@ impl Sqlite {
             let has_log = !database_file::has_empty_wal(path);
             let answer = match before {
                 FilePresence::Present { shm: true, .. } if has_log => self.open_reader(path),
-                // A writer that opens or closes the store shows this for a moment.
+                // A writer that opens or closes the store causes this for a moment.
                 _ if has_log => Err(wal_alone(path)),
                 _ => self.open_immutable(path),
             }
             .and_then(|connection| match user_version(&connection)? {
-                // Whoever was making the store ended before it was one.
+                // The process that was creating the store ended before it finished.
                 0 => self.read_nothing(look),
                 older if older < VERSION => Err(error::older_schema()),
                 _ => look(&connection),
@@ -182,7 +182,7 @@ impl Sqlite {
             let steady = has_log || before == database_file::look(path)?;
             match answer {
                 Ok(answer) if steady => return Ok(answer),
-                // A refusal is an answer; only what the engine says about the file may be an artefact.
+                // A refusal is an answer; only an engine error about the file may be an artefact of a torn read.
                 Err(error) if steady && error.kind() != Kind::Storage => return Err(error),
                 Err(error) => last = Some(error),
                 Ok(_) => last = None,
@@ -209,7 +209,7 @@ impl Sqlite {
     }
 }
 
-/// Read as immutable the file would silently lack what stands in the `-wal`: an acknowledged row would be missing.
+/// Read as immutable, the file would silently lack the content of the `-wal`: an acknowledged row would be missing.
 fn wal_alone(path: &Path) -> Error {
     Error::new(
         Code::WalWithoutShm,

@@ -1,16 +1,16 @@
 //! The turnstile: two file locks beside the database, taken in turn before a write transaction begins.
 //!
-//! It gives fairness; exclusion is SQLite's own. SQLite's busy handler sleeps and tries again, so whoever happens to
-//! wake first wins: 64 processes × 50 writes took up to 5.2 s a call that way, and 42 ms with the turnstile. A file
-//! lock wakes its waiters when it is freed, and the second lock keeps whoever just left from passing those who wait:
-//! with lock A a process comes to the front of the line, with lock B it is at the database, and A is freed as soon as
-//! B is had. So at most one process waits for B, and all others wait for A.
+//! It provides fairness; SQLite itself provides exclusion. SQLite's busy handler sleeps and retries, so the process
+//! that happens to wake first wins: 64 processes × 50 writes took up to 5.2 s per call that way, and 42 ms with the
+//! turnstile. A file lock wakes its waiters when it is released, and the second lock keeps a process that just left
+//! from overtaking the waiters: with lock A a process is at the front of the line, with lock B it is at the database,
+//! and it releases A as soon as it has B. So at most one process waits for B, and all others wait for A.
 //!
-//! Never a try-lock in a loop: that is the busy handler again (the longest call was 16 times the median). A lock is
-//! tried once; when it is taken, a thread blocks in the kernel and the caller waits for the thread until its deadline.
+//! Never use a try-lock in a loop: that is the busy handler again (the longest call was 16 times the median). A lock is
+//! tried once; if it is taken, a thread blocks in the kernel and the caller waits for the thread until its deadline.
 //!
-//! Nothing here is needed for correctness, so a lock file that an operator removes costs order, not data. A stopped
-//! holder makes others `busy`, never wrong.
+//! Nothing here is needed for correctness, so a lock file that an operator removes costs fairness, not data. A stopped
+//! holder makes other processes `busy`, never wrong.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -37,21 +37,20 @@ pub(crate) struct Turnstile {
     pub(super) b: PathBuf,
 }
 
-/// The right to begin a write transaction; the next in line gets it when this is dropped.
+/// The right to begin a write transaction; dropping it passes the turn to the next in line.
 #[derive(Debug)]
 #[must_use = "the turn ends when this is dropped"]
 pub(crate) struct WriteTurn {
     _b: LockedFile,
 }
 
-/// A locked file.
 #[derive(Debug)]
 pub(super) struct LockedFile(File);
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // Closing alone would not do: a child between its fork and its exec has a copy of the descriptor and would keep
-        // the lock. If unlocking fails nothing is left to do but the close that follows.
+        // Closing alone is not enough: a child between fork and exec has a copy of the descriptor and would keep the
+        // lock. If unlocking fails, only the close that follows remains.
         let _ = self.0.unlock();
     }
 }
@@ -67,10 +66,10 @@ impl Turnstile {
         Turnstile { a: lock("-turn-a"), b: lock("-turn-b") }
     }
 
-    /// Waits for a turn, at most for `deadline`, both locks together; then `busy`.
+    /// Waits for a turn, at most `deadline` for both locks together, then fails with `busy`.
     ///
-    /// Callers may not assume that a turn excludes other writers: a process without a turnstile, or with a lock file
-    /// that was replaced, is kept out by SQLite alone. A thread that has a turn and asks for another waits for itself.
+    /// Callers may not assume that a turn excludes other writers: only SQLite excludes a process without a turnstile or
+    /// with a replaced lock file. A thread that has a turn and asks for another one waits for itself.
     pub(crate) fn enter(&self, deadline: Duration) -> Result<WriteTurn> {
         #[expect(
             clippy::disallowed_methods,
@@ -98,14 +97,14 @@ pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duratio
     if left.is_zero() {
         return Err(busy(path, deadline));
     }
-    // Without a buffer between the two, a lock is either taken over by the caller or still the thread's, which then
-    // frees it: none is ever left in a channel that nobody reads.
+    // The channel has no buffer, so a lock is either received by the caller or still owned by the thread, which then
+    // releases it: no lock is left in a channel that no thread reads.
     let (hand_over, receive) = mpsc::sync_channel(0);
     thread::Builder::new()
         .name("turnstile".into())
         .stack_size(WAITER_STACK)
         .spawn(move || {
-            // An error here means that the caller has left; what it did not take is dropped, and with it the lock.
+            // An error means that the caller has left; the unreceived lock is dropped and thereby released.
             drop(hand_over.send(block(file)));
         })
         .map_err(|error| busy(path, deadline).hint("No thread could be started to wait; try again.").cause(error))?;
@@ -117,7 +116,7 @@ pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duratio
     }
 }
 
-/// Blocks until the file is locked. A signal interrupts the wait, not the wish.
+/// Blocks until the file is locked, and retries after a signal.
 fn block(file: File) -> io::Result<LockedFile> {
     loop {
         match file.lock() {
@@ -128,7 +127,7 @@ fn block(file: File) -> io::Result<LockedFile> {
     }
 }
 
-/// Opens a lock file, making it if it is absent. Every call has a descriptor of its own: the lock belongs to the open
+/// Opens a lock file, creating it if it is absent. Every call has its own descriptor: the lock belongs to the open
 /// file, so two callers in one process exclude each other like two processes.
 fn open(path: &Path) -> Result<File> {
     opened(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
@@ -277,7 +276,7 @@ mod tests {
     #[test]
     fn a_lock_that_comes_too_late_is_freed() {
         let (_dir, turnstile) = turnstile();
-        // Late for B, the caller being at the front of the line, and late for A, somebody else being there.
+        // A timeout at B with the caller at the front of the line, and a timeout at A with another caller there.
         let turn = turnstile.enter(LONG).unwrap();
         for _ in 0..3 {
             turnstile.enter(Duration::from_millis(5)).unwrap_err();
@@ -302,7 +301,7 @@ mod tests {
         assert!(open(&turnstile.b).unwrap().try_lock().is_err());
     }
 
-    /// Whoever leaves cannot pass whoever is at the front, however soon it comes back.
+    /// A process that leaves cannot overtake the front of the line, however soon it returns.
     #[test]
     fn the_next_turn_belongs_to_the_front_of_the_line() {
         const THREADS: usize = 8;
@@ -315,7 +314,7 @@ mod tests {
                 let (turnstile, front, next) = (&turnstile, &front, &next);
                 scope.spawn(move || {
                     for _ in 0..TURNS {
-                        // `enter`, with a word in between.
+                        // `enter`, with a marker in between.
                         let a = acquire(open(&turnstile.a).unwrap(), &turnstile.a, Instant::now(), LONG).unwrap();
                         front.store(own, SeqCst);
                         let b = acquire(open(&turnstile.b).unwrap(), &turnstile.b, Instant::now(), LONG).unwrap();
@@ -332,8 +331,8 @@ mod tests {
         });
     }
 
-    /// The promise is for turns as long as a commit: one that takes less than the waking of a waiter can be over, and
-    /// its thread back at lock A, before anybody is awake. So a turn lasts here as long as a small commit to a disk.
+    /// The guarantee is for turns as long as a commit: a shorter turn than the wake-up of a waiter can be over, and its
+    /// thread back at lock A, before any waiter is awake. So a turn here lasts as long as a small commit to disk.
     #[test]
     fn nobody_is_passed_again_and_again() {
         const THREADS: usize = 32;
@@ -384,7 +383,7 @@ mod tests {
         fs::remove_file(&turnstile.a).unwrap();
         fs::create_dir(&turnstile.a).unwrap();
         assert_eq!(turnstile.enter(LONG).unwrap_err().kind(), Kind::Storage);
-        // The lock that was already had is free again after a refusal of the other.
+        // A lock that was already acquired is released if the other one fails.
         fs::remove_dir(&turnstile.a).unwrap();
         fs::create_dir(&turnstile.b).unwrap();
         assert_eq!(turnstile.enter(LONG).unwrap_err().kind(), Kind::Storage);

@@ -11,24 +11,24 @@ use tenure_core::{Kind, Result, Stage};
 use super::database_file;
 use super::turnstile::{Turnstile, acquire, opened};
 
-/// What a look at the turnstile found.
+/// The result of a check of the turnstile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnstileState {
-    /// Nothing to queue at: no embedded store, or nobody has written yet.
+    /// There is no turnstile: no embedded store, or no process has written yet.
     None,
-    /// A turn was to be had in time; it was given back at once.
+    /// A turn was available in time; it was returned at once.
     Free,
-    /// Somebody has one of the locks and did not let go of it in time.
+    /// A process has one of the locks and did not release it in time.
     Stuck {
-        /// The lock.
+        /// The lock file.
         file: PathBuf,
-        /// Who has it, where the system tells: the process and the name of its program.
+        /// The process id and program name of the holder, if the system reports them.
         holder: Option<(u32, String)>,
     },
 }
 
 impl Turnstile {
-    /// Looks whether a turn is to be had, as a writer would, and makes nothing.
+    /// Checks whether a turn is available, as a writer would, and creates nothing.
     pub(crate) fn look(&self, patience: Duration) -> Result<TurnstileState> {
         #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process")]
         let start = Instant::now();
@@ -47,7 +47,7 @@ impl Turnstile {
     }
 }
 
-/// Who has a lock on a file, by the kernel's own list. Processes of other pid namespaces are not told.
+/// The holder of a lock on a file, from the kernel's list. Processes of other pid namespaces are not listed.
 #[expect(clippy::disallowed_methods, reason = "files of the system")]
 fn holder(path: &Path) -> Option<(u32, String)> {
     let meta = std::fs::metadata(path).ok()?;
@@ -57,7 +57,7 @@ fn holder(path: &Path) -> Option<(u32, String)> {
     Some((pid, program.trim().to_owned()))
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 4711 08:01:131074 0 EOF`; those that wait have an arrow before the kind.
+/// `1: FLOCK  ADVISORY  WRITE 4711 08:01:131074 0 EOF`; waiters have an arrow before the kind.
 fn holder_in(locks: &str, meta: &std::fs::Metadata) -> Option<u32> {
     let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
     let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
@@ -66,10 +66,10 @@ fn holder_in(locks: &str, meta: &std::fs::Metadata) -> Option<u32> {
     line.get(4)?.parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Opens a lock file that is there, for a look at the lock.
+/// Opens an existing lock file to check the lock.
 fn open_existing(path: &Path) -> Result<Option<File>> {
     match std::fs::symlink_metadata(path) {
-        // Opening a pipe would wait for its other end.
+        // Opening a pipe would block until its other end is opened.
         Ok(meta) if !meta.is_file() && !meta.is_symlink() => Err(database_file::not_a_file(path).at(Stage::Lock)),
         Ok(_) => opened(path, OpenOptions::new().read(true)).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -106,9 +106,9 @@ mod tests {
         #[cfg(not(target_os = "linux"))]
         assert_eq!(holder, None);
         drop(turn);
-        // Whoever gave up waiting may still be handed the lock for a moment, and drops it.
+        // A waiter that gave up may still get the lock for a moment, and drops it.
         assert_eq!(turnstile.look(LONG).unwrap(), TurnstileState::Free);
-        // What was looked at is given back.
+        // The check returns the turn.
         drop(turnstile.enter(LONG).unwrap());
     }
 
@@ -125,7 +125,7 @@ mod tests {
             None
         );
         assert_eq!(list(&["1: FLOCK  ADVISORY  WRITE 4711 08:01:1 0 EOF", "", "nonsense", "2: FLOCK"]), None);
-        // Of another pid namespace.
+        // A process of another pid namespace.
         assert_eq!(list(&["1: FLOCK  ADVISORY  WRITE 0 HERE 0 EOF"]), None);
     }
 }

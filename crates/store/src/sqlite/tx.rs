@@ -12,10 +12,10 @@ use crate::tx::{BulkRows, Room, Row, RowsWithin, Sql, Tx, Value, check_bindings}
 /// How long a prepared statement is kept.
 #[derive(Clone, Copy)]
 pub(crate) enum Keep {
-    /// As long as the connection: a process that makes many calls prepares it once.
+    /// As long as the connection: a process with many calls prepares it once.
     Connection,
-    /// As long as the transaction: SQLite prepares a statement that is not meant to last with memory it has at hand, which
-    /// saves a process that reads once 6 % of its instructions.
+    /// As long as the transaction: SQLite prepares a short-lived statement with memory it has at hand, which saves a
+    /// process that reads once 6 % of its instructions.
     Transaction,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct SqliteTx<'c> {
     pub(crate) connection: &'c Connection,
     steps: &'c AtomicU64,
     keep: Keep,
-    /// What this transaction has run so far. Texts are static, so the same text is the same place.
+    /// The statements that this transaction has run. Texts are static, so equal texts have equal addresses.
     prepared: Vec<(&'static str, PreparedStatement<'c>)>,
 }
 
@@ -146,8 +146,8 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn undo(&mut self) -> Result<()> {
-        // Some errors (disk full among them) make SQLite roll the whole transaction back; going on would then write
-        // outside of any.
+        // After some errors (including a full disk) SQLite rolls back the whole transaction; continuing would then
+        // write outside any transaction.
         if self.connection.is_autocommit() {
             return Err(error::disk_full().cause("the transaction was rolled back by the engine"));
         }
@@ -156,7 +156,7 @@ impl Tx for SqliteTx<'_> {
     }
 }
 
-/// Binds `$n` by name: SQLite numbers named parameters by first occurrence, not by the digits in them.
+/// Binds `$n` by name: SQLite numbers named parameters by first occurrence, not by their digits.
 fn bind(statement: &mut Statement<'_>, text: &str, args: &[Value]) -> rusqlite::Result<Result<()>> {
     let mut highest = 0;
     for index in 1..=statement.parameter_count() {
@@ -180,7 +180,7 @@ impl ToSql for Value {
     }
 }
 
-/// The plan of a statement, one line a step.
+/// The plan of a statement, one line per step.
 pub(super) fn explain(connection: &Connection, sql: Sql, args: &[Value]) -> Result<String> {
     let read = |error| error::sqlite(error, Stage::Read);
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.sqlite)).map_err(read)?;

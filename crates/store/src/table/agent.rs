@@ -1,4 +1,4 @@
-//! Agents of a project.
+//! The `agent` table: agents of a project.
 
 use tenure_core::agent::{Process, Sign};
 use tenure_core::id::TaskId;
@@ -8,22 +8,21 @@ use tenure_core::{Result, Time};
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value, first, ids, list as json_list};
 
-/// An agent's row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// The agent's name.
     pub name: AgentName,
-    /// The tool, empty if unknown.
+    /// The tool; empty if unknown.
     pub tool: String,
-    /// Its first op.
+    /// The time of its first op.
     pub registered_at: Time,
-    /// Its last op.
+    /// The time of its last op.
     pub last_seen: Time,
     /// When its session ended, if it has.
     pub ended_at: Option<Time>,
-    /// The task it means when it names none.
+    /// The task it refers to when it names none.
     pub focus: Option<TaskId>,
-    /// The process of its tool, with an empty host where unknown.
+    /// The process of its tool; the host is empty if unknown.
     pub process: Process,
     /// Whether it calls through MCP.
     pub mcp: bool,
@@ -32,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What liveness is judged by, apart from any hold.
+    /// The evidence for its liveness, apart from any hold.
     pub fn sign(&self) -> Sign {
         Sign::of(self.last_seen, self.ended_at.is_some())
     }
@@ -57,8 +56,8 @@ const RECENT: Sql = Sql::same(concat!(
     " FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3"
 ));
 
-/// An agent with a live hold is there for as long as that hold, however long ago its last op was.
-/// The offset keeps PostgreSQL from joining the two, which without statistics reads every live hold for each agent.
+/// An agent with a live hold counts as present as long as that hold, however long ago its last op was. The offset keeps
+/// PostgreSQL from joining the two, which without statistics reads every live hold for each agent.
 const DUE: Sql = Sql::same(
     concat!("SELECT ", columns!("a."), " FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3
@@ -66,9 +65,9 @@ const DUE: Sql = Sql::same(
      ORDER BY a.last_seen, a.name LIMIT 1000"),
 );
 
-/// Looked up from the holds there are, from one holder to the next: agents that once were remain and far outnumber those
-/// that hold something, and one that holds something may hold thousands of files. PostgreSQL walks through all live holds
-/// for a MIN, and through all agents for a join that wants their order, unless it has statistics.
+/// Walks the live holds from one holder to the next: former agents remain and far outnumber the holders, and one holder
+/// may hold thousands of files. Without statistics, PostgreSQL scans all live holds for a MIN, and all agents for an
+/// ordered join.
 const HOLDERS: Sql = Sql::pair(
     concat!(
         "WITH RECURSIVE found (holder) AS (
@@ -118,12 +117,12 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// One agent.
+/// One agent by its name.
 pub fn get(project: &str, name: &str) -> Statement<Option<Row>> {
     Statement::new(GET, vec![project.into(), name.into()], |rows| first(rows).map(decode).transpose())
 }
 
-/// Which of some names are known, in no order.
+/// Those of the given names that exist, unordered.
 pub fn existing(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<AgentName>> {
     let sql = Sql::pair(
         "SELECT a.name FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
@@ -133,9 +132,9 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<V
     ids(tx.query(sql, &[project.into(), json_list(names)])?)
 }
 
-/// Where an agent was last seen, and whose it is.
+/// The last known process and the owner of an agent.
 pub struct Whereabouts {
-    /// The agent.
+    /// The agent's name.
     pub name: AgentName,
     /// The process it was last seen in.
     pub process: Process,
@@ -143,7 +142,7 @@ pub struct Whereabouts {
     pub owner: Option<AgentName>,
 }
 
-/// The processes of some agents, in no order.
+/// The processes of the given agents, unordered.
 pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<Whereabouts>> {
     let sql = Sql::pair(
         "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started, a.owner
@@ -167,27 +166,27 @@ pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Resul
         .collect()
 }
 
-/// A page of agents by name.
+/// A page of agents, sorted by name.
 pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
     many(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
 }
 
-/// Agents seen after an instant, latest first.
+/// The agents seen after an instant, latest first.
 pub fn recent(tx: &mut dyn Tx, project: &str, since: Time, limit: usize) -> Result<Vec<Row>> {
     many(tx.query(RECENT, &[project.into(), since.into(), limit.into()])?)
 }
 
-/// The agents not yet marked gone that were last seen at or before an instant.
+/// The agents not yet marked as gone that were last seen at or before an instant.
 pub fn due(project: &str, until: Time, now: Time) -> Statement<Vec<Row>> {
     Statement::new(DUE, vec![project.into(), until.into(), now.into()], many)
 }
 
-/// Agents of one machine that hold something, in no order: whose processes are worth a look.
+/// The agents of one host that hold something, unordered: their processes are worth checking.
 pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     many(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
-/// Agents of one machine that wait for something, in no order.
+/// The agents of one host that wait for something, unordered.
 pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
@@ -206,13 +205,13 @@ pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     many(tx.query(sql, &[project.into(), host.into()])?)
 }
 
-/// The agent calls through MCP.
+/// Records that the agent calls through MCP.
 pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET mcp = 1 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
-/// The agent belongs to a principal from now on, or to none but itself.
+/// Sets the principal that owns the agent, or none.
 pub fn own(tx: &mut dyn Tx, project: &str, name: &str, owner: Option<&AgentName>) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET owner = $3 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into(), Value::optional_text(&owner)])
@@ -241,13 +240,13 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Notes that an agent did something.
+/// Records activity of an agent.
 pub fn seen(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET last_seen = $3, ended_at = 0, gone = 0 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into(), now.into()])
 }
 
-/// Notes that an agent's tool is another process than before: a resumed session. Proof about the old one must not count.
+/// Records that an agent's tool has a new process, after a resumed session. Evidence about the old one must not count.
 pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> Result<()> {
     let sql = Sql::same(
         "UPDATE agent SET host = $3, boot = $4, pidns = $5, pid = $6, started = $7 WHERE project = $1 AND name = $2",
@@ -264,14 +263,15 @@ pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> R
     tx.defer(sql, args)
 }
 
-/// Notes that an agent's session said good-bye.
+/// Records that an agent's session has ended.
 pub fn ended(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET ended_at = $3 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into(), now.into()])
 }
 
-/// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until
-/// the clock is there again; and whoever was seen after `quiet` is looked at anew, marked as gone or not.
+/// Corrects the rows after the clock was set back. No agent keeps a last op in the future, because a gone agent would
+/// count as alive until the clock catches up. Agents seen after `quiet` are checked again, whether marked as gone or
+/// not.
 pub fn cap(tx: &mut dyn Tx, project: &str, now: Time, quiet: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE agent SET gone = 0, last_seen = CASE WHEN last_seen > $2 THEN $2 ELSE last_seen END
@@ -280,37 +280,37 @@ pub fn cap(tx: &mut dyn Tx, project: &str, now: Time, quiet: Time) -> Result<()>
     tx.defer(sql, vec![project.into(), now.into(), quiet.into()])
 }
 
-/// Marks an agent as gone, so that it is looked at once.
+/// Marks an agent as gone, so that it is processed only once.
 pub fn mark_gone(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET gone = 1 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
-/// Takes the mark away, so that it is looked at once more.
+/// Removes the mark, so that the agent is processed once more.
 pub fn look_again(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET gone = 0 WHERE project = $1 AND name = $2 AND gone = 1");
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
-/// Sets the task an agent means when it names none.
+/// Sets the task an agent refers to when it names none.
 pub fn set_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = $3 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into(), task.into()])
 }
 
-/// Sets the task an agent means when it names none, where it means none yet.
+/// Sets the focus of an agent that has none.
 pub fn offer_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = $3 WHERE project = $1 AND name = $2 AND focus = ''");
     tx.defer(sql, vec![project.into(), name.into(), task.into()])
 }
 
-/// Takes every agent's focus away.
+/// Clears every agent's focus.
 pub fn clear_all_focus(tx: &mut dyn Tx, project: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND focus <> ''");
     tx.defer(sql, vec![project.into()])
 }
 
-/// Takes a task out of an agent's focus if it is there.
+/// Clears an agent's focus if it is this task.
 pub fn clear_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND name = $2 AND focus = $3");
     tx.defer(sql, vec![project.into(), name.into(), task.into()])

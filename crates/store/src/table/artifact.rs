@@ -1,4 +1,4 @@
-//! Files that notes name.
+//! The `artifact` table: files attached to notes.
 
 use serde_json::json;
 use tenure_core::Result;
@@ -6,24 +6,23 @@ use tenure_core::id::{NoteId, TaskId};
 
 use crate::tx::{Sql, Tx};
 
-/// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The note that names it.
+    /// The note it is attached to.
     pub note: NoteId,
-    /// Its place among the files of that note.
+    /// Its position among the files of that note.
     pub position: i64,
-    /// The task the note is on.
+    /// The task of the note.
     pub task: TaskId,
     /// The number of the note's event.
     pub number: i64,
-    /// Where it is.
+    /// The file's path.
     pub path: String,
-    /// What it is.
+    /// The kind of file.
     pub kind: String,
-    /// The sum of what it contained, in hexadecimal.
+    /// The SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// How many bytes it had.
+    /// Its size in bytes.
     pub size: i64,
 }
 
@@ -40,7 +39,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// The files that the newest notes on a task name, newest note first.
+/// The files of the newest notes on a task, newest note first.
 pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT note, position, task, number, path, kind, sha256, size FROM artifact
@@ -50,7 +49,7 @@ pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Resul
     rows.into_iter().map(decode).collect()
 }
 
-/// Adds the files of a note by one statement.
+/// Inserts the files of a note with one statement.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Checkouts: where a project's working trees have been seen, host by host.
+//! The `checkout` table: where a project's working trees have been seen, per host.
 
 use tenure_core::checkout::KnownCheckout;
 use tenure_core::id::{CheckoutId, ProjectId};
@@ -12,17 +12,17 @@ use crate::tx::{Sql, Tx, list};
 /// One working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The machine.
+    /// The host.
     pub host: String,
-    /// Top of the working tree.
+    /// The top of the working tree.
     pub path: String,
-    /// Its id.
+    /// The checkout's id.
     pub id: CheckoutId,
-    /// The common git directory, empty without git.
+    /// The common git directory; empty without git.
     pub common_path: String,
-    /// Its device.
+    /// The device of that directory.
     pub common_device: i64,
-    /// Its inode.
+    /// The inode of that directory.
     pub common_inode: i64,
 }
 
@@ -58,7 +58,7 @@ pub fn of_host(project: &str, host: &str) -> Statement<Vec<Row>> {
     Statement::new(sql, vec![project.into(), host.into()], many)
 }
 
-/// The working trees on a host, of any project, whose common directory has an inode.
+/// The working trees on a host, of any project, whose common directory has this inode.
 pub fn of_inode(tx: &mut dyn Tx, host: &str, inode: i64) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -68,7 +68,7 @@ pub fn of_inode(tx: &mut dyn Tx, host: &str, inode: i64) -> Result<Vec<Row>> {
     many(tx.query(sql, &[host.into(), inode.into()])?)
 }
 
-/// Remembers a working tree, or what its common directory now is.
+/// Inserts a working tree, or updates its common directory.
 pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, now: Time) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO checkout (project, host, path, id, common_path, common_device, common_inode, created_at)
@@ -89,7 +89,7 @@ pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, now: Time) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Remembers where a working tree is now, and what its common directory is: it keeps its id.
+/// Updates the path and common directory of a working tree that moved: it keeps its id.
 pub fn follow(tx: &mut dyn Tx, project: &str, old_path: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE checkout SET path = $4, common_path = $5, common_device = $6, common_inode = $7
@@ -107,13 +107,13 @@ pub fn follow(tx: &mut dyn Tx, project: &str, old_path: &str, row: &Row) -> Resu
     tx.defer(sql, args)
 }
 
-/// Forgets a working tree in whose place another is known.
+/// Deletes a working tree that another one has replaced.
 pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<()> {
     let sql = Sql::same("DELETE FROM checkout WHERE project = $1 AND host = $2 AND path = $3");
     tx.defer(sql, vec![project.into(), host.into(), path.into()])
 }
 
-/// All checkouts of a project, by machine and top.
+/// All checkouts of a project, sorted by host and path.
 pub fn all(project: &str) -> Statement<Vec<KnownCheckout>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
     let read = |rows: Vec<crate::Row>| {
@@ -123,30 +123,30 @@ pub fn all(project: &str) -> Statement<Vec<KnownCheckout>> {
     Statement::new(sql, vec![project.into()], read)
 }
 
-/// A checkout of any project, found by where it is.
+/// A checkout of any project, found by its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearbyCheckout {
     /// The id of its project.
     pub project: ProjectId,
-    /// The key of that.
+    /// The project's key.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The project's display name.
     pub label: String,
-    /// How many places in the waiting line of that have not been ended.
+    /// The number of open places in the project's waiting line.
     pub waiting: i64,
-    /// Its own id.
+    /// The checkout's own id.
     pub id: CheckoutId,
-    /// Where it is.
+    /// The top of the working tree.
     pub top: Top,
 }
 
-/// The checkouts of all projects whose tops are these, on one machine.
+/// The checkouts of all projects with these tops, on one host.
 pub fn at(host: &str, paths: &[String]) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
          WHERE c.host = $1 AND c.path = l.value ORDER BY c.path, c.project",
-        // Each place by itself: PostgreSQL takes every list for long, and would rather walk through a whole machine.
+        // One lookup per path: PostgreSQL expects every list to be long, and would rather scan all checkouts of a host.
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_array_elements_text(CAST($2 AS JSON)) l(value)
          CROSS JOIN LATERAL (SELECT k.project, k.id, k.host, k.path FROM checkout k
@@ -156,7 +156,7 @@ pub fn at(host: &str, paths: &[String]) -> Statement<Vec<NearbyCheckout>> {
     Statement::new(sql, vec![host.into(), list(paths)], near)
 }
 
-/// The same of those whose tops are a text or come after it, and before another; without an end all that come after it.
+/// The same for tops from `begin` up to but excluding `end`; an empty `end` means no upper bound.
 pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::same(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
@@ -181,20 +181,20 @@ fn near(rows: Vec<crate::Row>) -> Result<Vec<NearbyCheckout>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// A directory that a transaction has for itself, or shares with those that have something inside it for themselves.
+/// A lock on a directory: exclusive, or shared with transactions that lock directories inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectoryLock {
-    /// What stands for the directory.
+    /// The lock key of the directory.
     pub key: i64,
     /// Whether it is shared.
     pub shared: bool,
 }
 
-/// Takes turns with the writers of other projects whose checkouts lie around or inside the same directories, until the end
-/// of the transaction. On SQLite writers of all projects take turns anyway. All are taken in the order of their keys, so
-/// that two who want several never wait for each other in a circle.
+/// Serialises this transaction, until its end, with writers of other projects whose checkouts lie around or inside the
+/// same directories. On SQLite all writers are serialised anyway. All locks are taken in key order, so that two
+/// transactions never deadlock.
 pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<DirectoryLock>) -> Result<()> {
-    // The one that is not shared comes first, and is the one that is kept.
+    // The exclusive lock sorts first, and is the one that is kept.
     turns.sort();
     turns.dedup_by_key(|turn| turn.key);
     if turns.is_empty() {

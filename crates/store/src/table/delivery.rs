@@ -1,20 +1,20 @@
-//! What agents were offered, and what their doors confirmed that they were shown.
+//! The `delivery` table: what agents were offered, and what their doors confirmed as shown.
 
 use tenure_core::Result;
 
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value};
 
-/// Where an agent is in the log of a project. All numbers are those of events.
+/// The position of an agent in a project's log. All numbers are event numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Events were offered up to here.
+    /// The last event offered.
     pub offered: i64,
-    /// Events were shown up to here.
+    /// The last event confirmed as shown.
     pub confirmed: i64,
-    /// Mail was offered up to here.
+    /// The last mail offered.
     pub mail_offered: i64,
-    /// Mail was shown up to here.
+    /// The last mail confirmed as shown.
     pub mail_confirmed: i64,
 }
 
@@ -22,7 +22,7 @@ fn decode(row: &crate::Row) -> Result<Row> {
     Ok(Row { offered: row.int(0)?, confirmed: row.int(1)?, mail_offered: row.int(2)?, mail_confirmed: row.int(3)? })
 }
 
-/// Where an agent is; `None` before anything was offered to it.
+/// The position of an agent; `None` before its first offer.
 pub fn get(project: &str, agent: &str) -> Statement<Option<Row>> {
     let sql = Sql::same(
         "SELECT offered, confirmed, mail_offered, mail_confirmed FROM delivery WHERE project = $1 AND agent = $2",
@@ -30,7 +30,7 @@ pub fn get(project: &str, agent: &str) -> Statement<Option<Row>> {
     Statement::new(sql, vec![project.into(), agent.into()], |rows| rows.first().map(decode).transpose())
 }
 
-/// Stores where an agent is.
+/// Stores the position of an agent.
 pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO delivery (project, agent, offered, confirmed, mail_offered, mail_confirmed)

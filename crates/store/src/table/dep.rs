@@ -1,4 +1,4 @@
-//! Dependencies between tasks, and the counters on the tasks that depend.
+//! The `dep` table: dependencies between tasks, and the counters on the dependent tasks.
 
 use tenure_core::id::TaskId;
 use tenure_core::task::{Conditions, TaskStatus};
@@ -8,19 +8,19 @@ use super::task::{self, is_ready};
 use crate::statement::Statement;
 use crate::tx::{BulkRows, Sql, Tx, list};
 
-/// A dependency of a task and how far it is.
+/// A dependency of a task, with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The task that waits.
+    /// The dependent task.
     pub task: TaskId,
-    /// What it waits for.
+    /// The task it depends on.
     pub after: TaskId,
-    /// The status of that.
+    /// The status of the dependency.
     pub status: TaskStatus,
 }
 
-/// The dependencies of several tasks. `OFFSET 0` keeps PostgreSQL from dissolving a select into the join, where without
-/// statistics it would read all rows of the project first.
+/// The dependencies of several tasks. `OFFSET 0` keeps PostgreSQL from flattening a subselect into the join, where
+/// without statistics it would read all rows of the project first.
 pub fn of(project: &str, tasks: &[TaskId]) -> Statement<Vec<Edge>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM json_each($2) j
@@ -33,7 +33,7 @@ pub fn of(project: &str, tasks: &[TaskId]) -> Statement<Vec<Edge>> {
     Statement::new(sql, vec![project.into(), list(tasks)], edges)
 }
 
-/// The same for one task: without a list that SQLite would set up a virtual table for.
+/// The same for one task, without a list, for which SQLite would set up a virtual table.
 pub fn of_one(project: &str, task: &str) -> Statement<Vec<Edge>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM dep d
@@ -45,8 +45,8 @@ pub fn of_one(project: &str, task: &str) -> Statement<Vec<Edge>> {
     Statement::new(sql, vec![project.into(), task.into()], edges)
 }
 
-/// Decodes rows of (task, after, status, number of what is after), and sorts them by the task and then by age: a list
-/// that travels as a parameter is joined row by row, and an ORDER BY would tempt planners into reading an index whole.
+/// Decodes rows of (task, after, status, number of the dependency), and sorts them by task and then by age. A list that
+/// is passed as a parameter is joined row by row, and an ORDER BY would tempt planners into reading a whole index.
 fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
     let mut found = rows
         .into_iter()
@@ -68,8 +68,8 @@ pub fn dependents(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> R
     edges(tx.query(sql, &[project.into(), task.into(), limit.into()])?)
 }
 
-/// All edges that can be reached from some tasks along their dependencies. SQLite joins in the order given: left to
-/// itself it goes through all edges of the project at every step.
+/// All edges reachable from the given tasks along their dependencies. SQLite joins in the given order: left to itself,
+/// it scans all edges of the project at every step.
 pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "WITH RECURSIVE up (id) AS (
@@ -86,7 +86,7 @@ pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[TaskId]) -> Result<Vec<
     tx.query(sql, &[project.into(), list(from)])?.into_iter().map(|mut row| Ok((row.id(0)?, row.id(1)?))).collect()
 }
 
-/// The edges that lead to some tasks from those that come after them, in order.
+/// The edges to the given tasks from their dependents, sorted.
 pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after FROM json_each($2) j CROSS JOIN dep d ON d.project = $1 AND d.after = j.value",
@@ -99,7 +99,7 @@ pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<V
     Ok(edges)
 }
 
-/// Adds edges given as (task, after).
+/// Inserts edges given as (task, after).
 pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO dep (project, task, after) VALUES ($1, $2, $3)",
@@ -111,27 +111,27 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Re
     tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut each, json: &json })
 }
 
-/// Takes all dependencies of a task away.
+/// Deletes all dependencies of a task.
 pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM dep WHERE project = $1 AND task = $2"), vec![project.into(), task.into()])
 }
 
-/// A dependent whose counters were shifted, as it is afterwards.
+/// A dependent task after its counters were shifted.
 #[derive(Clone, Debug)]
 pub struct Shifted {
-    /// Its id.
+    /// The task's id.
     pub id: TaskId,
-    /// For the order of events.
+    /// The priority, for the order of events.
     pub priority: i64,
-    /// For the order of events.
+    /// The creation number, for the order of events.
     pub number: i64,
-    /// What its readiness and its class follow from now.
+    /// The conditions that now decide its readiness and class.
     pub conditions: Conditions,
     /// Whether it has labels, whose rows repeat its readiness.
     pub labelled: bool,
 }
 
-/// Shifts the counters of everything that depends on `task`; answers in the order of choice.
+/// Shifts the counters of all dependents of `task`; returns them in selection order.
 pub fn shift(tx: &mut dyn Tx, project: &str, task: &str, unmet: i64, cancelled: i64) -> Result<Vec<Shifted>> {
     let sql = Sql::same(concat!(
         "UPDATE task SET unmet = unmet + $3, cancelled_deps = cancelled_deps + $4,

@@ -1,4 +1,4 @@
-//! Files that agents' tools changed, by task and checkout.
+//! The `touched` table: files that agents' tools changed, by task and checkout.
 
 use tenure_core::id::{CheckoutId, TaskId};
 use tenure_core::name::AgentName;
@@ -6,18 +6,18 @@ use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx, Value, list};
 
-/// Where files are, and who changed them for what.
+/// The checkout, agent and task of changed files.
 #[derive(Clone, Copy, Debug)]
 pub struct EditedFile<'a> {
     /// The task in focus.
     pub task: Option<&'a TaskId>,
-    /// The checkout.
+    /// The checkout of the files.
     pub checkout: Option<&'a CheckoutId>,
-    /// The agent.
+    /// The agent that changed them.
     pub agent: &'a AgentName,
 }
 
-/// Remembers files that were changed.
+/// Records changed files.
 pub fn put(tx: &mut dyn Tx, project: &str, place: &EditedFile<'_>, paths: &[String], now: Time) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO touched (project, task, checkout, path, agent, first_at, last_at)
@@ -32,7 +32,7 @@ pub fn put(tx: &mut dyn Tx, project: &str, place: &EditedFile<'_>, paths: &[Stri
     tx.defer(sql, args)
 }
 
-/// Which of some files are remembered as changed after an instant, in no order.
+/// Those of the given files that were changed after an instant, unordered.
 pub fn since(
     tx: &mut dyn Tx,
     project: &str,
@@ -54,7 +54,7 @@ pub fn since(
     tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
-/// Who else changed some files of a checkout after an instant, the latest first: path, agent and when.
+/// Changes of the given files in a checkout by other agents after an instant, the latest first: path, agent and time.
 pub fn by_others(
     tx: &mut dyn Tx,
     project: &str,
@@ -75,7 +75,7 @@ pub fn by_others(
     tx.query(sql, &args)?.into_iter().map(|mut row| Ok((row.text(0)?, row.id(1)?, row.time(2)?))).collect()
 }
 
-/// The files that were changed for a task in a checkout, the latest first: path, agent and when.
+/// The files that were changed for a task in a checkout, the latest first: path, agent and time.
 pub fn of_task(
     tx: &mut dyn Tx,
     project: &str,
@@ -101,16 +101,16 @@ pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Res
     rows.into_iter().map(|mut row| Ok((row.text(0)?, row.optional_id(1)?))).collect()
 }
 
-/// That an agent changed a file.
+/// A change of a file by an agent.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The file.
+    /// The file's path.
     pub path: String,
-    /// The agent.
+    /// The agent that changed it.
     pub agent: AgentName,
     /// The task it had in focus.
     pub task: Option<TaskId>,
-    /// When it last changed it.
+    /// The time of its last change.
     pub last_at: Time,
 }
 
@@ -125,7 +125,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row { path: row.text(0)?, agent: row.id(1)?, task: row.optional_id(2)?, last_at: row.time(3)? })
 }
 
-/// Who changed a file, the latest first.
+/// The changes of a file, the latest first.
 pub fn of_path(tx: &mut dyn Tx, project: &str, path: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -136,7 +136,7 @@ pub fn of_path(tx: &mut dyn Tx, project: &str, path: &str, limit: usize) -> Resu
     tx.query(sql, &[project.into(), path.into(), limit.into()])?.into_iter().map(decode).collect()
 }
 
-/// Who changed files whose names begin with a text and are longer. Some of them where there are more.
+/// Changes of files whose paths extend a prefix; an arbitrary part of them if there are more than `limit`.
 pub fn below(tx: &mut dyn Tx, project: &str, begin: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",

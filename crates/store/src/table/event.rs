@@ -1,4 +1,4 @@
-//! Events: the log of a project.
+//! The `event` table: the log of a project.
 
 use serde_json::json;
 use tenure_core::id::HoldId;
@@ -8,18 +8,17 @@ use tenure_core::{Error, Result, Time};
 use crate::statement::Statement;
 use crate::tx::{BulkRows, Sql, Tx, Value, first};
 
-/// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its number: commit order, no gaps.
+    /// The number: commit order, no gaps.
     pub number: i64,
-    /// When.
+    /// The time of the transaction.
     pub at: Time,
-    /// What.
+    /// The event kind.
     pub kind: String,
-    /// The agent that did it.
+    /// The agent that caused it.
     pub actor: AgentName,
-    /// What it is about.
+    /// The subject.
     pub subject: String,
     /// The hold it is about.
     pub hold: Option<HoldId>,
@@ -29,7 +28,7 @@ pub struct Row {
     pub request_id: String,
     /// The event that caused it.
     pub cause: Option<i64>,
-    /// Everything else, as JSON.
+    /// The payload, as JSON.
     pub data: String,
 }
 
@@ -52,7 +51,6 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// Appends one event.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
@@ -101,20 +99,20 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     tx.insert_rows(sql, BulkRows { common, each: &mut each, json: &json })
 }
 
-/// By what events are found. The first that is given picks the index, the others are checked on the way.
+/// A filter of events. The first field that is given selects the index; the others are checked per row.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// About this.
+    /// Only events about this subject.
     pub subject: Option<String>,
-    /// By this agent.
+    /// Only events by this agent.
     pub actor: Option<AgentName>,
-    /// Of this kind.
+    /// Only events of this kind.
     pub kind: Option<String>,
-    /// About this hold.
+    /// Only events about this hold.
     pub hold: Option<HoldId>,
 }
 
-/// A page of events with numbers in (`above`, `below`), in rising or falling order.
+/// A page of events with numbers in (`above`, `below`), ascending or descending.
 pub fn page(
     project: &str,
     filter: &EventFilter,
@@ -128,7 +126,7 @@ pub fn page(
     Statement::new(page_sql(filter, newest_first), args, many)
 }
 
-/// The text of a page: which index SQLite walks, what the rows must be, and in which order.
+/// The SQL of a page: the index for SQLite, the condition on the rows, and the order.
 macro_rules! text {
     ($index:literal, $rows:literal, $order:literal) => {
         concat!(
@@ -143,8 +141,8 @@ macro_rules! text {
     };
 }
 
-/// A page in rising and in falling order. SQLite is told the index: without statistics it takes two bounds on the number
-/// for better than an equality, and would walk the whole log.
+/// A page in ascending and in descending order. SQLite is told the index: without statistics it prefers two bounds on
+/// the number to an equality, and would scan the whole log.
 macro_rules! page {
     ($index:literal, $rows:literal) => {
         [
@@ -154,7 +152,7 @@ macro_rules! page {
     };
 }
 
-/// The text of [`page`]: each has its driving column as a plain equality so that both engines use its index.
+/// The SQL of [`page`]: the driving column is a plain equality, so that both engines use its index.
 fn page_sql(filter: &EventFilter, newest_first: bool) -> Sql {
     let pages = match filter {
         EventFilter { hold: Some(_), .. } => page!(
@@ -182,7 +180,7 @@ fn page_sql(filter: &EventFilter, newest_first: bool) -> Sql {
     pages[usize::from(newest_first)]
 }
 
-/// Numbers and kinds of the events about one thing with numbers in (`above`, `below`), newest first.
+/// The numbers and kinds of the events about one subject with numbers in (`above`, `below`), newest first.
 pub fn kinds(
     tx: &mut dyn Tx,
     project: &str,
@@ -200,13 +198,13 @@ pub fn kinds(
     rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
 }
 
-/// The oldest events by number and time.
+/// The numbers and times of the oldest events.
 pub fn oldest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<(i64, Time)>> {
     let sql = Sql::same("SELECT number, at FROM event WHERE project = $1 ORDER BY number LIMIT $2");
     tx.query(sql, &[project.into(), limit.into()])?.iter().map(|row| Ok((row.int(0)?, row.time(1)?))).collect()
 }
 
-/// Drops the events below a number and says how many there were. A hold that is over goes with its last event.
+/// Deletes the events below a number and returns their count. An ended hold is deleted with its last event.
 pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
     let holds = Sql::same(
         "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
@@ -215,7 +213,8 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
                            WHERE later.project = $1 AND later.hold = hold.id AND later.hold <> '' AND later.number >= $2)",
     );
     tx.execute(holds, &[project.into(), number.into()])?;
-    // A hold that was handed on has no event of its own after its grant: it goes with the one that names its successor.
+    // A transferred hold has no event of its own after its grant: it is deleted with the event that names its
+    // successor.
     let handed_on = Sql::pair(
         "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
            AND id IN (SELECT json_extract(data, '$.ended_hold') FROM event
@@ -225,7 +224,7 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
                                WHERE project = $1 AND kind = 'hold.transferred' AND number < $2))",
     );
     tx.execute(handed_on, &[project.into(), number.into()])?;
-    // A place in the waiting line goes with its last event too: that of its queuing, where what it waited for was taken.
+    // A place in the waiting line is deleted with its last event too: its `place.queued` event, if its offer was taken.
     let places = Sql::same(
         "DELETE FROM place WHERE project = $1 AND ended_at <> 0
            AND id IN (SELECT subject FROM event WHERE project = $1 AND number < $2
@@ -239,7 +238,7 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
     i64::try_from(dropped).map_err(|_| Error::bug("more events than numbers"))
 }
 
-/// How many events there are, and the numbers of the oldest and the newest; zeros for none.
+/// The number of events, and the numbers of the oldest and the newest; zeros for none.
 pub fn extent(tx: &mut dyn Tx, project: &str) -> Result<(i64, i64, i64)> {
     let sql =
         Sql::same("SELECT COUNT(*), COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event WHERE project = $1");
@@ -255,9 +254,9 @@ pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Tim
     first(tx.query(sql, &[project.into(), number.into()])?).map(|row| row.time(0)).transpose()
 }
 
-/// What was said of an agent's tools among its newest events, newest first: kind and data.
+/// The tool events among an agent's newest events, newest first: kind and data.
 pub fn remarks(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Vec<(String, String)>> {
-    // Left alone, SQLite walks the whole log for an agent that has said little.
+    // Left to itself, SQLite scans the whole log for an agent with few events.
     let sql = Sql::pair(
         "SELECT kind, data FROM (SELECT number, kind, data FROM event INDEXED BY event_actor
              WHERE project = $1 AND actor = $2 ORDER BY number DESC LIMIT $3) newest

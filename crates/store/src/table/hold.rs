@@ -1,4 +1,4 @@
-//! Holds: live, lapsed and ended.
+//! The `hold` table: live, expired and ended holds.
 
 use tenure_core::hold::{Ended, Ending, HoldKind, Mode, Renewal};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId};
@@ -10,42 +10,41 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, ids, list};
 
-/// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The hold's id.
     pub id: HoldId,
-    /// What kind of thing is held.
+    /// The kind of thing that is held.
     pub kind: HoldKind,
-    /// What is held: the id of a task, a pattern, or the name of a lock.
+    /// What is held: a task id, a pattern, or the name of a lock.
     pub subject: String,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The agent that has it.
+    /// The holder.
     pub holder: AgentName,
     /// The number of the event that granted it.
     pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub expires_at: Time,
-    /// By how much a renewal lengthens it from then.
+    /// The time to live that a renewal grants.
     pub ttl: Span,
-    /// What it is for.
+    /// The holder's reason.
     pub reason: String,
-    /// When and how it ended, if it has been ended.
+    /// When and how it ended, if it has.
     pub ended: Option<Ended>,
-    /// The checkout that a pattern is about; none for all checkouts.
+    /// The checkout of a pattern; `None` for all checkouts.
     pub checkout: Option<CheckoutId>,
-    /// Whether case does not count in a pattern.
+    /// Whether a pattern is case-insensitive.
     pub folded: bool,
     /// The task that a pattern was taken for.
     pub task: Option<TaskId>,
-    /// How many messages are about it.
+    /// The number of messages about it.
     pub asked: i64,
-    /// The place in the waiting line that it is offered to, until it is taken; none for every other hold.
+    /// The place in the waiting line that it is offered to, until it is taken; `None` for every other hold.
     pub place: Option<PlaceId>,
-    /// What makes it live on.
+    /// What renews it.
     pub renewal: Renewal,
 }
 
@@ -78,17 +77,14 @@ impl Row {
         self.is_task().then(|| self.subject.as_str().into())
     }
 
-    /// Whether a task is held.
     pub fn is_task(&self) -> bool {
         self.kind == HoldKind::Task
     }
 
-    /// Whether a path is held.
     pub fn is_path(&self) -> bool {
         self.kind == HoldKind::Path
     }
 
-    /// Whether it is a named lock.
     pub fn is_name(&self) -> bool {
         self.kind == HoldKind::Name
     }
@@ -155,7 +151,6 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Decodes several rows.
 pub(super) fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
@@ -165,7 +160,7 @@ pub(super) fn one(rows: Vec<crate::Row>) -> Result<Option<Row>> {
     first(rows).map(decode).transpose()
 }
 
-/// Decodes what counts all and those of one agent.
+/// Decodes two counts: of all, and of one agent.
 pub(crate) fn counts(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
     first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
 }
@@ -175,37 +170,37 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     one(tx.query(GET, &[project.into(), id.into()])?)
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM hold WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// Holds whose time is over, in the order they are settled in.
+/// Expired holds that were not ended, in settling order.
 pub fn due(project: &str, now: Time, limit: usize) -> Statement<Vec<Row>> {
     Statement::new(DUE, vec![project.into(), now.into(), limit.into()], many)
 }
 
-/// Ids of holds, ended or not, that begin with a text.
+/// Ids of holds, ended or not, that begin with a prefix.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<HoldId>> {
     let sql = Sql::same("SELECT id FROM hold WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// A page of holds that have not been ended, by expiry: of one kind where it is given.
+/// A page of holds that were not ended, by expiry; of one kind if given.
 pub fn page(project: &str, kind: Option<HoldKind>, after: (Time, &str), limit: usize) -> Statement<Vec<Row>> {
     let args =
         vec![project.into(), after.0.into(), after.1.into(), limit.into(), kind.map_or("", HoldKind::as_str).into()];
     Statement::new(LIVE, args, many)
 }
 
-/// A page of the holds of one agent that have not been ended, by id.
+/// A page of one agent's holds that were not ended, by id.
 pub fn of_holder(tx: &mut dyn Tx, project: &str, holder: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
     many(tx.query(OF_HOLDER, &[project.into(), holder.into(), after.into(), limit.into()])?)
 }
 
-/// All holds of one agent that have not been ended, by id, read a page at a time.
+/// All holds of one agent that were not ended, by id, read a page at a time.
 pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec<Row>> {
     const PAGE: usize = 1_000;
     let mut all: Vec<Row> = Vec::new();
@@ -220,8 +215,8 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
     }
 }
 
-/// How many holds of others than some agents have time left, and when the first of them ends. What a runner renews does
-/// not depend on the agent that started it.
+/// The number of live holds of agents other than those in `but`, and the earliest expiry. A hold that a runner renews
+/// does not depend on the agent that started it.
 pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[AgentName]) -> Result<(i64, Option<Time>)> {
     let all = Sql::same(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
@@ -246,7 +241,7 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[AgentName]) -> 
     }
 }
 
-/// The longest time to live of the live holds of some agents, for each that has one.
+/// The longest time to live of the live holds of each of the given agents that has one.
 pub fn longest(project: &str, agents: &[AgentName], now: Time) -> Statement<Vec<(AgentName, Span)>> {
     let sql = Sql::pair(
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
@@ -284,29 +279,28 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Ends a hold.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> Result<()> {
     let sql =
         Sql::same("UPDATE hold SET ended_at = $3, ended_how = $4 WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.as_str().into()])
 }
 
-/// Notes that there is one more message about a hold.
+/// Counts one more message about a hold.
 pub fn ask(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET asked = asked + 1 WHERE project = $1 AND id = $2");
     tx.defer(sql, vec![project.into(), id.into()])
 }
 
-/// Gives a hold a new end and, with it, the time to live that later renewals use.
+/// Sets a new expiry and the time to live that later renewals use.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Span) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into(), expires_at.into(), ttl.0.into()])
 }
 
-/// Renews an agent's live session holds that have less than three quarters of their time left. A hold whose time is
-/// over is never revived.
+/// Renews an agent's live session holds with less than three quarters of their time left. An expired hold is never
+/// revived.
 pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<()> {
-    // The sign keeps SQLite from going by the end of holds, which would be a walk through those of everybody.
+    // The unary plus keeps SQLite from using the index on expiry, which would scan the holds of all agents.
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3 + ttl
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
@@ -317,7 +311,7 @@ pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) ->
 
 /// Whether an agent has a hold that its presence would renew now.
 pub fn renewal_due(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<bool> {
-    // The sign as in `renew_session`.
+    // Unary plus as in `renew_session`.
     let sql = Sql::same(
         "SELECT 1 FROM hold
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
@@ -326,7 +320,7 @@ pub fn renewal_due(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> R
     Ok(!tx.query(sql, &[project.into(), holder.into(), now.into()])?.is_empty())
 }
 
-/// After the clock was set back: no live hold may outlast its time to live from now.
+/// Corrects the rows after the clock was set back: no live hold may outlast its time to live from now.
 pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET granted_at = CASE WHEN granted_at > $2 THEN $2 ELSE granted_at END,

@@ -1,11 +1,11 @@
-//! When a hook last ran. Statistics that may be lost; no op decides by them.
+//! The `fired` table: when a hook last ran. These statistics may be lost; no op depends on them.
 
 use tenure_core::{Result, Time};
 
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, first};
 
-/// Remembers that a hook ran, unless that is remembered since `since`.
+/// Records a run of a hook, unless one is recorded since `since`.
 pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, event: &str, now: Time, since: Time) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO fired (project, tool, event, at) VALUES ($1, $2, $3, $4)
@@ -21,18 +21,18 @@ pub fn get(project: &str, tool: &str, event: &str) -> Statement<Option<Time>> {
     Statement::new(sql, vec![project.into(), tool.into(), event.into()], read)
 }
 
-/// A hook.
+/// A hook with its last run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The agent tool.
     pub tool: String,
-    /// Its event.
+    /// The tool's event.
     pub event: String,
     /// When it last ran.
     pub at: Time,
 }
 
-/// All hooks that ever ran in a project: as many as the tools have events.
+/// All hooks that ever ran in a project. Their number is bounded by the events of the tools.
 pub fn list(tx: &mut dyn Tx, project: &str) -> Result<Vec<Row>> {
     let sql = Sql::same("SELECT tool, event, at FROM fired WHERE project = $1 ORDER BY tool, event");
     let rows = tx.query(sql, &[project.into()])?;

@@ -1,4 +1,4 @@
-//! Labels of tasks: each row repeats the task's place in the order of choice.
+//! The `task_label` table: labels of tasks. Each row repeats the task's position in the selection order.
 
 use tenure_core::id::TaskId;
 use tenure_core::{Error, Result};
@@ -6,7 +6,7 @@ use tenure_core::{Error, Result};
 use crate::table::task;
 use crate::tx::{BulkRows, Sql, Tx, list};
 
-/// Writes the rows of a task anew.
+/// Rewrites the rows of a task.
 pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {
     clear(tx, project, &task.id)?;
     if task.labels.is_empty() {
@@ -30,12 +30,12 @@ pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Takes the rows of a task away.
+/// Deletes the rows of a task.
 pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM task_label WHERE project = $1 AND task = $2"), vec![project.into(), task.into()])
 }
 
-/// Repeats the readiness of open tasks that became ready or stopped being so.
+/// Updates the readiness of open tasks.
 pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[TaskId], ready: bool) -> Result<()> {
     let sql = Sql::pair(
         "UPDATE task_label SET ready = $3 WHERE project = $1 AND task IN (SELECT value FROM json_each($2))",
@@ -48,7 +48,7 @@ pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[TaskId], ready: bool) 
 /// A label of a new task: (label, status, ready, priority, number, task).
 pub type NewLabel<'a> = (&'a str, &'static str, i64, i64, i64, &'a str);
 
-/// Writes the rows of many new tasks.
+/// Inserts the rows of many new tasks.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[NewLabel<'_>]) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)

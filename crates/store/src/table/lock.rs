@@ -1,4 +1,4 @@
-//! Named locks: the same table as all holds, looked up by name.
+//! Named locks: rows of the `hold` table, looked up by name.
 
 use tenure_core::{Result, Span, Time};
 
@@ -6,7 +6,7 @@ use super::hold::{Row, columns, counts, many, one};
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx};
 
-/// The lock of a name that has not been ended, lapsed or not.
+/// The lock of a name that was not ended, expired or not.
 pub fn live(project: &str, name: &str) -> Statement<Option<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -26,7 +26,7 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
 }
 
-/// The newest lock of a name that an agent had, ended or not.
+/// The newest lock of a name that an agent held, ended or not.
 pub fn last_of(tx: &mut dyn Tx, project: &str, name: &str, holder: &str) -> Result<Option<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -36,7 +36,7 @@ pub fn last_of(tx: &mut dyn Tx, project: &str, name: &str, holder: &str) -> Resu
     one(tx.query(sql, &[project.into(), name.into(), holder.into()])?)
 }
 
-/// How many locks have time left: in the project, and of one agent.
+/// The number of live locks: in the project, and of one agent.
 pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
     let sql = Sql::same(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
@@ -45,7 +45,7 @@ pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<
     counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
-/// Takes a lock that was offered: from here on it is one like any other, and this renews it.
+/// Takes an offered lock: from then on it is an ordinary lock, renewed by this call.
 pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5, renewal = $6, place = ''
@@ -62,7 +62,7 @@ pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Gives a lock a new end, the time to live that later renewals use, and what it is for.
+/// Sets a new expiry, the time to live that later renewals use, and the reason.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, (expires_at, ttl): (Time, Span), reason: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5 WHERE project = $1 AND id = $2 AND +ended_at = 0",

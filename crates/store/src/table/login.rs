@@ -1,27 +1,27 @@
-//! One-time links, by the hash of their secret. A row of the store.
+//! The `login` table: one-time links, by the hash of their secret. It belongs to the store, not to a project.
 
 use tenure_core::name::AgentName;
 use tenure_core::{Result, Time, hold};
 
 use crate::tx::{Sql, Tx, first};
 
-/// A link.
+/// A one-time link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Whom it signs in.
+    /// The principal that it signs in.
     pub principal: AgentName,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Time,
-    /// By whom.
+    /// The principal that created it.
     pub created_by: AgentName,
-    /// From when on it is nothing.
+    /// When it expires.
     pub expires_at: Time,
     /// When it was used, if it was.
     pub used_at: Option<Time>,
 }
 
 impl Row {
-    /// Whether it can be taken: it was not, and is not over.
+    /// Whether it can be used: it is neither used nor expired.
     pub fn is_good(&self, now: Time) -> bool {
         self.used_at.is_none() && !hold::lapsed(now, self.expires_at)
     }
@@ -42,7 +42,6 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
 }
 
-/// Stores a new link.
 pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO login (hash, principal, created_at, created_by, expires_at, used_at) VALUES ($1, $2, $3, $4, $5, 0)",
@@ -57,23 +56,23 @@ pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Says that a link was used.
+/// Records that a link was used.
 pub fn used(tx: &mut dyn Tx, hash: &str, at: Time) -> Result<()> {
     let sql = Sql::same("UPDATE login SET used_at = $2 WHERE hash = $1");
     tx.defer(sql, vec![hash.into(), at.into()])
 }
 
-/// Forgets links whose time was over before an instant.
+/// Deletes links that expired before an instant.
 pub fn prune(tx: &mut dyn Tx, before: Time) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM login WHERE expires_at < $1"), vec![before.into()])
 }
 
-/// Forgets all links.
+/// Deletes all links.
 pub fn clear(tx: &mut dyn Tx) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM login"), Vec::new())
 }
 
-/// Lets links that were made after an instant, under a clock that was ahead, last from that instant on.
+/// Corrects links created after `now`, under a clock that was ahead: their lifetime starts at `now`.
 pub fn cap(tx: &mut dyn Tx, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE login SET created_at = $1, expires_at = $1 + (expires_at - created_at) WHERE created_at > $1",

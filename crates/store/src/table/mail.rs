@@ -1,4 +1,4 @@
-//! What is in the mail of each agent: messages to it, and that messages of its own are over.
+//! The `mail` table: messages to each agent, and notices that an agent's own messages have ended.
 
 use tenure_core::id::MessageId;
 use tenure_core::{Result, Time};
@@ -8,17 +8,17 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, ids};
 
-/// What a row of somebody's mail says.
+/// The kind of a mail row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Here is a message.
+    /// A message to the recipient.
     Message,
-    /// A message of your own is over.
+    /// The end of a message that the recipient wrote.
     Ending,
 }
 
 impl What {
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             What::Message => "message",
@@ -27,20 +27,20 @@ impl What {
     }
 }
 
-/// One row of somebody's mail, with the message.
+/// One mail row with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The number of the event that put it there.
+    /// The number of the event that delivered it.
     pub number: i64,
-    /// What it says.
+    /// The kind of the row.
     pub what: What,
-    /// When its recipient acknowledged it.
+    /// When the recipient acknowledged it.
     pub acked_at: Option<Time>,
-    /// The message as it is now.
+    /// The message in its current state.
     pub message: message::Row,
 }
 
-/// From the mail to the messages: SQLite keeps this order of its own accord only when it is told to.
+/// Joins from the mail to the messages: SQLite keeps this order only with an explicit CROSS JOIN.
 macro_rules! select {
     ($rest:literal) => {
         Sql::pair(
@@ -76,7 +76,7 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// The mail of an agent that has not been confirmed as shown, in order.
+/// An agent's mail that is not confirmed as shown, in order.
 pub fn unread(project: &str, recipient: &str, limit: usize) -> Statement<Vec<Row>> {
     let sql = select!(
         "x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
@@ -85,7 +85,7 @@ pub fn unread(project: &str, recipient: &str, limit: usize) -> Statement<Vec<Row
     Statement::new(sql, vec![project.into(), recipient.into(), limit.into()], many)
 }
 
-/// How much of that mail there is, up to a limit.
+/// The number of such rows, up to a limit.
 pub fn count_unread(project: &str, recipient: &str, limit: usize) -> Statement<i64> {
     let sql = Sql::same(
         "SELECT COUNT(*) FROM (SELECT 1 FROM mail x WHERE x.project = $1 AND x.recipient = $2
@@ -95,13 +95,13 @@ pub fn count_unread(project: &str, recipient: &str, limit: usize) -> Statement<i
     Statement::new(sql, vec![project.into(), recipient.into(), limit.into()], statement::number)
 }
 
-/// What the mail of an agent has of a message: the message, its end, both or nothing.
+/// An agent's mail rows of a message: the message, its end, both or neither.
 pub fn of_message(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str) -> Result<Vec<Row>> {
     let sql = select!("x.message = $3 ORDER BY x.number");
     many(tx.query(sql, &[project.into(), recipient.into(), message.into()])?)
 }
 
-/// Ids of messages in the mail of an agent that begin with a text.
+/// Ids of messages in an agent's mail that begin with a prefix.
 pub fn beginning(
     tx: &mut dyn Tx,
     project: &str,
@@ -119,7 +119,7 @@ pub fn beginning(
     ids(tx.query(sql, &args)?)
 }
 
-/// Puts something into the mail of an agent.
+/// Adds a row to an agent's mail.
 pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, message: &str, what: What) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO mail (project, recipient, number, message, what, acked_at) VALUES ($1, $2, $3, $4, $5, 0)",
@@ -127,7 +127,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, mess
     tx.defer(sql, vec![project.into(), recipient.into(), number.into(), message.into(), what.as_str().into()])
 }
 
-/// Moves a message in the mail of its recipient to the end.
+/// Moves a message to the end of its recipient's mail.
 pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, number: i64) -> Result<()> {
     let sql = Sql::same(
         "UPDATE mail SET number = $4, acked_at = 0
@@ -136,7 +136,7 @@ pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, num
     tx.defer(sql, vec![project.into(), recipient.into(), message.into(), number.into()])
 }
 
-/// Says that its recipient has taken note of it.
+/// Records that the recipient acknowledged it.
 pub fn ack(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, at: Time) -> Result<()> {
     let sql = Sql::same("UPDATE mail SET acked_at = $4 WHERE project = $1 AND recipient = $2 AND number = $3");
     tx.defer(sql, vec![project.into(), recipient.into(), number.into(), at.into()])

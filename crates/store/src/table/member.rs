@@ -1,4 +1,5 @@
-//! Members: the role of a principal in a project. A row of the store: `key` is a project's key, or `*` for every one.
+//! The `member` table: the role of a principal in a project. It belongs to the store: `key` is a project's key, or `*`
+//! for every project.
 
 use tenure_core::access::Role;
 use tenure_core::name::{AgentName, ProjectKey};
@@ -6,16 +7,15 @@ use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx};
 
-/// A membership.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The principal.
+    /// The principal's name.
     pub principal: AgentName,
-    /// Where: the key of a project, or `*`.
+    /// The key of a project, or `*`.
     pub key: ProjectKey,
-    /// As what.
+    /// The role.
     pub role: Role,
-    /// Since when.
+    /// When it was set.
     pub set_at: Time,
     /// The principal that set it.
     pub set_by: AgentName,
@@ -28,13 +28,13 @@ macro_rules! columns {
     };
 }
 
-/// All memberships of a principal, by key.
+/// All memberships of a principal, sorted by key.
 pub fn of(tx: &mut dyn Tx, principal: &str) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM member WHERE principal = $1 ORDER BY key"));
     tx.query(sql, &[principal.into()])?.into_iter().map(decode).collect()
 }
 
-/// A page of memberships by principal and key, of one project where it is named.
+/// A page of memberships by principal and key; of one project if it is given.
 pub fn list(tx: &mut dyn Tx, key: Option<&str>, after: (&str, &str), limit: usize) -> Result<Vec<Row>> {
     let rows = match key {
         Some(key) => {
@@ -69,12 +69,12 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// A role as it is stored. Any other word is damage, and no role.
+/// Parses a stored role. Any other word is corruption, never a role.
 pub(super) fn role(text: &str) -> Result<Role> {
     Role::parse(text).map_err(|_| crate::error::corrupt("a stored role is none"))
 }
 
-/// Gives a role, in place of the one that was.
+/// Sets a role and replaces the previous one.
 pub fn put(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO member (principal, key, role, set_at, set_by) VALUES ($1, $2, $3, $4, $5)
@@ -91,7 +91,7 @@ pub fn put(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Takes a role away.
+/// Deletes a role.
 pub fn delete(tx: &mut dyn Tx, principal: &str, key: &str) -> Result<()> {
     let sql = Sql::same("DELETE FROM member WHERE principal = $1 AND key = $2");
     tx.defer(sql, vec![principal.into(), key.into()])

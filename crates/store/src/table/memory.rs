@@ -1,4 +1,4 @@
-//! Memories, their words, and the sums over a scope.
+//! The `memory`, `memory_term` and `memory_scope` tables: memories, their words, and the sums per scope.
 
 use tenure_core::id::{MemoryId, TaskId};
 use tenure_core::memory::{MemoryKind, MemoryScope};
@@ -9,41 +9,40 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, ids, list};
 
-/// One memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The memory's id.
     pub id: MemoryId,
-    /// For whom it is.
+    /// Its audience.
     pub scope: MemoryScope,
-    /// Its canonical key: one live row for each scope and key.
+    /// Its canonical key: one live row per scope and key.
     pub key: String,
-    /// What it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// Whether it is always shown.
+    /// Whether it is pinned.
     pub pinned: bool,
-    /// The agent that wrote what it says now.
+    /// The author of the current text.
     pub author: AgentName,
-    /// The task its author had in focus.
+    /// The task that the author had in focus.
     pub task: Option<TaskId>,
     /// The event that last changed it.
     pub number: i64,
-    /// Rises with each change.
+    /// Incremented with each change.
     pub version: i64,
-    /// How many words it has, repeats counted.
+    /// The number of words, including repeats.
     pub words: i64,
-    /// When it was first said.
+    /// When it was created.
     pub created_at: Time,
     /// When it was last changed.
     pub updated_at: Time,
-    /// When it ends; none for never.
+    /// When it expires; `None` for never.
     pub expires_at: Option<Time>,
 }
 
 impl Row {
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub fn is_over(&self, now: Time) -> bool {
         self.expires_at.is_some_and(|end| now >= end)
     }
@@ -92,24 +91,23 @@ fn place(project: &str, scope: &MemoryScope) -> Vec<Value> {
     vec![project.into(), scope.word().into(), scope.subject().into()]
 }
 
-/// The memory that a scope has under a key, over or not.
+/// The memory of a scope under a key, expired or not.
 pub fn under(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, key: &str) -> Result<Option<Row>> {
-    // As a range in the order of the key: while PostgreSQL knows nothing about the table, it takes any index that begins
-    // with the scope for as good as the one of keys, unless that one saves a sort.
+    // A range in key order: without statistics, PostgreSQL considers any index that begins with the scope as good as
+    // the one on keys, unless that one saves a sort.
     let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key >= $4 AND key <= $4 ORDER BY key LIMIT 1"));
     let mut args = place(project, scope);
     args.push(key.into());
     first(tx.query(sql, &args)?).map(decode).transpose()
 }
 
-/// A memory by its id.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(Sql::same(select!("id = $2")), &[project.into(), id.into()])?).map(decode).transpose()
 }
 
-/// Memories by their ids, in no order.
+/// Memories by their ids, unordered.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[MemoryId]) -> Result<Vec<Row>> {
-    // One lookup for each id: given the list as a condition, PostgreSQL may read all memories of the project instead.
+    // One lookup per id: with the list as a condition, PostgreSQL may read all memories of the project instead.
     let sql = Sql::pair(
         select!("id IN (SELECT value FROM json_each($2)) ORDER BY id"),
         concat!(
@@ -122,7 +120,7 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[MemoryId]) -> Result<Vec<
     many(tx.query(sql, &[project.into(), list(ids)])?)
 }
 
-/// Ids of memories that begin with a text.
+/// Ids of memories that begin with a prefix.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<MemoryId>> {
     // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same("SELECT id FROM memory WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
@@ -130,7 +128,7 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// The memories of a scope whose time is not over, newest first, from before a place in that order.
+/// The live memories of a scope, newest first, before a position in that order.
 pub fn newest(
     tx: &mut dyn Tx,
     project: &str,
@@ -148,7 +146,7 @@ pub fn newest(
     many(tx.query(sql, &args)?)
 }
 
-/// The pinned memories of a scope whose time is not over, by id.
+/// The live pinned memories of a scope, by id.
 pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND pinned = 1 AND (expires_at = 0 OR expires_at > $5) ORDER BY id LIMIT $4"
@@ -158,7 +156,7 @@ pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, li
     many(tx.query(sql, &args)?)
 }
 
-/// The newest directives of a scope whose time is not over, newest first.
+/// The live directives of a scope, newest first.
 pub fn directives(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
         "scope = $2 AND subject = $3 AND kind = 'directive' AND (expires_at = 0 OR expires_at > $5)
@@ -169,25 +167,25 @@ pub fn directives(tx: &mut dyn Tx, project: &str, scope: &MemoryScope, now: Time
     many(tx.query(sql, &args)?)
 }
 
-/// What a memory is ranked by, apart from its words: all that is read of one that may not be shown.
+/// The inputs of the ranking except the words. Nothing else is read of a memory that may not be shown.
 #[derive(Clone, Debug)]
 pub struct Weight {
-    /// Its id.
+    /// The memory's id.
     pub id: MemoryId,
-    /// What it is.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// Whether it is always shown.
+    /// Whether it is pinned.
     pub pinned: bool,
-    /// How many words it has, repeats counted.
+    /// The number of words, including repeats.
     pub words: i64,
     /// When it was last changed.
     pub updated_at: Time,
-    /// When it ends; none for never.
+    /// When it expires; `None` for never.
     pub expires_at: Option<Time>,
 }
 
 impl Weight {
-    /// Whether its time is over.
+    /// Whether it has expired.
     pub fn is_over(&self, now: Time) -> bool {
         self.expires_at.is_some_and(|end| now >= end)
     }
@@ -205,7 +203,7 @@ fn decode_weight(mut row: crate::Row) -> Result<Weight> {
     })
 }
 
-/// Weighs memories by their ids, in no order.
+/// The ranking inputs of memories by their ids, unordered.
 pub fn weights(project: &str, ids: &[MemoryId]) -> Statement<Vec<Weight>> {
     let sql = Sql::pair(
         "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
@@ -216,7 +214,7 @@ pub fn weights(project: &str, ids: &[MemoryId]) -> Statement<Vec<Weight>> {
     Statement::new(sql, vec![project.into(), list(ids)], |rows| rows.into_iter().map(decode_weight).collect())
 }
 
-/// Which memories of a scope have a word, at most some of them, and how often.
+/// The memories of a scope that contain a word, at most `limit`, with the count of the word in each.
 pub fn having(project: &str, scope: &MemoryScope, term: &str, limit: usize) -> Statement<Vec<(MemoryId, u32)>> {
     let sql = Sql::same(
         "SELECT memory, count FROM memory_term
@@ -231,20 +229,20 @@ pub fn having(project: &str, scope: &MemoryScope, term: &str, limit: usize) -> S
     Statement::new(sql, args, read)
 }
 
-/// How many memories a scope has and how many words they have together.
+/// The number of memories of a scope and of their words.
 pub fn sums(project: &str, scope: &MemoryScope) -> Statement<(i64, i64)> {
     let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
     let read = |rows| first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)));
     Statement::new(sql, place(project, scope), read)
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM memory WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// Writes a memory, new or changed, with the words of its text.
+/// Writes a new or changed memory with the words of its text.
 pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)], before: Option<&Row>) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO memory (project, id, scope, subject, key, kind, text, pinned, author, task, number, version, words,
@@ -281,7 +279,6 @@ pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)], b
     add(tx, project, &row.scope, i64::from(before.is_none()), row.words - before.map_or(0, |before| before.words))
 }
 
-/// Takes a memory away.
 pub fn delete(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same("DELETE FROM memory WHERE project = $1 AND id = $2");
     tx.defer(sql, vec![project.into(), (&row.id).into()])?;
@@ -289,15 +286,15 @@ pub fn delete(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     add(tx, project, &row.scope, -1, -row.words)
 }
 
-/// Pins a memory, or takes the pin out.
+/// Pins or unpins a memory.
 pub fn set_pinned(tx: &mut dyn Tx, project: &str, id: &str, pinned: bool) -> Result<()> {
     let sql = Sql::same("UPDATE memory SET pinned = $3 WHERE project = $1 AND id = $2");
     tx.defer(sql, vec![project.into(), id.into(), pinned.into()])
 }
 
 fn clear_terms(tx: &mut dyn Tx, project: &str, memory: &str) -> Result<()> {
-    // Left to itself, SQLite walks through all words of the project: it takes the table, which is in the order of the
-    // primary key, for cheaper than an index that leads to it.
+    // Left to itself, SQLite scans all words of the project: it considers the table, which is in primary key order,
+    // cheaper than an index into it.
     let sql = Sql::pair(
         "DELETE FROM memory_term INDEXED BY memory_term_memory WHERE project = $1 AND memory = $2",
         "DELETE FROM memory_term WHERE project = $1 AND memory = $2",

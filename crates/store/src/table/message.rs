@@ -1,4 +1,4 @@
-//! Messages, over or not.
+//! The `message` table: open and ended messages.
 
 use tenure_core::id::{HoldId, MessageId};
 use tenure_core::message::Urgency;
@@ -9,45 +9,43 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, ids, list};
 
-/// When, how and by whom a message was ended.
+/// How a message ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageEnding {
-    /// When.
+    /// When it ended.
     pub at: Time,
-    /// How.
+    /// How it ended.
     pub how: String,
-    /// By which agent.
+    /// The agent that ended it.
     pub by: AgentName,
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The message's id.
     pub id: MessageId,
-    /// The number of the event of its sending.
+    /// The number of the event that sent it.
     pub number: i64,
-    /// The agent that wrote it.
+    /// The author.
     pub author: AgentName,
-    /// The agents that get it, sorted.
+    /// The recipients, sorted.
     pub recipients: Vec<AgentName>,
-    /// What it is about, as it was named.
+    /// The subject, as the author named it.
     pub about: Option<String>,
-    /// The hold it ends with.
+    /// The hold that it ends with.
     pub hold: Option<HoldId>,
-    /// How soon it should be looked at.
+    /// How urgent it is.
     pub urgency: Urgency,
-    /// Whether its author waits for something.
+    /// Whether its author asks for an action.
     pub request: bool,
-    /// What it says.
     pub text: String,
     /// When it was sent.
     pub at: Time,
-    /// How it ended, if it is over.
+    /// How it ended, if it has.
     pub ended: Option<MessageEnding>,
 }
 
-/// The columns of a message under the name `m`, in the order of [`decode`].
+/// The columns of a message under the alias `m`, in the order of [`decode`].
 macro_rules! columns {
     () => {
         "m.id, m.number, m.author, m.recipients, m.about, m.hold, m.urgency, m.request, m.text, m.at, m.ended_at,
@@ -56,7 +54,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// Reads a message out of a row that has its columns from a place on.
+/// Decodes a message from a row whose message columns start at `from`.
 pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
     let (recipients, urgency) = (row.text(from + 3)?, row.text(from + 6)?);
     let (how, by) = (row.text(from + 11)?, row.id(from + 12)?);
@@ -80,21 +78,21 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(|mut row| decode(&mut row, 0)).collect()
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM message WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// One message, over or not.
+/// One message, ended or not.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     let sql = Sql::same(concat!("SELECT ", columns!(), " FROM message m WHERE m.project = $1 AND m.id = $2"));
     Ok(many(tx.query(sql, &[project.into(), id.into()])?)?.pop())
 }
 
-/// Ids of messages that begin with a text, of those that an agent wrote or received.
+/// Ids of messages that begin with a prefix, among those that an agent wrote or received.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limit: usize) -> Result<Vec<MessageId>> {
-    // One range for each of the two: as one condition, every message that begins so would be looked at.
+    // One range for each of the two: as one condition, every message with this prefix would be read.
     let sql = Sql::same(
         "SELECT id FROM (SELECT id FROM message WHERE project = $1 AND author = $4 AND id >= $2 AND id < $3
                          ORDER BY id LIMIT $5) written
@@ -108,7 +106,7 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limi
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), agent.into(), limit.into()])?)
 }
 
-/// The messages about a hold that are not over, in the order they were sent.
+/// The open messages about a hold, in the order they were sent.
 pub fn about_hold(tx: &mut dyn Tx, project: &str, hold: &str) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -118,7 +116,7 @@ pub fn about_hold(tx: &mut dyn Tx, project: &str, hold: &str) -> Result<Vec<Row>
     many(tx.query(sql, &[project.into(), hold.into()])?)
 }
 
-/// Requests that are not over and were sent at or before an instant, oldest first.
+/// The open requests sent at or before an instant, oldest first.
 pub fn waiting(tx: &mut dyn Tx, project: &str, until: Time, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -129,7 +127,7 @@ pub fn waiting(tx: &mut dyn Tx, project: &str, until: Time, limit: usize) -> Res
     many(tx.query(sql, &[project.into(), until.into(), limit.into()])?)
 }
 
-/// Adds a message that is not over.
+/// Inserts an open message.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO message (project, id, number, author, recipients, about, hold, urgency, request, text, at, ended_at,
@@ -152,7 +150,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Puts what a message says now in the place of what it said: for those of which only the newest matters.
+/// Replaces the content of a message, for messages of which only the newest matters.
 pub fn renew(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE message SET number = $3, author = $4, about = $5, text = $6, at = $7 WHERE project = $1 AND id = $2",
@@ -169,7 +167,7 @@ pub fn renew(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Says that a message is over, which was not.
+/// Ends an open message.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str, by: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE message SET ended_at = $3, ended_how = $4, ended_by = $5

@@ -1,10 +1,10 @@
 //! One file per table: its rows and the statements on it. Nothing here decides anything.
 //!
-//! A read that may share a round trip with others is a function that returns a [`Statement`](crate::Statement); a
-//! transaction runs it with `fetch`. A function that takes the transaction runs its statement by itself.
+//! A read that can share a round trip with others is a function that returns a [`Statement`](crate::Statement); a
+//! transaction runs it with `fetch`. A function that takes the transaction runs its statement itself.
 
-/// Column names as a list in SQL, each behind the same prefix: nothing, or the alias of the table with a dot. Every table
-/// whose rows are read by several statements has a `columns!` made of it, in the order in which its rows are decoded.
+/// Column names as an SQL list, each with the same prefix: empty, or the alias of the table with a dot. Every table
+/// whose rows are read by several statements has a `columns!` built from it, in decoding order.
 macro_rules! listed {
     ($prefix:literal; $first:ident $(, $rest:ident)*) => {
         concat!($prefix, stringify!($first) $(, ", ", $prefix, stringify!($rest))*)

@@ -1,4 +1,4 @@
-//! Notes on tasks.
+//! The `note` table: notes on tasks.
 
 use serde_json::json;
 use tenure_core::id::{NoteId, TaskId};
@@ -8,30 +8,27 @@ use tenure_core::{Result, Time};
 use crate::statement::{self, Statement};
 use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
 
-/// One note.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its id.
+    /// The note's id.
     pub id: NoteId,
     /// The task it is on.
     pub task: TaskId,
     /// The number of its event.
     pub number: i64,
-    /// The agent that wrote it.
+    /// The author.
     pub agent: AgentName,
-    /// When.
+    /// When it was written.
     pub at: Time,
-    /// The text.
     pub text: String,
-    /// Data given with it, as JSON.
+    /// Attached data, as JSON.
     pub data: Option<String>,
-    /// Whether its author's hold had lapsed.
+    /// Whether the author's hold had expired.
     pub late: bool,
-    /// The commit that the author's working tree was at, if known.
+    /// The commit checked out in the author's working tree, if known.
     pub head: Option<String>,
 }
 
-/// Adds a note.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
@@ -52,7 +49,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM note WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
@@ -79,7 +76,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Ids of notes that begin with a text.
+/// Ids of notes that begin with a prefix.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<NoteId>> {
     let sql = Sql::same("SELECT id FROM note WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
@@ -92,7 +89,7 @@ pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<NoteId>> {
     ids(tx.query(sql, &[project.into()])?)
 }
 
-/// Several notes by id, oldest first; those that do not exist are not among them.
+/// Several notes by id, oldest first; ids that do not exist are skipped.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[NoteId]) -> Result<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
@@ -113,7 +110,7 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[NoteId]) -> Result<Vec<Ro
     Ok(notes)
 }
 
-/// Adds many notes.
+/// Inserts many notes.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let item = |row: &Row| {
         let (data, head) = (row.data.as_deref().unwrap_or_default(), row.head.as_deref().unwrap_or_default());
@@ -140,7 +137,7 @@ pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Resul
     newest_within(tx, project, task, (limit, usize::MAX)).map(|found| found.rows)
 }
 
-/// The same, as far as their bytes fit, the newest first of all.
+/// The same, limited by bytes: the newest notes that fit.
 pub fn newest_within(
     tx: &mut dyn Tx,
     project: &str,

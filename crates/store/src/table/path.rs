@@ -1,4 +1,4 @@
-//! Holds on patterns: the same table, looked up by what the files of a pattern begin with.
+//! Path holds: rows of the `hold` table, looked up by the literal prefix of their pattern.
 
 use tenure_core::hold::{Mode, ends};
 use tenure_core::id::{CheckoutId, TaskId};
@@ -10,9 +10,10 @@ use super::hold::{Row, columns, counts, many};
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, list};
 
-/// Holds whose beginning is one of these, in one checkout; without it those that are about all checkouts. Both engines are told to go from the list to the index: asked
-/// for `= ANY` in order, PostgreSQL walks through the whole index, which has the order, and reads every live hold. The order
-/// inside names the index: while nothing is known about the table, the others look as good.
+/// Holds with one of these prefixes, in one checkout; without a checkout, those that apply to all checkouts. The SQL
+/// makes both engines go from the list to the index: for an ordered `= ANY`, PostgreSQL scans the whole index that has
+/// the order, and reads every live hold. The inner ORDER BY selects the index: without statistics, the others look as
+/// good.
 pub fn shorter(project: &str, checkout: Option<&CheckoutId>, prefixes: &[String]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
@@ -40,7 +41,7 @@ pub fn shorter(project: &str, checkout: Option<&CheckoutId>, prefixes: &[String]
     Statement::new(sql, vec![project.into(), Value::optional_text(&checkout), list(prefixes)], many_with_task)
 }
 
-/// Holds whose beginning is longer than the first text and before the second, in one checkout.
+/// Holds whose prefix is longer than `begin` and sorts before `end`, in one checkout.
 pub fn longer(project: &str, checkout: Option<&CheckoutId>, begin: &str, end: &str) -> Statement<Vec<Row>> {
     let sql = Sql::same(
         concat!("SELECT ", columns!("h."), ",
@@ -50,12 +51,12 @@ pub fn longer(project: &str, checkout: Option<&CheckoutId>, begin: &str, end: &s
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix > $3 AND h.prefix < $4
          ORDER BY h.prefix, h.id"),
     );
-    // A pattern that may be anywhere has no end: every beginning that the index keeps is before this text.
+    // An unanchored pattern has no upper bound: every prefix in the index sorts before this text.
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
     Statement::new(sql, vec![project.into(), Value::optional_text(&checkout), begin.into(), end.into()], many_with_task)
 }
 
-/// Decodes candidates: a hold that goes with a task ends with that, as [`ends`](tenure_core::hold::ends) says.
+/// Decodes candidates: a hold that belongs to a task expires with it, as [`ends`](tenure_core::hold::ends) says.
 fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     let task_ends = rows.iter().map(|row| row.int_or_null(18)).collect::<Result<Vec<_>>>()?;
     let mut found = many(rows)?;
@@ -65,7 +66,7 @@ fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// When the holds on some tasks end that have not been ended.
+/// The expiry of those holds on the given tasks that were not ended.
 pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<Vec<(TaskId, Time)>> {
     let sql = Sql::pair(
         "SELECT h.subject, h.expires_at FROM json_each($2) p CROSS JOIN hold h
@@ -78,7 +79,7 @@ pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[TaskId]) -> Result<Vec
     rows.into_iter().map(|mut row| Ok((row.id(0)?, row.time(1)?))).collect()
 }
 
-/// The newest holds of an agent that have been ended and whose beginning is one of these, in any checkout.
+/// The newest ended holds of an agent with one of these prefixes, in any checkout.
 pub fn lost(project: &str, holder: &str, prefixes: &[String], limit: usize) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
@@ -99,8 +100,8 @@ pub fn lost(project: &str, holder: &str, prefixes: &[String], limit: usize) -> S
     Statement::new(sql, vec![project.into(), holder.into(), list(prefixes), limit.into()], many)
 }
 
-/// How many ended holds of an agent [`lost_below`] looks through, the newest. A larger number costs more for an agent that
-/// has held many paths; an older hold is only missing from the explanation of a refusal.
+/// How many of an agent's newest ended holds [`lost_below`] searches. A larger number costs more for an agent that has
+/// held many paths; an older hold is only missing from the explanation of a refusal.
 const RECENT: usize = 1_000;
 
 /// The same for holds whose prefix is above the first text and below the second, among the agent's newest ended holds.
@@ -117,7 +118,7 @@ pub fn lost_below(project: &str, holder: &str, (begin, end): (&str, &str), limit
     Statement::new(sql, args, many)
 }
 
-/// Holds of one beginning in any checkout, ended or not, the newest first.
+/// Holds with one prefix in any checkout, ended or not, the newest first.
 pub fn past(project: &str, prefix: &str, limit: usize) -> Statement<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -127,8 +128,8 @@ pub fn past(project: &str, prefix: &str, limit: usize) -> Statement<Vec<Row>> {
     Statement::new(sql, vec![project.into(), prefix.into(), limit.into()], many)
 }
 
-/// Holds whose beginning is longer than the first text and before the second, in any checkout, ended or not. Some of them
-/// where there are more: the newest would have to be looked for among all.
+/// Holds whose prefix is longer than `begin` and sorts before `end`, in any checkout, ended or not. If there are more
+/// than `limit`, an arbitrary part of them, because finding the newest would require reading all.
 pub fn past_below(project: &str, begin: &str, end: &str, limit: usize) -> Statement<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -140,7 +141,7 @@ pub fn past_below(project: &str, begin: &str, end: &str, limit: usize) -> Statem
     Statement::new(sql, vec![project.into(), begin.into(), end.into(), limit.into()], many)
 }
 
-/// The holds that were taken for some tasks and have not been ended, in the order of their grants.
+/// The holds taken for the given tasks that were not ended, in grant order.
 pub fn of_tasks(project: &str, tasks: &[TaskId]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
         concat!(
@@ -161,7 +162,7 @@ pub fn of_tasks(project: &str, tasks: &[TaskId]) -> Statement<Vec<Row>> {
     Statement::new(sql, vec![project.into(), list(tasks)], many)
 }
 
-/// The holds that went with a task under one hold on it, in the order of their grants: those granted after its fence, and
+/// The path holds that belonged to a task under one hold on it, in grant order: those granted after its fence, and
 /// those of its holder that ended after it was granted.
 pub fn last_of_task(
     tx: &mut dyn Tx,
@@ -179,7 +180,7 @@ pub fn last_of_task(
     many(tx.query(sql, &[project.into(), task.into(), fence.unwrap_or(Fence(0)).into(), holder.into()])?)
 }
 
-/// The newest holds of an agent on paths that have been ended, newest first.
+/// An agent's newest ended path holds, newest first.
 pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -190,7 +191,7 @@ pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Re
     many(tx.query(sql, &[project.into(), holder.into(), limit.into()])?)
 }
 
-/// How many live patterns may be anywhere: in the project, and of one agent.
+/// The number of live unanchored patterns: in the project, and of one agent.
 pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
     let sql = Sql::same(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
@@ -199,7 +200,7 @@ pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Re
     counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
-/// How many live patterns there are: in the project, and of one agent. This walks through all of them.
+/// The number of live patterns: in the project, and of one agent. This scans all of them.
 pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
     let sql = Sql::same(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
@@ -208,7 +209,7 @@ pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<
     counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
-/// How many live patterns an agent has, as far as `most`. This walks through its own alone.
+/// The number of an agent's live patterns, up to `most`. This scans only its own.
 pub fn count_own(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, most: i64) -> Result<i64> {
     let sql = Sql::same(
         "SELECT COUNT(*) FROM (SELECT 1 FROM hold
@@ -217,8 +218,8 @@ pub fn count_own(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, most: 
     statement::number(tx.query(sql, &[project.into(), holder.into(), now.into(), most.into()])?)
 }
 
-/// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin
-/// with.
+/// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is the literal prefix
+/// of its files.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
@@ -246,29 +247,29 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result
     tx.defer(sql, args)
 }
 
-/// What a new request of its holder makes of a hold.
+/// The changes that a new request of its holder makes to a hold.
 pub struct HoldChange<'a> {
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub expires_at: Time,
-    /// By how much a renewal lengthens it.
+    /// The time to live that a renewal grants.
     pub ttl: Span,
-    /// What it is for.
+    /// The holder's reason.
     pub reason: &'a str,
-    /// The task it goes with.
+    /// The task it belongs to.
     pub task: Option<&'a TaskId>,
-    /// Whether any op of its holder renews it from now on; else what renewed it so far does.
+    /// Whether any op of its holder renews it from now on; otherwise the renewal stays unchanged.
     pub by_session: bool,
 }
 
-/// Changes the mode of a hold and nothing else: what is offered stays an offer.
+/// Changes only the mode of a hold: an offer stays an offer.
 pub fn set_mode(tx: &mut dyn Tx, project: &str, id: &str, mode: Mode) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET mode = $3 WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into(), mode.as_str().into()])
 }
 
-/// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.
+/// Changes a hold in place. This takes an offered hold: from then on it is an ordinary hold.
 pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &HoldChange<'_>) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
@@ -289,14 +290,14 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &HoldChange<'_>)
     tx.defer(sql, args)
 }
 
-/// Lets a hold be renewed by edits alone: presence does not touch it.
+/// Makes only edits renew a hold: presence does not.
 pub fn renewed_by_edits(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET renewal = 'explicit' WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into()])
 }
 
-/// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:
-/// they do not have the one that the task had `before`.
+/// Gives the live holds of a task the expiry of the task's own hold, except those with a time to live of their own: it
+/// differs from the one that the task had `before`.
 pub fn renew_with_task(
     tx: &mut dyn Tx,
     project: &str,

@@ -1,4 +1,4 @@
-//! Places in the waiting line.
+//! The `place` table: places in the waiting line.
 
 use tenure_core::hold::{HoldKind, Mode};
 use tenure_core::id::{CheckoutId, PlaceId};
@@ -9,19 +9,19 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, ids, list};
 
-/// Where a place is in its life.
+/// The state of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceState {
-    /// Its agent waits.
+    /// The agent waits.
     Waiting,
-    /// What it waits for is held for its agent, until that takes it.
+    /// The wanted thing is held for the agent until the agent takes it.
     Offered,
-    /// It is over.
+    /// The place has ended.
     Ended,
 }
 
 impl PlaceState {
-    /// The word stored and shown.
+    /// The word in the store and in output.
     pub const fn as_str(self) -> &'static str {
         match self {
             PlaceState::Waiting => "waiting",
@@ -38,36 +38,34 @@ impl PlaceState {
     }
 }
 
-/// A place's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The place's id.
     pub id: PlaceId,
     /// The number of the event that queued it.
     pub ticket: i64,
-    /// The agent that waits.
+    /// The waiting agent.
     pub agent: AgentName,
-    /// What kind of thing it waits for: paths or a named lock.
+    /// The kind of thing it waits for: paths or a named lock.
     pub kind: HoldKind,
-    /// Whether others may have it too.
+    /// Exclusive or shared.
     pub mode: Mode,
-    /// The checkout that patterns are about; none for all checkouts.
+    /// The checkout of the patterns; `None` for all checkouts.
     pub checkout: Option<CheckoutId>,
-    /// Whether case does not count in them.
+    /// Whether the patterns are case-insensitive.
     pub folded: bool,
-    /// What is wanted, each once, sorted.
+    /// The wanted patterns or the lock's name, sorted and without duplicates.
     pub wanted: Vec<String>,
-    /// What for.
+    /// The agent's reason.
     pub reason: String,
-    /// Since when.
+    /// When it was queued.
     pub queued_at: Time,
-    /// When it ends unless it is renewed, or the offer unless it is taken.
+    /// When the place expires unless it is renewed, or the offer unless it is taken.
     pub expires_at: Time,
-    /// By how much a renewal lengthens it from then.
+    /// The time to live that a renewal grants.
     pub ttl: Span,
-    /// How long an offer to it lives.
+    /// The time to live of an offer to it.
     pub offer_ttl: Span,
-    /// Where it is in its life.
     pub state: PlaceState,
 }
 
@@ -104,7 +102,7 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// All places that have not been ended, in the order of their tickets.
+/// All places that were not ended, in ticket order.
 pub fn line(project: &str) -> Statement<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -114,7 +112,7 @@ pub fn line(project: &str) -> Statement<Vec<Row>> {
     Statement::new(sql, vec![project.into()], many)
 }
 
-/// Those whose time is over, in the order they are settled in.
+/// Expired places that were not ended, in settling order.
 pub fn due(project: &str, now: Time) -> Statement<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -124,7 +122,7 @@ pub fn due(project: &str, now: Time) -> Statement<Vec<Row>> {
     Statement::new(sql, vec![project.into(), now.into()], many)
 }
 
-/// Those of one agent that have not been ended.
+/// One agent's places that were not ended.
 pub fn of_agent(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -140,20 +138,20 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[project.into(), id.into()])?).map(decode).transpose()
 }
 
-/// Ids of places, ended or not, that begin with a text.
+/// Ids of places, ended or not, that begin with a prefix.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<PlaceId>> {
     let sql = Sql::same("SELECT id FROM place WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
     let end = format!("{prefix}{{");
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM place WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// Puts a place at the end of the line.
+/// Appends a place to the line.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO place (project, id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at,
@@ -179,7 +177,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Stores what a renewal or an offer made of a place.
+/// Stores a place after a renewal or an offer.
 pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE place SET expires_at = $3, ttl = $4, offer_ttl = $5, state = $6, reason = $7
@@ -197,7 +195,6 @@ pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Ends a place.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE place SET state = 'ended', ended_at = $3, ended_how = $4
@@ -206,7 +203,7 @@ pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str) -> Res
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.into()])
 }
 
-/// Ends all places of a project: those of before a restore wait for nothing.
+/// Ends all places of a project, because those from before a restore wait for nothing.
 pub fn end_all(tx: &mut dyn Tx, project: &str, at: Time, how: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE place SET state = 'ended', ended_at = $2, ended_how = $3 WHERE project = $1 AND ended_at = 0",
@@ -214,7 +211,7 @@ pub fn end_all(tx: &mut dyn Tx, project: &str, at: Time, how: &str) -> Result<()
     tx.defer(sql, vec![project.into(), at.into(), how.into()])
 }
 
-/// After the clock was set back: no place may outlast its time from now.
+/// Corrects the rows after the clock was set back: no place may outlast its time to live from now.
 pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE place SET queued_at = CASE WHEN queued_at > $2 THEN $2 ELSE queued_at END,

@@ -1,4 +1,4 @@
-//! The project's row, which its writers lock, and the store's.
+//! The `project` table, whose row the writers of a project lock, and the `store` table.
 
 use tenure_core::id::{ProjectId, StoreId};
 use tenure_core::name::{AgentName, ProjectKey};
@@ -11,16 +11,16 @@ use crate::error::corrupt;
 use crate::store::StoreIdentity;
 use crate::tx::{Sql, Tx, Value, first};
 
-/// What names a project before it is known whether it exists.
+/// A project's name, before it is known whether the project exists.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NamedProject {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The display name.
     pub label: String,
 }
 
-/// The key of the reserved project: what belongs to the whole store is written in it.
+/// The key of the reserved project, which holds the rows and events of the whole store.
 pub const WHOLE_STORE: &str = tenure_core::access::WHOLE_STORE;
 
 /// The reserved project.
@@ -28,53 +28,52 @@ pub fn whole_store() -> NamedProject {
     NamedProject { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
-/// Whether the store has no project but for one that this transaction has just made.
+/// Whether the store has no project except one that this transaction has just created.
 pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
     let made = made.map_or("", |row| row.id.as_str());
     let sql = Sql::same("SELECT id FROM project WHERE id <> $1 ORDER BY id LIMIT 1");
     Ok(tx.query(sql, &[made.into()])?.is_empty())
 }
 
-/// Counts of tasks by stored class, in the order of [`Class`].
+/// The number of tasks per stored class, in the order of [`Class`].
 pub type ClassCounts = [i64; 7];
 
-/// A project's row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its id in this store.
+    /// The project's id in this store.
     pub id: ProjectId,
-    /// Its key.
+    /// The project's key.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The display name.
     pub label: String,
-    /// The schema of the store when it was last migrated.
+    /// The schema version of the store at its last migration.
     pub schema_version: i64,
-    /// The oldest event kept.
+    /// The number of the oldest event kept.
     pub first_event: i64,
-    /// The newest event, 0 for none.
+    /// The number of the newest event; 0 for none.
     pub last_event: i64,
-    /// How many events are kept; 0 for a project that is not switched on.
+    /// The number of events kept; 0 for a project that is not switched on.
     pub events: i64,
-    /// How many places in the waiting line have not been ended.
+    /// The number of open places in the waiting line.
     pub waiting: i64,
     /// The time of the last op.
     pub last_time: Time,
-    /// The newest task number.
+    /// The newest creation number of a task.
     pub last_task: i64,
-    /// How many holds were granted so far.
+    /// The number of holds granted so far.
     pub holds_issued: i64,
-    /// How many tasks there are of each class.
+    /// The number of tasks per class.
     pub counts: ClassCounts,
-    /// When the row was made.
+    /// When the row was created.
     pub created_at: Time,
-    /// Until when a person has switched the guards off.
+    /// Until when a person has disabled the guards.
     pub off_until: Option<Time>,
-    /// The person that did.
+    /// The person who disabled them.
     pub off_by: Option<AgentName>,
 }
 
 impl Row {
-    /// The row of a project that nothing has happened in.
+    /// The row of a project without any event.
     pub fn new(name: &NamedProject, id: ProjectId, now: Time) -> Row {
         Row {
             id,
@@ -95,12 +94,12 @@ impl Row {
         }
     }
 
-    /// Whether anything has happened here since the project was made or forgotten.
+    /// Whether the project has had an event since it was created or forgotten.
     pub fn is_switched_on(&self) -> bool {
         self.events > 0
     }
 
-    /// The time of the last op, if one has left an event: a row that is only there to be locked has seen no time.
+    /// The time of the last op, if it left an event: a row that exists only to be locked has no time.
     pub fn last_used(&self) -> Option<Time> {
         (self.last_event > 0).then_some(self.last_time)
     }
@@ -111,12 +110,12 @@ impl Row {
     }
 }
 
-/// A file by what outlives a reboot and the move of a directory; 0 is unknown.
+/// The identity of a file by properties that survive a reboot and a move of its directory; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct FileId {
     pub(crate) inode: i64,
-    /// When it was made, in nanoseconds since 1970.
+    /// The birth time, in nanoseconds since 1970.
     pub(crate) born: i64,
     /// When the store last continued in a copy, in microseconds; 0 for never.
     pub(crate) copied_at: i64,
@@ -137,7 +136,7 @@ impl FileId {
         serde_json::to_string(&self).map(Value::from).map_err(|error| Error::bug(error.to_string()))
     }
 
-    /// Whether nothing is known that could be compared.
+    /// Whether there is nothing to compare.
     pub(crate) fn is_unknown(self) -> bool {
         (self.inode, self.born) == (0, 0)
     }
@@ -146,9 +145,9 @@ impl FileId {
 /// Whether a transaction enters to write or to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// Takes the project's row until the end of the transaction.
+    /// Locks the project's row until the end of the transaction.
     Write,
-    /// Takes nothing.
+    /// Locks nothing.
     Read,
 }
 
@@ -160,7 +159,7 @@ macro_rules! counters {
     };
 }
 
-/// Reads the counters of a row that has them from a position on.
+/// Decodes the counters of a row from a column on.
 fn counts(row: &crate::Row, from: usize) -> Result<ClassCounts> {
     let mut counts = [0; 7];
     for (class, count) in counts.iter_mut().enumerate() {
@@ -169,9 +168,9 @@ fn counts(row: &crate::Row, from: usize) -> Result<ClassCounts> {
     Ok(counts)
 }
 
-/// The store and a project `p`, with a clock, in the order that [`enter`] reads. The schema version is the newer of the
-/// store's and the project's: a project that is just being made has the one that this program knows, whatever the store
-/// has.
+/// The store and a project `p`, with a clock, in the order that [`enter`] decodes. The schema version is the newer of
+/// the store's and the project's: a project that is just being created has the version that this program knows,
+/// whatever the store has.
 macro_rules! select {
     ($clock:literal, $file:literal, $from:literal) => {
         concat!(
@@ -199,7 +198,7 @@ const ENTER: Sql = Sql::pair(
 );
 
 /// PostgreSQL waits for the row inside the materialised part and reads the clock afterwards: in a plain SELECT … FOR
-/// UPDATE the clock would be read before the wait. SQLite holds the write lock of the whole file already.
+/// UPDATE the clock would be read before the wait. SQLite already holds the write lock of the whole file.
 const ENTER_LOCKED: Sql = Sql::pair(
     ENTER.sqlite,
     concat!(
@@ -263,10 +262,10 @@ pub(crate) fn enter_in(
     Ok((identity, Some(project), clock, file))
 }
 
-/// Makes the row unless somebody else just did.
+/// Inserts the row unless another transaction just did.
 ///
-/// In a store that was restored its numbers begin where those of the other projects have got to: a project with this key may
-/// have been lost with the store, and its fences must not be handed out again.
+/// In a restored store its numbers begin after the highest number of the other projects: a project with this key may
+/// have been lost with the store, and its fences must not be issued again.
 pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(concat!(
         "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued, ",
@@ -286,7 +285,7 @@ pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     tx.execute(sql, &args).map(|_| ())
 }
 
-/// Stores what an op changed on the row.
+/// Stores the row after an op.
 pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
@@ -307,20 +306,20 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// A project as the list of all of them shows it.
+/// A project as listed.
 #[derive(Clone, Debug)]
 pub struct ProjectSummary {
-    /// Its key.
+    /// The project's key.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The display name.
     pub label: String,
-    /// How many events are kept.
+    /// The number of events kept.
     pub events: i64,
-    /// How many tasks there are of each class.
+    /// The number of tasks per class.
     pub counts: ClassCounts,
     /// The time of the last op.
     pub last_time: Time,
-    /// When the row was made.
+    /// When the row was created.
     pub created_at: Time,
 }
 
@@ -331,7 +330,7 @@ macro_rules! columns {
     };
 }
 
-/// Projects that are switched on, by key.
+/// The projects that are switched on, sorted by key.
 pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -341,7 +340,7 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<ProjectSum
     summaries(tx.query(sql, &[after.into(), limit.into()])?)
 }
 
-/// Projects that have this key or are called this, by key, those that were forgotten among them.
+/// The projects with this key or display name, sorted by key, including forgotten ones.
 pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<ProjectSummary>> {
     let sql = Sql::same(concat!(
         "SELECT ",
@@ -351,7 +350,7 @@ pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<ProjectSu
     summaries(tx.query(sql, &[name.into(), limit.into()])?)
 }
 
-/// Projects in which a hold or a place in the waiting line has lapsed and was not ended: one look into an index each.
+/// The projects with an expired hold or place that was not ended: one index lookup each.
 pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<NamedProject>> {
     let sql = Sql::same(
         "SELECT p.key, p.label FROM project p
@@ -379,8 +378,8 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<ProjectSummary>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
-/// before ever means anything of after.
+/// Deletes every row of a project except its own, which keeps the numbers: no earlier cursor or fence may match a later
+/// event.
 const BELONGINGS: [Sql; 21] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
@@ -405,12 +404,12 @@ const BELONGINGS: [Sql; 21] = [
     Sql::same("DELETE FROM request WHERE project = $1"),
 ];
 
-/// Takes away everything that belongs to a project.
+/// Deletes everything that belongs to a project.
 pub fn empty(tx: &mut dyn Tx, project: &str) -> Result<()> {
     BELONGINGS.iter().try_for_each(|sql| tx.execute(*sql, &[project.into()]).map(|_| ()))
 }
 
-/// Makes the store's own row.
+/// Inserts the store's own row.
 pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &StoreIdentity, now: Time) -> Result<()> {
     let sql =
         Sql::same("INSERT INTO store (one, id, incarnation, schema_version, created_at) VALUES (1, $1, $2, $3, $4)");
@@ -418,37 +417,37 @@ pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &StoreIdentity, now: Time)
     tx.execute(sql, &args).map(|_| ())
 }
 
-/// Begins a new history of event numbers. `copied_at` is the time now if it begins because the file is a copy, else 0. Which
-/// file it is the engine records when this is committed.
+/// Begins a new history of event numbers. `copied_at` is the current time if the reason is a copied file, otherwise 0.
+/// The engine records the file itself when this is committed.
 pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str, copied_at: Time) -> Result<()> {
     let file = FileId { copied_at: copied_at.0, ..FileId::default() }.write()?;
     let sql = Sql::same("UPDATE store SET incarnation = $1, file = $2");
     tx.execute(sql, &[incarnation.into(), file]).map(|_| ())
 }
 
-/// Records the file that an embedded store is in.
+/// Records the file of an embedded store.
 pub(crate) fn set_file(tx: &mut dyn Tx, file: FileId) -> Result<()> {
     tx.execute(Sql::same("UPDATE store SET file = $1"), &[file.write()?]).map(|_| ())
 }
 
-/// The file that an embedded store is in.
+/// The recorded file of an embedded store.
 pub(crate) fn file(tx: &mut dyn Tx) -> Result<FileId> {
     let rows = tx.query(Sql::same("SELECT file FROM store WHERE one = 1"), &[])?;
     first(rows).map_or(Ok(FileId::default()), |mut row| FileId::read(&row.text(0)?))
 }
 
-/// The time of the last op in any project, if there was one.
+/// The time of the last op in any project, if any.
 pub(crate) fn last_used(tx: &mut dyn Tx) -> Result<Option<Time>> {
     let sql = Sql::same("SELECT last_time FROM project WHERE last_event > 0 ORDER BY last_time DESC, key LIMIT 1");
     first(tx.query(sql, &[])?).map(|row| row.time(0)).transpose()
 }
 
-/// Takes the store's own row away: an empty store that stands for one that does not exist.
+/// Deletes the store's own row: an empty store stands in for one that does not exist.
 pub(crate) fn forget_store(tx: &mut dyn Tx) -> Result<()> {
     tx.execute(Sql::same("DELETE FROM store"), &[]).map(|_| ())
 }
 
-/// Writes the schema version where every writer meets it: on PostgreSQL this waits for the writers of all projects.
+/// Writes the schema version where every writer reads it: on PostgreSQL this waits for the writers of all projects.
 pub(crate) fn set_schema(tx: &mut dyn Tx, version: i64) -> Result<()> {
     tx.execute(Sql::same("UPDATE store SET schema_version = $1 WHERE schema_version <> $1"), &[version.into()])?;
     tx.execute(Sql::same("UPDATE project SET schema_version = $1 WHERE schema_version <> $1"), &[version.into()])?;
@@ -461,10 +460,10 @@ pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
     first(rows).map_or(Ok(0), |row| row.int(0))
 }
 
-/// What the counters should be, counted anew: for `doctor`.
+/// Recounts the tasks per class, for `doctor`.
 pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<ClassCounts> {
     let sql = Sql::same(
-        // The conditions of a task, each only as far as its class depends on it.
+        // The conditions of a task, reduced to what its class depends on.
         "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END, COUNT(*)
          FROM task WHERE project = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     );

@@ -1,4 +1,4 @@
-//! Answers kept for requests that may come again.
+//! The `request` table: stored responses of requests that may be repeated.
 
 use tenure_core::{Result, Time};
 
@@ -10,22 +10,22 @@ use crate::tx::{Sql, Tx, first};
 pub struct Key<'a> {
     /// The project's id.
     pub project: &'a str,
-    /// Who asked: one actor can never read another's answer.
+    /// The caller: one actor can never read another's response.
     pub actor: &'a str,
-    /// The op.
+    /// The op's name.
     pub op: &'a str,
-    /// The id it was sent with.
+    /// The request id.
     pub request_id: &'a str,
 }
 
-/// A kept answer.
+/// A stored response.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Of the request as sent.
+    /// The fingerprint of the request as sent.
     pub fingerprint: String,
     /// The response, byte for byte.
     pub response: String,
-    /// Until when it is kept.
+    /// When it expires.
     pub expires_at: Time,
 }
 
@@ -33,7 +33,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row { fingerprint: row.text(0)?, response: row.text(1)?, expires_at: row.time(2)? })
 }
 
-/// The answer that is kept for a request, over or not.
+/// The response stored for a request, expired or not.
 pub fn get(key: &Key<'_>) -> Statement<Option<Row>> {
     let sql = Sql::same(
         "SELECT fingerprint, response, expires_at FROM request
@@ -43,7 +43,7 @@ pub fn get(key: &Key<'_>) -> Statement<Option<Row>> {
     Statement::new(sql, args, |rows| first(rows).map(decode).transpose())
 }
 
-/// Keeps an answer.
+/// Stores a response.
 pub fn insert(tx: &mut dyn Tx, key: &Key<'_>, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO request (project, actor, op, request_id, fingerprint, response, expires_at)
@@ -63,7 +63,7 @@ pub fn insert(tx: &mut dyn Tx, key: &Key<'_>, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Drops answers whose time is over, at most 256 at a time so that no op pays for many.
+/// Deletes expired responses, at most 256 at a time, so that no op pays for many.
 pub fn prune(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
     let sql = Sql::same(
         "DELETE FROM request WHERE (project, actor, op, request_id) IN (
@@ -73,7 +73,7 @@ pub fn prune(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
     tx.defer(sql, vec![project.into(), now.into()])
 }
 
-/// Keeps no answer longer than until an instant.
+/// Limits the expiry of all responses to an instant.
 pub fn cap(tx: &mut dyn Tx, project: &str, until: Time) -> Result<()> {
     let sql = Sql::same("UPDATE request SET expires_at = $2 WHERE project = $1 AND expires_at > $2");
     tx.defer(sql, vec![project.into(), until.into()])

@@ -1,4 +1,4 @@
-//! Sessions of tools: in which process, under which id, and which agent each is.
+//! The `session` table: sessions of agent tools, with the process, id and agent of each.
 
 use tenure_core::agent::Process;
 use tenure_core::name::AgentName;
@@ -8,24 +8,24 @@ use tenure_core::{Result, Time};
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value, list};
 
-/// A session's row, with the last sign of its agent.
+/// A session's row, with the last activity of its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The session as the decision about it sees it.
+    /// The session as input of the identity decision.
     pub seen: StoredSession,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// When it was last told something between two prompts.
+    /// When it last got a message between two prompts.
     pub told_at: Option<Time>,
-    /// Whether its context was made shorter, and what it lost was not shown again.
+    /// Whether its context was compacted, and the lost part was not shown again.
     pub is_shortened: bool,
-    /// Whether nothing at all is left of it.
+    /// Whether its whole context was cleared.
     pub is_cleared: bool,
-    /// Whether a second event came out of its process: only then is the end of that process evidence.
+    /// Whether its process sent a second event: only then is the end of that process evidence.
     pub again: bool,
 }
 
-/// The columns of a session, in the order of [`decode`], which the last sign of its agent follows.
+/// The columns of a session, in the order of [`decode`]; the last activity of its agent follows.
 macro_rules! columns {
     ($prefix:literal) => {
         listed!($prefix;
@@ -33,8 +33,8 @@ macro_rules! columns {
     };
 }
 
-/// On PostgreSQL the tool is compared as an expression: an index that begins with it reads every session of the tool while
-/// nothing is known about how many there are.
+/// On PostgreSQL the tool is compared as an expression: without statistics, an index that begins with it would read
+/// every session of the tool.
 const OF_PROCESS: Sql = Sql::pair(
     concat!("SELECT ", columns!("s."), ", COALESCE(a.last_seen, 0)
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
@@ -106,7 +106,7 @@ pub fn of_process(project: &str, process: &Process, tool: &str) -> Statement<Vec
     Statement::new(OF_PROCESS, args, many)
 }
 
-/// The sessions of an id, oldest first.
+/// The sessions with an id, oldest first.
 pub fn of_id(project: &str, tool: &str, session: &str) -> Statement<Vec<Row>> {
     Statement::new(OF_ID, vec![project.into(), tool.into(), session.into()], many)
 }
@@ -116,18 +116,18 @@ pub fn of_agent(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Vec<Row>>
     many(tx.query(OF_AGENT, &[project.into(), agent.into()])?)
 }
 
-/// The sessions of some processes of one machine, of which `here` has all but the pid and the start time.
+/// The sessions of the given pids on one host. `here` supplies everything but the pid and the start time.
 pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Result<Vec<Row>> {
     let pids = serde_json::Value::from(pids).to_string();
     let args = [project.into(), (&here.host).into(), (&here.boot).into(), (&here.pidns).into(), pids.into()];
     many(tx.query(AMONG, &args)?)
 }
 
-/// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
-/// it; in no order.
+/// The live sessions on one host whose agents hold something: agent, process, and whether the process sent a second
+/// event; unordered.
 pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(AgentName, Process, bool)>> {
-    // From one holder to the next: an agent that holds thousands is one step. Left to itself SQLite goes through all
-    // sessions of the host for each of them, and PostgreSQL through all live holds for a MIN.
+    // Walks from one holder to the next: an agent with thousands of holds is one step. Left to itself, SQLite scans all
+    // sessions of the host for each of them, and PostgreSQL all live holds for a MIN.
     let sql = Sql::pair(
         "WITH RECURSIVE found (holder) AS (
              SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
@@ -160,7 +160,7 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Age
         .collect()
 }
 
-/// The live sessions of some agents: agent and process, in no order.
+/// The live sessions of the given agents: agent and process, unordered.
 pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<(AgentName, Process)>> {
     let sql = Sql::pair(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
@@ -188,7 +188,7 @@ fn key(project: &str, process: &Process) -> Vec<Value> {
     ]
 }
 
-/// Records that a session is an agent, from now on; `again` where an earlier event came out of its process.
+/// Records the agent of a session; `again` if its process sent an earlier event.
 pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &StoredSession, again: bool) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at,
@@ -204,7 +204,7 @@ pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &StoredSession, aga
     tx.defer(sql, args)
 }
 
-/// Forgets a session that another has taken the place of.
+/// Deletes a session that another one has replaced.
 pub fn forget(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "DELETE FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6
@@ -215,7 +215,7 @@ pub fn forget(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Marks the sessions of an agent in a process as over.
+/// Marks the sessions of an agent in a process as ended.
 pub fn end(tx: &mut dyn Tx, project: &str, process: &Process, agent: &str, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE session SET ended_at = $8
@@ -227,7 +227,7 @@ pub fn end(tx: &mut dyn Tx, project: &str, process: &Process, agent: &str, now: 
     tx.defer(sql, args)
 }
 
-/// The statement that sets a time of one session: the column, and what must be true besides.
+/// The statement that sets a time of one session: the column, and an additional condition.
 macro_rules! set {
     ($column:literal, $only:literal) => {
         Sql::same(concat!(
@@ -240,16 +240,16 @@ macro_rules! set {
     };
 }
 
-/// One session of a process, as an agent.
+/// One session of a process, as one agent.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSession<'a> {
-    /// The agent: what another is in that process, if anything, is left alone.
+    /// The agent. Sessions of other agents in that process are left unchanged.
     pub agent: &'a AgentName,
-    /// The process.
+    /// The tool's process.
     pub process: &'a Process,
-    /// The tool.
+    /// The tool's name.
     pub tool: &'a str,
-    /// The id.
+    /// The session id.
     pub session: &'a str,
 }
 
@@ -260,23 +260,23 @@ impl ProcessSession<'_> {
         tx.defer(sql, args)
     }
 
-    /// Marks it as over.
+    /// Marks the session as ended.
     pub fn end(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
         self.set(tx, project, set!("ended_at", " AND ended_at = 0"), now)
     }
 
-    /// Remembers that it was told something between two prompts.
+    /// Records that the session got a message between two prompts.
     pub fn told(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
         self.set(tx, project, set!("told_at", ""), now)
     }
 
-    /// Remembers that its context is made shorter now, or, without a time, that what it lost was shown again. A negative
-    /// time says that it was emptied.
+    /// Records that the context is being compacted, or, without a time, that the lost part was shown again. A negative
+    /// time means that the context was cleared.
     pub fn shortened(&self, tx: &mut dyn Tx, project: &str, at: Option<Time>) -> Result<()> {
         self.set(tx, project, set!("shortened_at", ""), at.unwrap_or(Time(0)))
     }
 
-    /// Remembers that a second event came out of its process.
+    /// Records that its process sent a second event.
     pub fn again(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
         self.set(tx, project, set!("again_at", " AND again_at = 0"), now)
     }

@@ -1,4 +1,4 @@
-//! Tasks.
+//! The `task` table.
 
 use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
@@ -12,63 +12,62 @@ use crate::error::corrupt;
 use crate::statement::{self, Statement};
 use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
-/// A task's row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its id.
+    /// The task's id.
     pub id: TaskId,
-    /// Its creation number.
+    /// The creation number.
     pub number: i64,
-    /// One line.
+    /// The title, one line.
     pub title: String,
-    /// More lines.
+    /// The description, several lines.
     pub description: String,
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     pub acceptance: String,
-    /// 0 is first.
+    /// The priority; 0 is first.
     pub priority: i64,
-    /// Sorted.
+    /// The labels, sorted.
     pub labels: Vec<String>,
-    /// The agent it is for; none for any agent.
+    /// The agent it is assigned to; `None` for any agent.
     pub assignee: Option<AgentName>,
-    /// What is stored.
+    /// The stored status.
     pub status: TaskStatus,
-    /// Whether it is open with nothing unmet.
+    /// Whether it is open with every dependency met.
     pub ready: bool,
     /// Why it is blocked or was cancelled.
     pub reason: String,
     /// The task that blocks it.
     pub blocked_on: Option<TaskId>,
-    /// How many dependencies it has.
+    /// The number of dependencies.
     pub deps: i64,
-    /// How many of them are not done.
+    /// The number of those that are not done.
     pub unmet: i64,
-    /// How many of them are cancelled.
+    /// The number of those that are cancelled.
     pub cancelled_deps: i64,
-    /// Grants so far.
+    /// The number of grants so far.
     pub attempt: i64,
-    /// Rises with what a person sees.
+    /// Incremented with every visible change.
     pub version: i64,
-    /// The newest fence on it; an override counts.
+    /// The newest fence on it; an override counts as one.
     pub last_fence: Option<Fence>,
     /// The agent that had that fence.
     pub last_holder: Option<AgentName>,
-    /// Whether that hold ended by running out of time.
+    /// Whether that hold ended by expiry.
     pub lapsed: bool,
     /// The agent that added it.
     pub created_by: AgentName,
-    /// When.
+    /// When it was added.
     pub created_at: Time,
-    /// The last change that a person sees.
+    /// The time of the last visible change.
     pub updated_at: Time,
     /// The agent that finished or cancelled it.
     pub finished_by: Option<AgentName>,
-    /// When.
+    /// When it was finished or cancelled.
     pub finished_at: Option<Time>,
 }
 
 impl Row {
-    /// An open task as it is added: without words, and with nothing to wait for.
+    /// An open task as it is added: without text and dependencies.
     pub fn new(id: TaskId, number: i64, created_by: AgentName, now: Time) -> Row {
         Row {
             id,
@@ -99,22 +98,22 @@ impl Row {
         }
     }
 
-    /// What its readiness and its class follow from.
+    /// The conditions that decide its readiness and class.
     pub fn conditions(&self) -> Conditions {
         Conditions { status: self.status, unmet: self.unmet, cancelled_deps: self.cancelled_deps }
     }
 
-    /// The class it is counted in.
+    /// The class in which it is counted.
     pub fn class(&self) -> Class {
         self.conditions().class()
     }
 
-    /// Its place in the order of choice.
+    /// Its rank in the selection order.
     pub fn rank(&self) -> Rank {
         Rank { priority: self.priority, number: self.number, id: self.id.clone() }
     }
 
-    /// Sets what follows from its dependencies, given by their statuses.
+    /// Sets the columns derived from its dependencies, given their statuses.
     pub fn set_deps(&mut self, deps: &[TaskStatus]) {
         let conditions = Conditions::of(self.status, deps);
         self.deps = i64::try_from(deps.len()).unwrap_or(i64::MAX);
@@ -122,14 +121,14 @@ impl Row {
         self.ready = conditions.is_ready();
     }
 
-    /// Sets the status and what follows from it.
+    /// Sets the status and the columns derived from it.
     pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
         self.ready = self.conditions().is_ready();
     }
 }
 
-/// Reads a stored status.
+/// Parses a stored status.
 pub(super) fn status(word: &str) -> Result<TaskStatus> {
     TaskStatus::from_stored(word).ok_or_else(|| corrupt(format!("unknown status {word}")))
 }
@@ -142,48 +141,47 @@ macro_rules! is_ready {
 }
 pub(super) use is_ready;
 
-/// The condition that chooses the ready tasks, or the others, out of an index of `task` or `task_label`: the table's name,
-/// and 1 or 0, or the parameter that has it. Every statement that selects ready tasks uses it.
+/// The condition that selects the ready tasks, or the others, by an index of `task` or `task_label`. Its arguments are
+/// the table's name, and 1, 0 or a parameter. Every statement that selects ready tasks uses it.
 macro_rules! among_ready {
     ($table:literal, $ready:literal) => {
         concat!($table, ".ready = ", $ready)
     };
 }
 
-/// The hold on a task, lapsed or not, and the last sign of its holder.
+/// The hold on a task, expired or not, and the evidence about its holder.
 #[derive(Clone, Debug)]
 pub struct TaskHold {
     /// The hold's id.
     pub id: HoldId,
-    /// The agent that has it.
+    /// The holder.
     pub holder: AgentName,
     /// The number of the event that granted it.
     pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Time,
-    /// Its time to live.
+    /// The time to live.
     pub ttl: Span,
-    /// What it is for.
+    /// The holder's reason.
     pub reason: String,
-    /// When its holder was last seen, and whether its session ended.
+    /// When its holder was last active, and whether its session ended.
     pub sign: Sign,
-    /// How many messages are about it.
+    /// The number of messages about it.
     pub asked: i64,
 }
 
 /// A task with its hold.
 #[derive(Clone, Debug)]
 pub struct Full {
-    /// The task.
     pub task: Row,
-    /// The hold that has not been ended, if any.
+    /// The hold that was not ended, if any.
     pub held: Option<TaskHold>,
 }
 
-/// Every column of a task but its project, in the order of [`decode`], [`values`] and [`fixed`]: the id and those that
-/// can change, then those that cannot. Each with its type, and the parameter that has its value in INSERT and UPDATE.
+/// Every column of a task except its project, in the order of [`decode`], [`values`] and [`fixed`]: the id and the
+/// mutable columns, then the immutable ones. Each has its type and its parameter in INSERT and UPDATE.
 ///
 /// A new column is added here, to [`Row`], [`decode`] and [`values`]; every statement below follows.
 macro_rules! columns {
@@ -198,7 +196,7 @@ macro_rules! columns {
     };
 }
 
-/// The names of columns, each behind the same prefix.
+/// The names of the columns, each with the same prefix.
 macro_rules! names {
     ($prefix:literal; [$($name:ident $type:ident $at:literal),+] [$($fixed:ident $fixed_type:ident $fixed_at:literal),+]) => {
         listed!($prefix; $($name),+, $($fixed),+)
@@ -212,7 +210,7 @@ macro_rules! parameters {
     };
 }
 
-/// Columns with their types.
+/// The columns with their types.
 macro_rules! definitions {
     ([$id:ident $id_type:ident $id_at:literal $(, $name:ident $type:ident $at:literal)+]
      [$($fixed:ident $fixed_type:ident $fixed_at:literal),+]) => {
@@ -224,7 +222,7 @@ macro_rules! definitions {
     };
 }
 
-/// What an UPDATE sets: every column that can change.
+/// The assignments of an UPDATE: every mutable column.
 macro_rules! changes {
     ([$id:ident $id_type:ident $id_at:literal, $first:ident $first_type:ident $first_at:literal
       $(, $name:ident $type:ident $at:literal)*] [$($fixed:tt)+]) => {
@@ -232,9 +230,9 @@ macro_rules! changes {
     };
 }
 
-/// The statement that reads tasks with their holds, and the last sign of the holders: the columns in the order of
-/// [`decode`]. It says what the view `task_full` says, without one: a process that makes one call spends a tenth
-/// of its instructions on expanding it.
+/// The statement that reads tasks with their holds and the last activity of the holders: the columns in the order of
+/// [`decode`]. It equals the view `task_full` without using it: a process that makes one call spends a tenth of its
+/// instructions on expanding the view.
 macro_rules! select_full {
     ($($rest:expr),+) => {
         concat!(
@@ -291,7 +289,7 @@ fn decode(mut row: crate::Row) -> Result<Full> {
     Ok(Full { task, held: decode_held(row, 25)? })
 }
 
-/// Reads the hold out of a row that has its columns from a position on; they are null for none.
+/// Decodes the hold from a row whose hold columns start at `from`; they are null without a hold.
 fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<TaskHold>> {
     if row.is_null(from) {
         return Ok(None);
@@ -316,7 +314,7 @@ fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<TaskHold>> {
     }))
 }
 
-/// The id and what can change, as the parameters of INSERT and UPDATE, behind that of the project.
+/// The id and the mutable columns as parameters of INSERT and UPDATE, after that of the project.
 fn values(row: &Row) -> Vec<Value> {
     vec![
         (&row.id).into(),
@@ -344,12 +342,12 @@ fn values(row: &Row) -> Vec<Value> {
     ]
 }
 
-/// What never changes, as the parameters of INSERT behind [`values`].
+/// The immutable columns as parameters of INSERT, after [`values`].
 fn fixed(row: &Row) -> [Value; 3] {
     [row.number.into(), (&row.created_by).into(), row.created_at.into()]
 }
 
-/// All columns of a row but the project.
+/// All columns of a row except the project.
 fn all(row: &Row) -> Vec<Value> {
     let mut values = values(row);
     values.extend(fixed(row));
@@ -360,24 +358,23 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Full>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// One task.
 pub fn get(project: &str, id: &str) -> Statement<Option<Full>> {
     let sql = Sql::same(select_full!("WHERE t.project = $1 AND t.id = $2"));
     Statement::new(sql, vec![project.into(), id.into()], |rows| first(rows).map(decode).transpose())
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(project: &str, id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM task WHERE project = $1 AND id = $2");
     Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// Several tasks by id, in the order of choice.
+/// Several tasks by id, in selection order.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<Full>> {
     get_many_within(tx, project, ids, usize::MAX).map(|found| found.rows)
 }
 
-/// The same, as far as their bytes fit.
+/// The same, limited by bytes.
 pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: usize) -> Result<RowsWithin<Full>> {
     let sql = Sql::pair(
         concat!(
@@ -398,32 +395,32 @@ pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: us
     Ok(RowsWithin { rows, cut })
 }
 
-/// Lets no agent whose hold lapsed act late any more: a newer fence has come.
+/// Ends the right of agents with an expired hold to act late, by setting a newer fence.
 pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: Fence) -> Result<()> {
     let sql =
         Sql::same("UPDATE task SET last_fence = $2, last_holder = '', lapsed = 0 WHERE project = $1 AND lapsed <> 0");
     tx.defer(sql, vec![project.into(), fence.into()])
 }
 
-/// A stream of tasks in the order of choice, each a range of one index.
+/// A stream of tasks in selection order, each a range of one index.
 #[derive(Clone, Debug)]
 pub enum TaskStream {
-    /// All with a status; for open ones either the ready or the others.
+    /// All tasks with a status; for open ones, either those that are ready or the others.
     Status(TaskStatus, bool),
     /// The same with a label.
     Label(String, TaskStatus, bool),
-    /// Not finished and assigned to an agent.
+    /// Unfinished tasks assigned to an agent.
     Assigned(AgentName),
-    /// Open with a cancelled dependency.
+    /// Open tasks with a cancelled dependency.
     Stuck,
-    /// Ready and assigned to an agent, or to none.
+    /// Ready tasks assigned to an agent, or to none.
     ReadyFor(Option<AgentName>),
-    /// Last held by an agent, with a status that is not closed.
+    /// Tasks last held by an agent, with a status that is not closed.
     Last(AgentName, TaskStatus),
 }
 
 impl TaskStream {
-    /// The tasks that come after a place in the order.
+    /// The tasks after a rank in the order.
     pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
         let mut args: Vec<Value> =
             vec![project.into(), after.priority.into(), after.number.into(), (&after.id).into(), limit.into()];
@@ -440,7 +437,7 @@ impl TaskStream {
             }
             TaskStream::Label(label, status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into(), label.into()]);
-                // The inner select stays as it is on PostgreSQL: dissolved into the join, all tasks would be read first.
+                // PostgreSQL must not flatten the inner select: joined directly, all tasks would be read first.
                 Sql::pair(
                     concat!(
                         "SELECT ",
@@ -506,7 +503,8 @@ impl TaskStream {
     }
 }
 
-/// Which of some ids exist, with their status, the oldest task first: the order in which dependencies are shown.
+/// Those of the given ids that exist, with their status, the oldest task first: the order in which dependencies are
+/// shown.
 pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskStatus)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -528,7 +526,7 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(T
     Ok(found.into_iter().map(|(_, id, status)| (id, status)).collect())
 }
 
-/// Which of some tasks are blocked on another one: (task, blocker), in no order.
+/// Those of the given tasks that are blocked on another one: (task, blocker), unordered.
 pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskId)>> {
     let sql = Sql::pair(
         "SELECT t.id, t.blocked_on FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value
@@ -540,7 +538,7 @@ pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(T
     tx.query(sql, &[project.into(), list(ids)])?.into_iter().map(|mut row| Ok((row.id(0)?, row.id(1)?))).collect()
 }
 
-/// Ids of tasks that begin with a text.
+/// Ids of tasks that begin with a prefix.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<TaskId>> {
     // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same("SELECT id FROM task WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
@@ -548,7 +546,6 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
     ids(tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?)
 }
 
-/// Adds a task.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql =
         Sql::same(concat!("INSERT INTO task (project, ", columns!(names ""), ") VALUES (", columns!(parameters), ")"));
@@ -557,9 +554,9 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Adds many tasks.
+/// Inserts many tasks.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
-    // A record set is read once. Taking a field out of a JSON text would read the whole text for each of the fields.
+    // A record set parses the JSON once. Extracting fields one by one would parse the whole text for each field.
     let sql = Sql::pair(
         concat!("INSERT INTO task (project, ", columns!(names ""), ") VALUES (", columns!(parameters), ")"),
         concat!(
@@ -590,7 +587,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
 }
 
 /// Writes the fields of a row as those of a JSON object. It runs under the lock for each of up to 100,000 rows, so it
-/// makes no values in between.
+/// creates no intermediate values.
 fn record(json: &mut String, names: &[&str], values: &[Value]) {
     for (at, (name, value)) in names.iter().zip(values).enumerate() {
         if at > 0 {
@@ -612,7 +609,7 @@ fn record(json: &mut String, names: &[&str], values: &[Value]) {
     }
 }
 
-/// Stores everything of a task that can change.
+/// Stores all mutable columns of a task.
 pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(concat!("UPDATE task SET ", columns!(changes), " WHERE project = $1 AND id = $2"));
     let mut args = vec![project.into()];
@@ -620,7 +617,7 @@ pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// The ids of all tasks of a project in the order of their creation.
+/// The ids of all tasks of a project in creation order.
 pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<TaskId>> {
     let sql = Sql::same("SELECT id FROM task WHERE project = $1 ORDER BY number, id");
     ids(tx.query(sql, &[project.into()])?)

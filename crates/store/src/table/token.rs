@@ -1,4 +1,5 @@
-//! Tokens, by the hash of their secret. A row of the store. No row, and so no backup, has a secret.
+//! The `token` table: tokens, by the hash of their secret. It belongs to the store. No row, and so no backup, contains
+//! a secret.
 
 use tenure_core::access::TokenScope;
 use tenure_core::id::TokenId;
@@ -12,28 +13,27 @@ use crate::tx::{Sql, Tx, Value, first, ids, list as json_list};
 /// When and by whom a token was revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revoked {
-    /// When.
+    /// When it was revoked.
     pub at: Time,
-    /// By which principal.
+    /// The principal that revoked it.
     pub by: AgentName,
 }
 
-/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id: what people and logs call it.
+    /// The token's id, which people and logs use.
     pub id: TokenId,
-    /// Whose it is.
+    /// The principal it authenticates.
     pub principal: AgentName,
-    /// What it is for.
+    /// Its purpose.
     pub label: String,
-    /// What it narrows its principal to.
+    /// The scope it restricts its principal to.
     pub scope: TokenScope,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Time,
-    /// By whom.
+    /// The principal that created it.
     pub created_by: AgentName,
-    /// From when on it is nothing.
+    /// When it expires.
     pub expires_at: Time,
     /// When and by whom it was revoked, if it was.
     pub revoked: Option<Revoked>,
@@ -49,19 +49,18 @@ macro_rules! columns {
 
 const OF_HASH: Sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE hash = $1"));
 
-/// The token whose secret has this hash. Looked up by an index, whose time may tell how much of a hash is right: that is of
-/// no use to anyone, because nobody can choose a secret by its hash.
+/// The token whose secret has this hash. The timing of the index lookup may reveal how much of a hash matches. That
+/// does not help an attacker, because a secret cannot be chosen by its hash.
 pub fn of_hash(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(OF_HASH, &[hash.into()])?).map(decode).transpose()
 }
 
-/// One token.
 pub fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Row>> {
     let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE id = $1"));
     first(tx.query(sql, &[id.into()])?).map(decode).transpose()
 }
 
-/// A page of tokens by id, of one principal where it is named.
+/// A page of tokens by id; of one principal if it is given.
 pub fn list(tx: &mut dyn Tx, principal: Option<&str>, after: &str, limit: usize) -> Result<Vec<Row>> {
     let rows = match principal {
         Some(principal) => {
@@ -80,13 +79,13 @@ pub fn list(tx: &mut dyn Tx, principal: Option<&str>, after: &str, limit: usize)
     rows.into_iter().map(decode).collect()
 }
 
-/// Ids that begin with a text, in order.
+/// Ids that begin with a prefix, sorted.
 pub fn beginning(tx: &mut dyn Tx, prefix: &str, limit: usize) -> Result<Vec<TokenId>> {
     let sql = Sql::same("SELECT id FROM token WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3");
     ids(tx.query(sql, &[prefix.into(), format!("{prefix}\u{7f}").into(), limit.into()])?)
 }
 
-/// Whether an id is taken.
+/// Whether an id is in use.
 pub fn exists(id: &str) -> Statement<bool> {
     let sql = Sql::same("SELECT 1 FROM token WHERE id = $1");
     Statement::new(sql, vec![id.into()], statement::exists)
@@ -113,7 +112,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Stores a new token under the hash of its secret.
+/// Inserts a new token under the hash of its secret.
 pub fn insert(tx: &mut dyn Tx, row: &Row, hash: &str) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO token (id, hash, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by)
@@ -133,20 +132,20 @@ pub fn insert(tx: &mut dyn Tx, row: &Row, hash: &str) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Revokes a token that was not revoked before.
+/// Revokes a token that is not revoked yet.
 pub fn revoke(tx: &mut dyn Tx, id: &str, at: Time, by: &str) -> Result<()> {
     let sql = Sql::same("UPDATE token SET revoked_at = $2, revoked_by = $3 WHERE id = $1 AND revoked_at = 0");
     tx.defer(sql, vec![id.into(), at.into(), by.into()])
 }
 
-/// The tokens that were revoked.
+/// All revoked tokens.
 pub fn revoked(tx: &mut dyn Tx) -> Result<Vec<(TokenId, Revoked)>> {
     let sql = Sql::same("SELECT id, revoked_at, revoked_by FROM token WHERE revoked_at > 0 ORDER BY id");
     let decode = |mut row: crate::Row| Ok((row.id(0)?, Revoked { at: row.time(1)?, by: row.id(2)? }));
     tx.query(sql, &[])?.into_iter().map(decode).collect()
 }
 
-/// Lets tokens that were made after an instant, under a clock that was ahead, last from that instant on.
+/// Corrects tokens created after `now`, under a clock that was ahead: their lifetime starts at `now`.
 pub fn cap(tx: &mut dyn Tx, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE token SET created_at = $1, expires_at = $1 + (expires_at - created_at) WHERE created_at > $1",

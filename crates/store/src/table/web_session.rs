@@ -1,20 +1,20 @@
-//! Sessions of browsers, by the hash of what their cookie says. A row of the store.
+//! The `web_session` table: browser sessions, by the hash of their cookie. It belongs to the store.
 
 use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx, first};
 
-/// A session.
+/// A browser session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Whose it is.
+    /// The principal that is signed in.
     pub principal: AgentName,
-    /// The hash of what its forms say.
+    /// The hash of the CSRF token of its forms.
     pub csrf: String,
     /// When it began.
     pub created_at: Time,
-    /// From when on it is nothing.
+    /// When it expires.
     pub expires_at: Time,
     /// When it was closed, if it was.
     pub revoked_at: Option<Time>,
@@ -35,7 +35,6 @@ pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
 }
 
-/// Stores a new session.
 pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO web_session (hash, principal, csrf, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, 0)",
@@ -45,31 +44,31 @@ pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Closes a session and says how many that were.
+/// Closes a session; returns the number of sessions closed.
 pub fn close(tx: &mut dyn Tx, hash: &str, at: Time) -> Result<u64> {
     let sql =
         Sql::same("UPDATE web_session SET revoked_at = $2 WHERE hash = $1 AND revoked_at = 0 AND expires_at > $2");
     tx.execute(sql, &[hash.into(), at.into()])
 }
 
-/// Closes all sessions of a principal and says how many that were.
+/// Closes all sessions of a principal; returns the number of sessions closed.
 pub fn close_all(tx: &mut dyn Tx, principal: &str, at: Time) -> Result<u64> {
     let sql =
         Sql::same("UPDATE web_session SET revoked_at = $2 WHERE principal = $1 AND revoked_at = 0 AND expires_at > $2");
     tx.execute(sql, &[principal.into(), at.into()])
 }
 
-/// Forgets sessions whose time was over before an instant.
+/// Deletes sessions that expired before an instant.
 pub fn prune(tx: &mut dyn Tx, before: Time) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM web_session WHERE expires_at < $1"), vec![before.into()])
 }
 
-/// Forgets all sessions.
+/// Deletes all sessions.
 pub fn clear(tx: &mut dyn Tx) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM web_session"), Vec::new())
 }
 
-/// Lets sessions that were made after an instant, under a clock that was ahead, last from that instant on.
+/// Corrects sessions created after `now`, under a clock that was ahead: their lifetime starts at `now`.
 pub fn cap(tx: &mut dyn Tx, now: Time) -> Result<()> {
     let sql = Sql::same(
         "UPDATE web_session SET created_at = $1, expires_at = $1 + (expires_at - created_at) WHERE created_at > $1",

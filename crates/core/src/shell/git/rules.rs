@@ -1,17 +1,17 @@
-//! What the subcommands that change files change, by their arguments.
+//! The file effects of git subcommands, depending on their arguments.
 
 use super::super::git_args::GitArgs;
 use super::super::lexer::UNKNOWN;
 use super::{Trees, shown};
 
-/// What a command does to files.
+/// The effect of a command on files.
 #[derive(Default)]
 pub(super) struct FileEffect {
-    /// What follows the verb, in a word.
+    /// The word shown after the verb.
     pub(super) what: String,
     pub(super) paths: Option<Vec<String>>,
     pub(super) unless_file: Option<String>,
-    /// The working tree that is meant, if it is not the one around.
+    /// The working tree, if it is not the current one.
     pub(super) tree: Option<String>,
     pub(super) trees: Trees,
 }
@@ -21,14 +21,14 @@ impl FileEffect {
         FileEffect { what: what.into(), ..FileEffect::default() }
     }
 
-    /// What is limited to some paths, unless those say too little or too much.
+    /// An effect limited to these paths; the whole tree if a path is unclear or there are none.
     fn of(paths: Vec<String>) -> FileEffect {
         let what = paths.first().map(|path| shown(path)).unwrap_or_default();
         let is_known = paths.iter().all(|path| is_plain(path));
         FileEffect { what, paths: Some(paths).filter(|paths| is_known && !paths.is_empty()), ..FileEffect::default() }
     }
 
-    /// The same, where a list in a file may name more.
+    /// The same, for a command that can read further paths from a file.
     fn listed(args: &GitArgs, paths: Vec<String>, what: &str) -> Option<FileEffect> {
         match args.is_listed() {
             true => Some(FileEffect::whole(what)),
@@ -37,13 +37,13 @@ impl FileEffect {
     }
 }
 
-/// Whether a path means what it says: no magic, no pattern, nothing that only the shell knows.
+/// Whether a path is literal: no pathspec magic, no pattern, nothing that the shell expands.
 fn is_plain(path: &str) -> bool {
     let is_odd = |c: char| matches!(c, '*' | '?' | '[' | '{' | '$' | '`' | '\\' | UNKNOWN);
     !path.is_empty() && !path.starts_with([':', '~']) && !path.contains(is_odd)
 }
 
-/// The whole tree where the first word is one of these, else nothing.
+/// The whole tree if the first word is one of these, otherwise no effect.
 fn verbs(args: &GitArgs, changing: &[&str]) -> Option<FileEffect> {
     changing.contains(&args.first()).then(|| FileEffect::whole(shown(args.first())))
 }
@@ -68,7 +68,7 @@ pub(super) fn reset(args: &GitArgs) -> Option<FileEffect> {
     ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(FileEffect::whole)
 }
 
-/// `git checkout`: of a branch, which is the whole tree, or of paths.
+/// `git checkout`: of a branch, which affects the whole tree, or of paths.
 pub(super) fn checkout(args: &GitArgs) -> Option<FileEffect> {
     let makes = args.has("-b", "", 0) || args.has("-B", "", 0) || args.has("", "--orphan", 4);
     let paths = args.paths.clone().unwrap_or_default();
@@ -77,23 +77,23 @@ pub(super) fn checkout(args: &GitArgs) -> Option<FileEffect> {
     } else if !paths.is_empty() {
         return Some(FileEffect::of(paths));
     } else if args.has("-p", "--patch", 5) && args.plain.is_empty() {
-        // It asks for each hunk, and an agent pipes the answers in.
+        // It asks for each hunk, and an agent can pipe the answers in.
         return Some(FileEffect::whole("-p"));
     } else if args.has("-f", "--force", 4) {
         return Some(FileEffect::whole("-f"));
     } else if makes {
-        // With a place to begin at, the tree goes there.
+        // With a start point, the tree is switched to it.
         let names = args.plain.len() + usize::from(args.is_inline("--orphan", 4));
         let what = if args.has("", "--orphan", 4) { "--orphan" } else { "-b" };
         return (names > 1).then(|| FileEffect::whole(what));
     }
     match args.plain.as_slice() {
         [] => None,
-        // `git checkout NAME --`: the name is that of a branch.
+        // `git checkout NAME --`: the name is a branch.
         [one] if args.paths.is_some() => Some(FileEffect::whole(shown(one))),
         [one] if one == "." || one == ".." => Some(FileEffect::of(vec![one.clone()])),
         [one] => Some(FileEffect { unless_file: Some(one.clone()), ..FileEffect::whole(shown(one)) }),
-        // The first may be a branch or a path: as a path it is no more than one too many.
+        // The first word may be a branch or a path. Treating it as a path adds at most one path too many.
         [first, rest @ ..] if is_plain(first) => Some(FileEffect::of([std::slice::from_ref(first), rest].concat())),
         [_, rest @ ..] => Some(FileEffect::of(rest.to_vec())),
     }
@@ -101,7 +101,7 @@ pub(super) fn checkout(args: &GitArgs) -> Option<FileEffect> {
 
 pub(super) fn switch(args: &GitArgs) -> Option<FileEffect> {
     let makes = args.has("-c", "--create", 4) || args.has("-C", "--force-create", 8);
-    // An orphan begins without any file.
+    // An orphan branch starts without any file.
     let orphan = args.has("", "--orphan", 4);
     let forced = args.has("-f", "--force", 7) || args.has("", "--discard-changes", 5);
     let inline = args.is_inline("--create", 4) || args.is_inline("--force-create", 8);
@@ -154,7 +154,8 @@ pub(super) fn rebase(args: &GitArgs) -> Option<FileEffect> {
 }
 
 pub(super) fn pull(args: &GitArgs) -> Option<FileEffect> {
-    // With `--no-dry-run` behind it, or before it, git takes the last one; either way it may be meant.
+    // Git lets the last of `--dry-run` and `--no-dry-run` win. Their order is not tracked here, so the command may be
+    // meant.
     let is_dry_run = args.has("", "--dry-run", 4) && !args.has("", "--no-dry-run", 7);
     (!is_dry_run).then(FileEffect::default)
 }
@@ -173,7 +174,7 @@ pub(super) fn apply(args: &GitArgs) -> Option<FileEffect> {
     (!index_alone && (!looks || args.has("", "--apply", 4))).then(FileEffect::default)
 }
 
-/// `git mv`: what moves, and where it is then.
+/// `git mv`: the sources and the destinations.
 pub(super) fn mv(args: &GitArgs) -> Option<FileEffect> {
     let paths = args.all(0);
     let (to, from) = paths.split_last().filter(|(_, from)| !from.is_empty() && !is_dry_run(args))?;
@@ -195,7 +196,7 @@ pub(super) fn read_tree(args: &GitArgs) -> Option<FileEffect> {
 }
 
 pub(super) fn checkout_index(args: &GitArgs) -> Option<FileEffect> {
-    // With a prefix they are copies elsewhere.
+    // With a prefix it writes copies elsewhere.
     if has_any(args, &["--temp", "--prefix"], 5) {
         return None;
     }
@@ -219,7 +220,7 @@ pub(super) fn rerere(args: &GitArgs) -> Option<FileEffect> {
     args.plain.is_empty().then(FileEffect::default)
 }
 
-/// `git submodule`: without force an update keeps what was changed, so only the trees of the submodules count.
+/// `git submodule`: without force an update keeps local changes, so only the trees of the submodules count.
 pub(super) fn submodule(args: &GitArgs) -> Option<FileEffect> {
     let forced = args.has("-f", "--force", 4);
     let trees = if forced { Trees::All } else { Trees::Submodules };
@@ -294,7 +295,7 @@ pub(super) fn foreach(words: &[String]) -> Option<(String, Trees)> {
     Some((line[begin..].join(" "), Trees::All))
 }
 
-/// `git for-each-repo --config=KEY CMD`: a git command, in repositories that a setting names.
+/// `git for-each-repo --config=KEY CMD`: a git command in the repositories that a setting lists.
 pub(super) fn in_each_repository(words: &[String]) -> Option<(String, Trees)> {
     let mut rest = words;
     while let [first, behind @ ..] = rest {
@@ -307,7 +308,7 @@ pub(super) fn in_each_repository(words: &[String]) -> Option<(String, Trees)> {
     Some((format!("git {}", rest.join(" ")), Trees::Own))
 }
 
-/// What the programs of forges do to the tree around.
+/// The effects of forge programs on the current tree.
 pub(super) fn forge(program: &str, words: &[String]) -> Option<String> {
     let plain: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).map(String::as_str).collect();
     let has = |letter: char, long: &str| {
@@ -321,7 +322,7 @@ pub(super) fn forge(program: &str, words: &[String]) -> Option<String> {
     }
     let changes = match (program, plain.as_slice()) {
         ("gh", ["pr", "checkout", ..] | ["co", ..]) | ("glab", ["mr", "checkout", ..]) => true,
-        // Without a repository that is named, the branch is deleted here too: the tree goes to another one first.
+        // Without a named repository, the local branch is deleted too, and the tree is switched to another one first.
         ("gh", ["pr", "merge", ..]) => has('d', "delete-branch") && !has('R', "repo"),
         ("gh", ["repo", "sync"]) => true,
         ("gh", ["issue", "develop", ..]) => has('c', "checkout"),

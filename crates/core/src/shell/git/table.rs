@@ -1,34 +1,34 @@
-//! Every subcommand of git, and what it does to files of others.
+//! The table of git subcommands and their effects on files of other agents.
 
 use super::super::git_args::GitArgs;
 use super::Trees;
 use super::rules::{self, FileEffect};
 
-/// What a subcommand does to the files of a working tree.
+/// The effect of a subcommand on the files of a working tree.
 #[derive(Clone, Copy)]
 pub(super) enum SubcommandRule {
-    /// Nothing that is there is changed.
+    /// It changes no existing file.
     Never,
-    /// Files are changed, as its arguments say.
+    /// It changes files, depending on its arguments.
     Changes(fn(&GitArgs) -> Option<FileEffect>),
-    /// It runs a line, as its words say; else as above.
+    /// It runs a command line, depending on its words; otherwise like `Changes`.
     Runs(fn(&[String]) -> Option<(String, Trees)>, fn(&GitArgs) -> Option<FileEffect>),
 }
 
-/// A subcommand: git's own, one that comes with it, or one that is widely installed beside it. No alias can change what
-/// git's own mean.
+/// A subcommand: one of git itself, one shipped with it, or one widely installed beside it. An alias cannot redefine
+/// git's own subcommands.
 #[derive(Clone, Copy)]
 pub struct Subcommand {
-    /// Its name.
+    /// The subcommand's name.
     pub name: &'static str,
-    /// What it does to files.
+    /// The effect on files.
     pub(super) rule: SubcommandRule,
-    /// Why, and when, in a few words.
+    /// The reason and the condition, in a few words.
     pub why: &'static str,
 }
 
 impl Subcommand {
-    /// Whether it may change files, by itself or by what it runs.
+    /// Whether it can change files, by itself or through a command that it runs.
     pub fn changes_files(&self) -> bool {
         !matches!(self.rule, SubcommandRule::Never)
     }
@@ -38,12 +38,12 @@ const fn is(name: &'static str, rule: SubcommandRule, why: &'static str) -> Subc
     Subcommand { name, rule, why }
 }
 
-/// The entry of a subcommand.
+/// Looks up a subcommand.
 pub(super) fn find(name: &str) -> Option<&'static Subcommand> {
     SUBCOMMANDS.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| &SUBCOMMANDS[at])
 }
 
-/// All of them, by name.
+/// All subcommands, sorted by name.
 #[rustfmt::skip]
 pub const SUBCOMMANDS: &[Subcommand] = &[
     is("add", SubcommandRule::Never, "only the index is written"),
@@ -240,7 +240,7 @@ mod tests {
         assert!(SUBCOMMANDS.iter().all(|known| !known.why.is_empty()));
     }
 
-    /// Asks the git that is installed: one that has a subcommand which nobody has thought about fails here.
+    /// Queries the installed git, and fails if it has a subcommand that is missing from the table.
     #[test]
     fn inv_r13_every_subcommand_of_the_installed_git_is_named() {
         let asked = std::process::Command::new("git").arg("--list-cmds=main,nohelpers").output();

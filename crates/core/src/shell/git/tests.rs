@@ -1,4 +1,4 @@
-//! Which command lines put others' work at risk.
+//! Command lines that put the work of other agents at risk.
 
 use super::super::cwd;
 use super::*;
@@ -257,7 +257,7 @@ fn inv_r13_what_is_too_long_or_too_deep_is_scanned_for_words() {
     }
 }
 
-/// Lines that would cost more than they are worth: none costs more than the bound, and none is let through for being long.
+/// Contrived, expensive lines: none costs more than the bound, and none is let through for being long.
 #[test]
 fn inv_r11_a_contrived_line_costs_no_more_than_the_bound_and_hides_nothing() {
     let many = |unit: &str| unit.repeat(90_000 / unit.len());
@@ -283,7 +283,7 @@ fn inv_r11_a_contrived_line_costs_no_more_than_the_bound_and_hides_nothing() {
         format!("{}git stash", "git submodule foreach ".repeat(3_000)),
         format!("find {}{}", "a ".repeat(20_000), "-exec git stash ';' ".repeat(2_000)),
         many("git a; "),
-        // Quotes and numbers do not hide a word behind length.
+        // Quotes and numeric escapes do not hide a word in a long line.
         format!("{} g\\it 'sta'sh", "x;".repeat(10_000)),
         format!("{} $'\\x67it' stash", "x;".repeat(10_000)),
     ] {

@@ -1,4 +1,4 @@
-//! The programs that run another, by name.
+//! The table of programs that run another program, by name.
 
 use super::{OperandForm, Runner};
 
@@ -13,9 +13,10 @@ const BWRAP: &str = "--proc --dev --tmpfs --mqueue --dir --remount-ro --unsetenv
                      --cap-add --cap-drop --userns --userns2 --pidns --overlay-src --tmp-overlay --ro-overlay --json-status-fd";
 const SUDO: &str = "-u -g -h -p -C -r -t -T -U --user --group --host --prompt --role --type";
 
-/// Every program that is known to run another on the same files: it changes the user, the limits, the environment, the
-/// terminal or the moment, and nothing of what the command does. Containers and other machines are not among them (`docker
-/// exec`, `ssh`): what runs there has files of its own. Task runners (`make`, `npm run`) are not either: they name a script.
+/// Every known program that runs another one on the same files: it changes the user, the limits, the environment, the
+/// terminal or the time, but not what the command does. Containers and other machines (`docker exec`, `ssh`) are
+/// excluded, because commands there have files of their own. Task runners (`make`, `npm run`) are excluded too, because
+/// they name a script.
 pub const RUNNERS: &[Runner] = &[
     Runner::new("aa-exec").valued("-p --profile -n --namespace"),
     Runner::new("aarch64"),

@@ -183,7 +183,7 @@ fn no_error_and_no_display_shows_a_password() {
         let all = format!("{error:?} {error} {}", error.to_json(&Plain));
         assert!(!all.contains("geheim"), "{url} → {all}");
     }
-    // Nor is anything in it obeyed by a terminal.
+    // A terminal escape in it is neutralised too.
     assert!(!parse("postgres://u@h/d\u{1b}[31m?x").unwrap_err().message().contains('\u{1b}'));
     assert_eq!(
         redact("postgres://u:pw@h:1/d?schema=x&password=p&sslmode=require"),

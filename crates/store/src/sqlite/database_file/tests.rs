@@ -46,7 +46,7 @@ fn a_directory_that_is_not_there_yet_is_judged_by_its_parent() {
     let below = refuse_network(&dir.path().join("a/b/c"), false).map_err(|error| error.code().as_str());
     assert_eq!(here, below);
     refuse_network(&dir.path().join("a"), true).unwrap();
-    // Proc is a place that exists on every Linux and is no network.
+    // /proc exists on every Linux and is not a network file system.
     #[cfg(target_os = "linux")]
     refuse_network(Path::new("/proc/nothing/here"), false).unwrap();
 }
@@ -94,7 +94,7 @@ fn links_and_directories_are_refused_by_both() {
     for error in [prepare(dir.path()).unwrap_err(), look(dir.path()).unwrap_err()] {
         assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "not_a_file"));
     }
-    // A linked directory above the store is the user's own arrangement.
+    // A symbolic link above the store's directory is the user's choice.
     symlink(dir.path(), dir.path().join("d")).unwrap();
     assert_eq!(prepare(&dir.path().join("d/real.db")).unwrap(), PreparedFile::Existing);
 }
@@ -133,7 +133,7 @@ fn what_may_not_be_written_says_so() {
     let path = dir.path().join("sub/t.db");
     prepare(&path).unwrap();
     chmod(path.parent().unwrap(), 0o500);
-    // The superuser may write anyway, and then nothing is refused.
+    // Root may write anyway, and then nothing is refused.
     if !rustix::process::geteuid().is_root() {
         let error = prepare(&dir.path().join("sub/other.db")).unwrap_err();
         assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "not_writable"));
