@@ -55,8 +55,7 @@ impl<K: Clone + Eq + Hash> Pending<K> {
         self.answered
     }
 
-    /// Records that a request was answered. `owner` is the principal or connection whose share of the bounds the offer
-    /// uses.
+    /// Records that a request was answered. The offer counts towards the share of `owner`.
     pub(crate) fn answered(&mut self, request: Option<String>, caller: K, owner: &str, offered: Offered) {
         self.answered += 1;
         if offered == Offered::default() {

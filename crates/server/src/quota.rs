@@ -85,8 +85,8 @@ impl Budget {
         self.amounts().bounds = bounds;
     }
 
-    /// A part, if there is room for it. An owner without any part gets one of any size unless the whole budget is used
-    /// up.
+    /// A part, if there is room for it. The first part of an owner may exceed its share, and the only part of all may
+    /// exceed the total.
     pub(crate) fn take(&self, owner: &str, amount: usize) -> Option<QuotaPart> {
         let mut part = QuotaPart { budget: self.clone(), owner: owner.to_owned(), amount: 0 };
         part.grow(amount).then_some(part)

@@ -17,7 +17,7 @@ use crate::quota::{Bounds, QuotaPart};
 pub(crate) const UNSENT: Bounds = Bounds { all: 256 * 1024 * 1024, of_one: 64 * 1024 * 1024 };
 /// The maximum of unsent bytes to unauthenticated callers. Answers that they do not read take nothing from others.
 pub(crate) const TO_STRANGERS: Bounds = Bounds { all: 32 * 1024 * 1024, of_one: 4 * 1024 * 1024 };
-/// Answers up to this size are not counted: across all connections they amount to fewer bytes.
+/// Answers up to this size are not counted: even on all connections together they stay below [`UNSENT`].
 const SMALL: u64 = 16 * 1024;
 /// The size of one piece. A piece that was handed over waits in the buffers of the connection and is not counted.
 const CHUNK: usize = 32 * 1024;

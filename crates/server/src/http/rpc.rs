@@ -131,9 +131,9 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
 fn believed(caller: &AuthenticatedCaller, sent: Call, is_query: bool) -> Call {
     let mut call = sent;
     let principal = &caller.grants.principal;
-    // A person's name is only the user name on the other machine, so the token's principal replaces it. The same holds
-    // for a service, and for a browser, which acts only as itself. A command without an identity calls itself `nobody`
-    // and only asks queries.
+    // A person's name is only the user name on the other machine, so the token's principal, a person or a service,
+    // replaces it. A browser acts only as its principal. A command without an identity calls itself `nobody` and only
+    // asks queries.
     let unnamed = is_query && call.actor.name == "nobody";
     if unnamed || tenure_core::name::is_person(&call.actor.name) || caller.is_browser() {
         call.actor.name = principal.clone();

@@ -45,7 +45,7 @@ struct ConnectionState {
     host: Arc<dyn Host>,
     /// The agent of the connection, for calls that name no other.
     own: OnceLock<ToolCaller>,
-    /// Whether that agent has done anything that its end must be recorded for.
+    /// Whether that agent has run an op, so that its end must be recorded.
     acted: AtomicBool,
     delivery: Mutex<Pending<String>>,
     turn: tokio::sync::Mutex<()>,
