@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Asks a query. It is serialized only if it goes to a server.
+    /// Asks a query. It is serialised only if it goes to a server.
     pub fn ask<Q: Query>(&self, call: &Call, query: &Q) -> Result<Q::Answer> {
         if Q::DOMAIN == Domain::Store {
             return self.ask_as_is(&call.about_store(), query);
@@ -137,7 +137,7 @@ impl Client {
     }
 }
 
-/// Deserializes the answer to a query.
+/// Deserialises the answer to a query.
 fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
     serde_json::from_str(&reply.body).map_err(|error| {
         Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {error}"))

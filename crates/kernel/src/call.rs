@@ -62,7 +62,7 @@ pub struct Actor {
     #[serde(default)]
     pub door: Door,
     /// The principal of a call through a server, with its grants: the result of [`crate::Kernel::who_is`]. Calls of
-    /// local programs have none. It is never serialized: each door determines it itself.
+    /// local programs have none. It is never serialised: each door determines it itself.
     #[serde(skip)]
     pub principal: Option<Grants>,
 }

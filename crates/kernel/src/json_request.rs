@@ -5,7 +5,7 @@ use tenure_core::{Code, Error, Result, text};
 
 /// Parses a request. A mismatch is a usage error that names the field, if there is one.
 pub(crate) fn request<T: DeserializeOwned>(json: &str) -> Result<T> {
-    // Only an object has field names to report. A unit struct would also deserialize from `null`.
+    // Only an object has field names to report. A unit struct would also deserialise from `null`.
     if !json.trim_start().starts_with('{') {
         return Err(Error::usage(Code::BadArguments, "the request is not a JSON object"));
     }

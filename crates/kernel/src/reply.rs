@@ -17,7 +17,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Deserializes the answer; the caller knows its type.
+    /// Deserialises the answer; the caller knows its type.
     pub fn read<A: DeserializeOwned>(&self) -> Result<A> {
         op::answer(&self.body)
     }
@@ -41,7 +41,7 @@ impl<A> From<Reply> for Answered<A> {
 }
 
 impl<A: DeserializeOwned> Answered<A> {
-    /// Deserializes the answer. A replayed one may be older than this program.
+    /// Deserialises the answer. A replayed one may be older than this program.
     pub fn read(&self) -> Result<A> {
         op::answer(&self.body)
     }

@@ -34,7 +34,7 @@ pub enum FeedMessage {
     Over(Arc<Error>),
 }
 
-/// An event, serialized once for all listeners.
+/// An event, serialised once for all listeners.
 #[derive(Debug)]
 pub struct EventLine {
     pub number: i64,

@@ -209,7 +209,7 @@ fn offered<O: Operation>(body: &str) -> Result<Offered> {
     Ok(O::OFFERED.map_or_else(Offered::default, |offered| offered(&answer)))
 }
 
-/// Deserializes the answer of an op.
+/// Deserialises the answer of an op.
 pub(crate) fn answer<A: DeserializeOwned>(body: &str) -> Result<A> {
     serde_json::from_str(body)
         .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))

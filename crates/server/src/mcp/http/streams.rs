@@ -246,7 +246,7 @@ fn size(event: &ServerSseMessage) -> usize {
         }
     }
     let mut count = Count(0);
-    // A message that cannot be serialized is not sent either.
+    // A message that cannot be serialised is not sent either.
     event
         .message
         .as_ref()

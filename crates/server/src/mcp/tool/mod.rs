@@ -178,7 +178,7 @@ fn value<T: Serialize>(answer: &T) -> Result<Value> {
     serde_json::to_value(answer).map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
 }
 
-/// Deserializes arguments that fit the schema.
+/// Deserialises arguments that fit the schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
     serde_json::from_value(arguments).map_err(|error| Error::usage(Code::BadArguments, error.to_string()))
 }
