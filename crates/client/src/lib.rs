@@ -1,5 +1,5 @@
-//! The ways to a kernel: in this process, through the server beside an embedded store, or on a server elsewhere. Callers do
-//! not know which one they use: the same requests have the same answers and the same errors.
+//! The ways to a kernel: in this process, through the server beside an embedded store, or on a remote server. A caller
+//! does not know which one it uses: the same requests get the same answers and the same errors.
 
 mod http;
 mod local;
@@ -26,7 +26,7 @@ pub use self::sidecar::Sidecar;
 pub use self::socket::{Expected, Socket};
 use self::wire::{Hello, WireRequest};
 
-/// How often a client asks again about a place in the waiting line, where the server cannot wait for it.
+/// How often a client polls its place in the waiting line when the server cannot long-poll.
 const REMOTE_POLL: Duration = Duration::from_millis(500);
 
 /// A way to a kernel.
@@ -39,36 +39,38 @@ pub enum Client {
     Remote(Box<dyn Remote>),
 }
 
-/// A server that requests are sent to.
+/// A server that accepts requests.
 pub trait Remote {
-    /// Which store the server has.
+    /// The identity of the server's store.
     fn hello(&self) -> Result<Hello>;
 
-    /// Sends a request and returns its answer. The outer error means that there was no answer: whether the request was run
-    /// is not known then, and the same request id finds out. It may be sent more than once.
+    /// Sends a request and returns its answer. An outer error means that no answer arrived. The caller then does not
+    /// know whether the request ran; sending it again under the same request id finds out. An implementation may send a
+    /// request more than once.
     fn send(&self, request: &WireRequest) -> Result<Result<Reply>>;
 
-    /// The principal of the token, where the server can name it.
+    /// The principal of the token, if the server can name it.
     fn principal(&self) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// Waits until a place in the waiting line has changed, at most for a time. False: the server cannot wait.
+    /// Waits until a place in the waiting line changes, or until `most` has passed. Returns false if the server cannot
+    /// wait.
     fn wait(&self, _call: &Call, _place: &str, _most: Duration) -> bool {
         false
     }
 
-    /// What people call it.
+    /// The name shown to people.
     fn name(&self) -> String;
 
-    /// For how many milliseconds an answer is of use.
+    /// For how many milliseconds the answer is still useful.
     fn deadline_ms(&self) -> Option<u64> {
         None
     }
 }
 
 impl Client {
-    /// Runs an op of a known type: all of it or nothing, once for each request id.
+    /// Runs an op of a known type: all or nothing, once per request id.
     pub fn run<O: Operation>(&self, call: &Call, op: &O) -> Result<Answered<O::Answer>> {
         match self {
             Client::Local(kernel) => kernel.execute(call, op),
@@ -76,7 +78,7 @@ impl Client {
         }
     }
 
-    /// The same for an op of any type.
+    /// Runs an op of any type, like [`Client::run`].
     pub fn run_any(&self, call: &Call, op: &Op) -> Result<Reply> {
         match self {
             Client::Local(kernel) => kernel.run(call, op),
@@ -85,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Asks a query. It becomes JSON only where it is sent to a server.
+    /// Asks a query. It is serialised only if it goes to a server.
     pub fn ask<Q: Query>(&self, call: &Call, query: &Q) -> Result<Q::Answer> {
         if Q::DOMAIN == Domain::Store {
             return self.ask_as_is(&call.about_store(), query);
@@ -101,7 +103,7 @@ impl Client {
         }
     }
 
-    /// Writes all tasks and notes of a project, and its log if that is wanted. A server sends them in one piece.
+    /// Exports all tasks and notes of a project, and its log on request. A server sends them as one document.
     pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn ExportSink) -> Result<ExportEnd> {
         if let Some(kernel) = self.local() {
             return kernel.export(call, with_log, sink);
@@ -112,7 +114,7 @@ impl Client {
         Ok(exported.end)
     }
 
-    /// The server, if the kernel is there.
+    /// The server, if the kernel is remote.
     pub fn remote(&self) -> Option<&dyn Remote> {
         match self {
             Client::Local(_) | Client::Sidecar(_) => None,
@@ -120,8 +122,8 @@ impl Client {
         }
     }
 
-    /// Waits until something may have changed at a place in the waiting line, at most for a time. It may return at any
-    /// moment.
+    /// Waits until something may have changed at a place in the waiting line, or until `most` has passed. It may return
+    /// early.
     #[expect(clippy::disallowed_methods, reason = "the pause between two questions")]
     pub fn pause(&self, call: &Call, place: &str, bell: &mut WakeListener, most: Duration) {
         match self {
@@ -135,7 +137,7 @@ impl Client {
     }
 }
 
-/// Reads the answer to a query.
+/// Deserialises the answer to a query.
 fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
     serde_json::from_str(&reply.body).map_err(|error| {
         Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {error}"))

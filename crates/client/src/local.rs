@@ -1,4 +1,4 @@
-//! What needs the store itself, and not only its kernel's answers.
+//! Access to the store itself, for commands that need more than the answers of its kernel.
 
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
@@ -25,7 +25,7 @@ impl Client {
         }
     }
 
-    /// The identity of the store. A store of this machine is created if there is none.
+    /// The identity of the store. A local store is created if it does not exist.
     pub fn create(&self) -> Result<StoreIdentity> {
         match self {
             Client::Local(kernel) => kernel.store().create(),
@@ -37,7 +37,7 @@ impl Client {
     }
 }
 
-/// The refusal of a command that works on the store itself, where the project is on a server.
+/// The refusal of a command that needs the store itself in a project that is on a server.
 pub fn needs_store(what: &str, server: &str) -> Error {
     let message = format!("{what} works on the store itself, and this project is on the server {server}");
     Error::new(Code::NeedsStore, message)

@@ -1,10 +1,10 @@
-//! What helps now, in the words of each door: commands for people and shells, tools for MCP.
+//! Advice in the words of each door: commands for people and shells, tools for MCP.
 
 use tenure_core::action::{Action, Phrasing, Tasks};
 use tenure_core::text::{shell_word, shell_words};
 use tenure_kernel::Door;
 
-/// The words of a door.
+/// The phrasing of a door.
 pub fn of(door: Door) -> &'static dyn Phrasing {
     match door {
         Door::Mcp => &Tools,
@@ -34,7 +34,7 @@ impl Phrasing for Commands {
     }
 }
 
-/// Tools of MCP. The agent that reads them may have no shell.
+/// MCP tools. The agent that reads them may have no shell.
 #[derive(Clone, Copy, Debug)]
 pub struct Tools;
 
@@ -54,7 +54,7 @@ impl Phrasing for Tools {
             Action::Note { task, .. } => on("note", "task", task),
             Action::Done => "the tool `done`".to_owned(),
             Action::Block { .. } => "the tool `block`".to_owned(),
-            // Without the paths: a refusal names them already.
+            // The paths are left out because a refusal already names them.
             Action::Reserve { wait: true, .. } => "the tool `reserve` with the same paths and wait true".to_owned(),
             Action::Reserve { .. } => "the tool `reserve` with paths".to_owned(),
             Action::Release { what } => match what.as_deref() {
@@ -101,7 +101,7 @@ impl Phrasing for Tools {
     }
 }
 
-/// The command that does it.
+/// The command for an action.
 fn command(action: &Action) -> String {
     let arguments = match action {
         Action::Said { text } => return text.clone(),
@@ -175,7 +175,7 @@ fn holds(mine: bool, kind: Option<&str>, around: Option<&str>) -> String {
     format!("{}{kind}{around}", flag("holds", mine, "--mine"))
 }
 
-/// Without the flags of the request it would take something else.
+/// The command repeats the flags of the request: without them it would reserve something else.
 fn reserve(paths: &[String], flags: [bool; 3], ttl_s: Option<i64>) -> String {
     let mut text = "reserve".to_owned();
     for (is_set, name) in flags.into_iter().zip(["--wait", "--all-checkouts", "--shared"]) {
@@ -185,7 +185,7 @@ fn reserve(paths: &[String], flags: [bool; 3], ttl_s: Option<i64>) -> String {
     with(&text, &shell_words(paths))
 }
 
-/// A name as a shell reads it; `./` stays in front of the quotes.
+/// A path as one shell word. `./` stays in front of the quotes.
 fn path_word(what: &str) -> String {
     match what.strip_prefix("./") {
         Some(path) => format!("./{}", shell_word(path).unwrap_or_else(|| path.to_owned())),

@@ -1,10 +1,11 @@
 //! The kernel of an embedded store with a server beside it.
 //!
-//! The server is faster where many write, and never the authority: if anything goes wrong on the way to it, the op runs
-//! here. Two things make that safe. The client closes the connection first, and the server drops what it has
-//! not begun of a peer that has hung up; what it had carried out by then stands in the store under the request id, which
-//! is the same here, so that it is answered from its record. It would stop being safe if a request were sent again under
-//! another id, or if the connection were kept open while the op runs here.
+//! The server is faster when there are many writers, but it is never the authority: if anything goes wrong on the way
+//! to it, the op runs in this process. Two facts make that safe. First, the client closes the connection before it runs
+//! the op itself, and the server drops requests it has not started once their peer has hung up. Second, a request that
+//! the server has already executed is in the store under its request id. The fallback uses the same id and is answered
+//! from that record. This would stop being safe if the request were sent again under another id, or if the connection
+//! stayed open while the op runs in this process.
 
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
@@ -19,12 +20,12 @@ use super::socket::{Expected, Socket};
 use super::{read, socket_path};
 use crate::wire::{NOT_RUN, WireRequest};
 
-/// The first line is written before anything is asked, so a server that does not write it at once is stopped or far too
-/// busy. Every call of a client pays this while such a server is there.
+/// The timeout for the server's first line. The server writes it before it reads anything, so a server that does not
+/// write it at once is stopped or overloaded. While such a server exists, every call of a client pays this time.
 const HELLO_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long the work on one row of a large op may take at the server, generously: leaving while it works would only make it
-/// take back what is nearly done, and leave no turn here.
+/// A generous bound for the server's work on one row of a large op. A client that leaves earlier only makes the server
+/// roll back work that is nearly done, and gets no turn itself.
 const WORK_ON_ROW: Duration = Duration::from_millis(1);
 
 /// A kernel with a server beside it.
@@ -34,14 +35,14 @@ pub struct Sidecar {
     options: Options,
     path: PathBuf,
     expected: Expected,
-    /// Whether queries go to the server too: a caller that also writes need not open the store then.
+    /// Whether queries go to the server too. A caller that also writes then need not open the store.
     asks: bool,
     socket: OnceCell<Option<Socket>>,
     closed: Cell<bool>,
 }
 
 impl Sidecar {
-    /// A kernel on a file, with the server whose socket is at `path`. Nothing is touched yet.
+    /// A kernel on a file, with the server whose socket is at `path`. Nothing is opened yet.
     pub fn new(
         database: PathBuf,
         options: Options,
@@ -56,17 +57,16 @@ impl Sidecar {
         Ok(Sidecar { kernel, location, options, path, expected, asks, socket, closed })
     }
 
-    /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// Half of the patience is for the server, the other half for going direct.
+    /// Half of the patience is for the server, the other half for the fallback.
     fn half(&self) -> Duration {
         self.options.turn() / 2
     }
 
-    /// How long the answer to an op may take: half of the patience to begin, and the work of its rows.
+    /// How long the answer to an op may take: half of the patience to start it, plus the work on its rows.
     fn patience_for(&self, op: &Op) -> Duration {
         let work = match op.items() {
             1 => Duration::ZERO,
@@ -84,7 +84,7 @@ impl Sidecar {
         self.socket.get_or_init(connect).as_ref()
     }
 
-    /// What the server answered; none where it did not, and the connection is closed.
+    /// The server's answer. `None` means that there was none and that the connection is closed.
     fn answered(&self, request: Result<WireRequest>, patience: Duration) -> Option<Result<Reply>> {
         let socket = self.socket()?;
         let answered = request.and_then(|request| socket.send_within(&request, patience));
@@ -93,7 +93,7 @@ impl Sidecar {
             Ok(answer) => return Some(answer),
             Err(_) => {}
         }
-        // Before anything is done here, whatever the reason was.
+        // The connection is closed before this process does anything itself, whatever the failure was.
         socket.close();
         self.closed.set(true);
         None
@@ -102,7 +102,7 @@ impl Sidecar {
     pub(super) fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         if self.socket().is_none() {
             let answer = self.kernel.run(call, op);
-            // Under an id that was given it may have been sent before, by another process.
+            // Another process may have sent a request with a given id before.
             return if call.request_id.is_given() { self.found_out(call, op, answer) } else { answer };
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
@@ -116,14 +116,16 @@ impl Sidecar {
         }
     }
 
-    /// What is true of an op that the server was sent and that had no turn here. The server may have committed it and be
-    /// stopped before its answer, or in the middle of the commit; otherwise it finds the connection closed.
+    /// Resolves the outcome of an op that was sent to the server and got no turn in this process. The server may have
+    /// committed it and be stopped before its answer, or be in the middle of the commit. Otherwise it finds the
+    /// connection closed.
     fn found_out(&self, call: &Call, op: &Op, answer: Result<Reply>) -> Result<Reply> {
         let busy = match answer {
             Err(error) if error.kind() == Kind::Busy => error,
             answer => return answer,
         };
-        // In this order: what was decided before it is false has been committed, and is read after.
+        // The order matters: whatever was being decided before `is_deciding` returned false is committed, so the read
+        // after it finds the record.
         let is_deciding = self.kernel.store().is_deciding();
         match self.kernel.kept(call, op) {
             Ok(Some(reply)) => Ok(reply),

@@ -1,4 +1,4 @@
-//! The client of the unix socket: one connection, a line for each request, a line for each answer.
+//! The client of the unix socket: one connection, one line per request and one line per answer.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,18 +13,18 @@ use tenure_store::migrate;
 use super::{Remote, socket_path};
 use crate::wire::{self, HELLO_MAX, Hello, VERSION, WireRequest};
 
-/// What a server must be for a client to speak to it.
+/// The properties a server must have before a client talks to it.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// The store's id, where it is known.
+    /// The store's id, if known.
     pub store: Option<String>,
     /// Device and inode of the store's file.
     pub file: Option<(u64, u64)>,
 }
 
 impl Expected {
-    /// Whether a server is of the same version, and serves the same store. A server that does not say which file it has
-    /// open must at least name the store that is expected.
+    /// Whether a server has the same version and serves the same store. A server that does not report its file must at
+    /// least report the expected store id.
     fn fits(&self, hello: &Hello) -> bool {
         let same = hello.tenure == VERSION && hello.schema == migrate::VERSION;
         let is_store = self.store.as_ref().is_none_or(|store| *store == hello.store);
@@ -41,13 +41,13 @@ pub struct Socket {
     path: PathBuf,
     hello: Hello,
     patience: Duration,
-    /// None once anything went wrong: what comes over a connection after that belongs to an earlier request.
+    /// `None` after any failure: later lines on the connection would belong to an earlier request.
     lines: RefCell<Option<DeadlineLines>>,
 }
 
 impl Socket {
-    /// Connects, and reads the first line. None where no server listens, or one that does not fit: the client then uses the
-    /// store itself, at the price of one connect.
+    /// Connects and reads the first line. Returns `None` if no server listens or the server does not fit. The client
+    /// then uses the store itself, at the cost of one connect.
     pub fn connect(path: &Path, expected: &Expected, patience: Duration) -> Option<Socket> {
         if !socket_path::is_own_socket(path) {
             return None;
@@ -60,8 +60,8 @@ impl Socket {
         fits.then(|| Socket { path: path.to_owned(), hello, patience, lines: RefCell::new(Some(lines)) })
     }
 
-    /// Sends a request that must be answered within a time. Whatever goes wrong, the connection is closed when this
-    /// returns: the server then drops what it has not begun.
+    /// Sends a request with a timeout for its answer. After any failure the connection is closed when this returns, so
+    /// the server drops the request if it has not started it.
     pub fn send_within(&self, request: &WireRequest, patience: Duration) -> Result<Result<Reply>> {
         let mut line = request.to_line()?;
         line.push('\n');
@@ -81,7 +81,6 @@ impl Socket {
         }
     }
 
-    /// Closes the connection.
     pub(super) fn close(&self) {
         drop(self.lines.take());
     }
@@ -114,17 +113,17 @@ fn after(patience: Duration) -> Instant {
     Instant::now() + patience
 }
 
-/// Lines over a stream, each within a deadline.
+/// Lines over a stream, each with a deadline.
 struct DeadlineLines {
     stream: UnixStream,
-    /// What was read and belongs to no line yet.
+    /// Bytes read that do not yet form a complete line.
     read: Vec<u8>,
 }
 
 impl DeadlineLines {
     fn left(deadline: Instant) -> io::Result<Duration> {
         let left = deadline.saturating_duration_since(after(Duration::ZERO));
-        // No time at all would mean for ever.
+        // A zero timeout would mean no timeout.
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
 

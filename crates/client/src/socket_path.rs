@@ -1,4 +1,5 @@
-//! Where the socket of a server is that runs beside an embedded store. Both sides find it by the store's file alone.
+//! The path of the socket of a server beside an embedded store. Client and server derive it from the database file
+//! alone.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -10,10 +11,11 @@ use tenure_core::name::fnv1a;
 /// The longest path of a socket, in bytes: 108 with the NUL on Linux, 104 on macOS.
 const PATH_MAX: usize = 103;
 
-/// The socket's path: beside the database, under its name, or, where that would be too long for a socket, in the user's
-/// runtime directory under a name made of the database's path. None where there is no database or no such directory.
+/// The socket's path: beside the database, under its name. If that is too long for a socket, it is in the user's
+/// runtime directory, under a name derived from the database's path. `None` if there is no database or no such
+/// directory.
 ///
-/// The path is the real one, so that a store that is reached through a symbolic link has one socket.
+/// The path is canonical, so that a store reached through a symbolic link has one socket.
 pub fn socket_path(database: &Path, runtime: Option<&Path>) -> Option<PathBuf> {
     let database = std::fs::canonicalize(database).ok()?;
     let mut name: OsString = database.file_name()?.to_owned();
@@ -31,14 +33,14 @@ fn fits(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= PATH_MAX
 }
 
-/// Whether a socket is there that only this user can connect to, and only this user can have made.
+/// Whether the path is a socket that belongs to this user and that only this user can connect to.
 pub fn is_own_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|meta| {
         meta.file_type().is_socket() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0
     })
 }
 
-/// Device and inode of a database file: by stat, never by opening it.
+/// Device and inode of a database file, read with stat. The file is never opened.
 pub fn file_identity(database: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(database).ok().map(|meta| (meta.dev(), meta.ino()))
 }

@@ -1,4 +1,4 @@
-//! A kernel with a server beside it: the server's answers, and every way in which it may fail.
+//! A kernel with a server beside it: the server's answers and its failure modes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,21 +23,21 @@ use crate::wire::{self, Asked, VERSION};
 /// How a server treats the requests of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// Carries them out and answers.
+    /// Executes and answers.
     Proper,
-    /// Says nothing at all, not even the first line.
+    /// Sends nothing, not even the first line.
     Silent,
-    /// Carries them out and never answers.
+    /// Executes and never answers.
     Mute,
-    /// Carries them out and hangs up instead of answering.
+    /// Executes and hangs up instead of answering.
     Dies,
-    /// Works on them for longer than half of a patience, then answers.
+    /// Takes longer than half of the patience, then answers.
     Slow,
-    /// Reads them, and does nothing.
+    /// Reads requests and does nothing.
     Deaf,
-    /// Says that it did not carry them out.
+    /// Answers that it did not run the request.
     Declines,
-    /// Answers what is no answer.
+    /// Sends an answer that cannot be parsed.
     Babbles,
 }
 
@@ -45,7 +45,7 @@ struct Area {
     dir: tempfile::TempDir,
 }
 
-/// What a server saw: a request that was carried out, or that a peer hung up.
+/// What a server saw: an executed request, or a peer that hung up.
 #[derive(Debug, PartialEq, Eq)]
 enum Saw {
     Request(String),
@@ -180,7 +180,7 @@ fn ops_go_through_the_server_and_queries_too_where_one_writes() {
     let names: Vec<Saw> = seen.iter().take(5).collect();
     let request = |name: &str| Saw::Request(name.to_owned());
     assert_eq!(names, [request("add"), request("add"), request("list"), request("show"), Saw::HangUp]);
-    // Who only reads needs no server.
+    // A client that only reads needs no server.
     let client = area.client(LONG, false);
     client.ask(&call("q"), &List::default()).unwrap();
     assert!(seen.try_recv().is_err());
@@ -203,7 +203,7 @@ fn inv_t3_what_a_server_did_and_did_not_answer_happens_once() {
 
 #[test]
 fn inv_s11_whoever_is_refused_beside_a_stopped_server_knows_what_became_of_its_op() {
-    // The server has committed it, and stands still with the next turn before it answers.
+    // The server has committed the op, takes the next turn and stops before it answers.
     let area = Area::new();
     let seen = area.serve(area.hello(), Manner::Mute);
     let turn = |area: &Area| {
@@ -223,7 +223,7 @@ fn inv_s11_whoever_is_refused_beside_a_stopped_server_knows_what_became_of_its_o
         reply
     });
     assert!(kept.replayed);
-    // It has done nothing so far: nothing will be done, or, in the middle of a commit, that is not known.
+    // The server has done nothing yet. Either it never will, or, in the middle of a commit, the outcome is unknown.
     for (deciding, code) in [(false, "turnstile"), (true, "undecided")] {
         for manner in [Manner::Deaf, Manner::Silent] {
             let area = Area::new();
@@ -247,7 +247,7 @@ fn a_server_that_does_not_carry_it_out_is_left_alone_from_then_on() {
         let client = area.client(LONG, true);
         assert!(!client.run_any(&call("r1"), &adding()).unwrap().replayed);
         assert_eq!(seen.recv().unwrap(), Saw::Request("add".to_owned()));
-        // The connection is closed before the op is carried out here, and no other is made.
+        // The connection is closed before the op runs in this process, and no other is made.
         assert_eq!(seen.recv().unwrap(), Saw::HangUp);
         let noting = Op::new(note::Note {
             task: Some(area.kernel().ask(&call("q"), &List::default()).unwrap().items[0].id.clone()),

@@ -1,5 +1,5 @@
-//! What client and server say to each other: one JSON document for a request, one for its answer, and the first line of a
-//! socket. The same documents travel over the unix socket, a line each, and over HTTP, a body each.
+//! The wire format between client and server: one JSON document per request, one per answer, and the first line of a
+//! socket. The same documents travel as lines over the unix socket and as bodies over HTTP.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -9,19 +9,19 @@ use tenure_kernel::{AnyQuery, Call, Op, Query, Reply};
 
 use crate::phrasing::Commands;
 
-/// The version of this program: over a socket both sides are of the same.
+/// The version of this program. Both ends of a socket have the same version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Most bytes of a request.
+/// The maximum size of a request in bytes.
 pub const REQUEST_MAX: usize = 64 * 1024 * 1024;
-/// Most bytes of an answer: an export in one piece, its quotes escaped.
+/// The maximum size of an answer in bytes: an export as one document, with its quotes escaped.
 pub const ANSWER_MAX: usize = 160 * 1024 * 1024;
-/// Most bytes of the first line of a socket.
+/// The maximum size of the first line of a socket in bytes.
 pub const HELLO_MAX: usize = 4 * 1024;
-/// The code of an answer that says that the request was not carried out and never will be: its peer seemed to have hung
-/// up, its deadline had passed, or the server is about to stop. A client that can goes direct then.
+/// The code of an answer that says the request did not run and never will: its peer seemed to have hung up, its
+/// deadline had passed, or the server is about to shut down. A client with a local store then runs the op itself.
 pub const NOT_RUN: Code = Code::NotRun;
 
-/// The first line of a socket: who speaks, and for which store.
+/// The first line of a socket: the server's version and its store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The version of the program.
@@ -30,15 +30,15 @@ pub struct Hello {
     pub schema: i64,
     /// The store's id.
     pub store: String,
-    /// Its incarnation.
+    /// The store's incarnation.
     pub incarnation: String,
-    /// Device and inode of an embedded store's file: a server that still has a file open which was replaced since is not
-    /// the server of the one that is there.
+    /// Device and inode of an embedded store's file. A server that still has a replaced file open is not the server of
+    /// the new file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<(u64, u64)>,
 }
 
-/// A request: who asks where, and an op or a query by its name.
+/// A request: the call, and an op or a query by name.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WireRequest {
     /// Everything but the payload.
@@ -49,21 +49,20 @@ pub struct WireRequest {
     /// The query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// The payload, to the letter: some of what it holds is kept as it was written.
+    /// The payload, byte for byte: some of its contents are stored as they were written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<RawValue>>,
-    /// The lines that its items stand on in the sender's input, for refusals that name them.
+    /// The lines of the sender's input that the items come from, for refusals that name them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<usize>,
 }
 
-/// A call with how long its sender waits.
+/// A call and how long its sender waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Caller {
-    /// The call.
     #[serde(flatten)]
     pub call: Call,
-    /// For how many milliseconds from now an answer is of use.
+    /// For how many milliseconds from now the answer is still useful.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
 }
@@ -78,7 +77,7 @@ pub enum Asked {
 }
 
 impl WireRequest {
-    /// The request of an op.
+    /// A request for an op.
     pub fn op(call: &Call, op: &Op, deadline_ms: Option<u64>) -> Result<WireRequest> {
         Ok(WireRequest {
             call: Caller { call: call.clone(), deadline_ms },
@@ -89,7 +88,7 @@ impl WireRequest {
         })
     }
 
-    /// The request of a query.
+    /// A request for a query.
     pub fn query<Q: Query>(call: &Call, query: &Q, deadline_ms: Option<u64>) -> Result<WireRequest> {
         Ok(WireRequest {
             call: Caller { call: call.clone(), deadline_ms },
@@ -100,7 +99,7 @@ impl WireRequest {
         })
     }
 
-    /// The document, on one line.
+    /// The document on one line.
     pub fn to_line(&self) -> Result<String> {
         let line = one_line(serde_json::to_string(self).map_err(|error| unwritable(&error))?);
         if line.len() > REQUEST_MAX {
@@ -109,7 +108,7 @@ impl WireRequest {
         Ok(line)
     }
 
-    /// Reads a document.
+    /// Parses a document.
     pub fn read(document: &[u8]) -> Result<WireRequest> {
         if document.len() > REQUEST_MAX {
             return Err(too_large(document.len()));
@@ -118,7 +117,7 @@ impl WireRequest {
             .map_err(|error| Error::usage(Code::BadRequest, format!("this is not a request: {error}")))
     }
 
-    /// What is asked for, once the call was looked at.
+    /// Checks the call and parses the payload.
     pub fn asked(&self) -> Result<Asked> {
         self.call.call.check()?;
         let request = self.request.as_ref().map_or("{}", |request| request.get());
@@ -138,7 +137,7 @@ impl WireRequest {
     }
 }
 
-/// An answer as it travels.
+/// The wire form of an answer.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "E: Deserialize<'de>"))]
 struct Answer<E> {
@@ -151,7 +150,7 @@ struct Answer<E> {
     error: Option<E>,
 }
 
-/// The document of an answer, on one line.
+/// The document of an answer on one line.
 pub fn answer(answered: Result<Reply>) -> String {
     let (data, replayed, error) = match answered.and_then(|reply| Ok((raw(reply.body)?, reply.replayed))) {
         Ok((data, replayed)) => (Some(data), replayed, None),
@@ -162,7 +161,8 @@ pub fn answer(answered: Result<Reply>) -> String {
     one_line(serde_json::to_string(&answer).unwrap_or_else(|_| r#"{"ok":false}"#.to_owned()))
 }
 
-/// Reads the document of an answer. The outer result says whether it is one, the inner one is what was answered.
+/// Parses the document of an answer. The outer error means that the document is malformed; the inner result is the
+/// answer.
 pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
     let broken = |what: String| {
         Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {what}"))
@@ -172,21 +172,21 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
     let answer: Answer<Error> = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
     match (answer.ok, answer.data, answer.error) {
         (true, Some(data), None) => Ok(Ok(Reply { body: data.get().to_owned(), replayed: answer.replayed })),
-        // `null` is an answer, and reads as none.
+        // `null` is a valid answer, and serde reads it as `None`.
         (true, None, None) => Ok(Ok(Reply { body: "null".to_owned(), replayed: answer.replayed })),
         (false, None, Some(error)) => Ok(Err(error)),
         _ => Err(broken("it is neither an answer nor an error".to_owned())),
     }
 }
 
-/// Reads a problem document (RFC 9457) of a server of ours: the error that it was made of.
+/// Parses a problem document (RFC 9457) of a Tenure server into the error it was made from.
 pub fn read_problem(document: &[u8]) -> Option<Error> {
     let mut problem: serde_json::Map<String, Value> = serde_json::from_slice(document).ok()?;
     let mut details = problem.remove("details")?.as_object()?.clone();
     let mut part = |name: &str| details.remove(name).unwrap_or_default();
     let (stage, entity, who, cause) = (part("stage"), part("entity"), part("who"), part("cause"));
     let mut whole = json!({ "stage": stage, "entity": entity, "who": who, "cause": cause, "details": details });
-    // What can be tried stands in the hint already.
+    // The attempts are already part of the hint.
     for name in ["code", "kind", "message", "hint", "retryable"] {
         whole[name] = problem.remove(name)?;
     }
@@ -197,7 +197,7 @@ fn raw(json: String) -> Result<Box<RawValue>> {
     RawValue::from_string(json).map_err(|error| unwritable(&error))
 }
 
-/// JSON without newlines: in texts they are escaped, and elsewhere a blank is as good.
+/// JSON without newlines. Inside strings they are escaped, so the remaining ones are whitespace.
 fn one_line(mut json: String) -> String {
     if json.contains(['\n', '\r']) {
         json = json.replace(['\n', '\r'], " ");

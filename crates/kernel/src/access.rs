@@ -1,5 +1,6 @@
-//! Access: whose call it is, and whether it may be made. Calls of local programs have no principal and are trusted, as
-//! whoever may open the store is; calls through a server have one, and pass through here or nowhere.
+//! Access: the principal of a call, and whether it may make the call. Calls of local programs have no principal and are
+//! trusted, because such a program may open the store itself. Calls through a server have a principal and must pass
+//! these checks.
 
 use std::fmt;
 
@@ -18,24 +19,24 @@ use crate::op::{Domain, ErasedOp};
 use crate::query::Query;
 use crate::unit_of_work::{About, UnitOfWork, people_only};
 
-/// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
-/// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
+/// A secret: 256 random bits in hexadecimal, behind a prefix that says what it is. A door draws it and shows it once.
+/// The kernel only ever gets its hash, so no answer, event, record, log or backup contains it.
 pub struct Secret(String);
 
 impl Secret {
-    /// Draws one.
+    /// Draws a secret.
     pub fn draw(entropy: &dyn Entropy) -> Secret {
         let mut bytes = [0; 32];
         entropy.fill(&mut bytes);
         Secret(format!("{SECRET}{}", hex(&bytes)))
     }
 
-    /// The secret itself, for whoever it is made for.
+    /// The secret itself, for its owner.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// What is stored of it.
+    /// The hash that is stored.
     pub fn hash(&self) -> String {
         hash(&self.0)
     }
@@ -47,16 +48,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is stored of a secret. A plain SHA-256 is enough: 256 random bits cannot be guessed, however fast the guesses are.
+/// The stored form of a secret. A plain SHA-256 is enough: 256 random bits cannot be guessed, however fast the guesses
+/// are.
 pub fn hash(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))
 }
 
-/// Whether a text is the secret of a hash, in a time that does not depend on where they differ.
+/// Whether a text is the secret of a hash, in constant time.
 pub fn is_secret_of(text: &str, wanted: &str) -> bool {
     let found = hash(text);
     let differs = found.bytes().zip(wanted.bytes()).fold(0, |seen, (one, other)| seen | (one ^ other));
-    // Both are hashes; one that is cut short would agree with anything as far as it goes.
+    // Both are hashes. A truncated one would otherwise match on its prefix.
     found.len() == wanted.len() && differs == 0
 }
 
@@ -64,7 +66,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Lets an op through if its principal may ask for it in this project.
+/// Admits an op if its principal may run it in this project.
 pub(crate) fn admit(call: &Call, op: &dyn ErasedOp) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
@@ -75,7 +77,7 @@ pub(crate) fn admit(call: &Call, op: &dyn ErasedOp) -> Result<()> {
     }
 }
 
-/// Lets a query through if its principal may ask it in this project. A query that is about no project in particular shows
+/// Admits a query if its principal may ask it in this project. A query that is not about a particular project shows
 /// only what its principal may see.
 pub(crate) fn admit_query<Q: Query>(call: &Call) -> Result<()> {
     match &call.actor.principal {
@@ -87,8 +89,8 @@ pub(crate) fn admit_query<Q: Query>(call: &Call) -> Result<()> {
     }
 }
 
-/// Lets a reader through whose principal sees this project at all. The role that a query needs is checked before, by
-/// [`admit_query`].
+/// Admits a reader whose principal sees this project at all. [`admit_query`] has already checked the role that the
+/// query needs.
 pub(crate) fn admit_reader(call: &Call) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
@@ -99,17 +101,17 @@ pub(crate) fn admit_reader(call: &Call) -> Result<()> {
     }
 }
 
-/// Whether what is looked at is the actor's own to look at.
+/// The kind of request that acts as an agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessFor {
-    /// An op: an agent that belongs to nobody becomes the principal's.
+    /// An op: an agent without an owner becomes the principal's.
     Op,
-    /// A query, which makes nothing anybody's.
+    /// A query: it never assigns an owner.
     Query,
 }
 
-/// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; people and
-/// services also are agents of their own. `known` is the actor's row.
+/// Refuses an actor that is not its principal's: an identity is bound to the credential that was presented. A principal
+/// may act as itself; people and services may also act as their own agents. `known` is the actor's row.
 pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: AccessFor) -> Result<()> {
     let Some(grants) = &call.actor.principal else { return Ok(()) };
     let actor = call.actor.name.as_str();
@@ -121,8 +123,8 @@ pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doin
 
 /// Whether a principal may act as an agent in a project. `known` is the agent's row.
 ///
-/// The answer tells principals that have nothing to do with the project from names that are free no more than it must:
-/// what is refused is in the list of the project's agents, or belongs to somebody with a role here.
+/// The answer reveals as little as possible about principals that have nothing to do with the project: a refused name
+/// is in the list of the project's agents, or belongs to a principal with a role here.
 pub(crate) fn may_be(
     tx: &mut dyn Tx,
     grants: &Grants,
@@ -133,7 +135,8 @@ pub(crate) fn may_be(
     let me = grants.principal.as_str();
     let owner = known.and_then(|row| row.owner.as_deref());
     if actor == me {
-        // Somebody may have called an agent so before the principal came here: its name is its own all the same.
+        // An agent may have had this name before the principal came here. The name belongs to the principal all the
+        // same.
         return Ok(true);
     }
     if PrincipalKind::of(me) == PrincipalKind::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
@@ -141,19 +144,20 @@ pub(crate) fn may_be(
     }
     match (owner, known) {
         (Some(owner), _) => Ok(owner == me),
-        // It has no owner yet, and no principal with a role here has its name.
+        // The agent has no owner yet, and no principal with a role here has its name.
         (None, None) => {
             let roles = member::of(tx, actor)?;
             Ok(!roles.iter().any(|role| role.key == project || role.key == EVERY_PROJECT))
         }
-        // It may be a principal that was here as itself, whatever its role is now: what it has is not another's to take.
+        // The agent may be a principal that acted here as itself, whatever its role is now. Another principal must not
+        // take over what it holds.
         (None, Some(_)) if doing == AccessFor::Op => Ok(principal::get(tx, actor)?.is_none()),
         _ => Ok(false),
     }
 }
 
-/// Whether an answer that is kept for this actor is the caller's to read. Of an agent that has only just become the
-/// principal's, what was answered before was answered to somebody else.
+/// Whether the caller may read an answer that is stored for this actor. If the agent has only just become the
+/// principal's, earlier answers were given to another caller.
 pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     match &call.actor.principal {
         None => true,
@@ -164,8 +168,8 @@ pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     }
 }
 
-/// Whether an agent is the caller's own, as far as what a caller says about its own agents is believed. Programs on the
-/// machine of the store are believed about all of them.
+/// Whether an agent is the caller's own, for claims that are believed only about own agents. Programs on the store's
+/// machine are believed about all agents.
 pub(crate) fn is_own(call: &Call, agent: &AgentName, owner: Option<&AgentName>) -> bool {
     match &call.actor.principal {
         None => true,
@@ -173,14 +177,14 @@ pub(crate) fn is_own(call: &Call, agent: &AgentName, owner: Option<&AgentName>) 
     }
 }
 
-/// The principal that an agent belongs to, where that is somebody else than itself.
+/// The principal that an agent belongs to, if that is not the agent itself.
 pub(crate) fn owner_of(call: &Call) -> Option<&AgentName> {
     let principal = call.actor.principal.as_ref().map(|grants| &grants.principal);
     principal.filter(|principal| **principal != call.actor.name)
 }
 
-/// Whom an agent belongs to from this op on, where that is not whom it belonged to: nobody's becomes the principal's that
-/// acts as it, and a principal's own name is its own, whoever called an agent so before.
+/// The owner of an agent from this op on, if it changes. An agent without an owner becomes the property of the
+/// principal that acts as it. A principal's own name belongs to itself, even if an agent had it before.
 pub(crate) fn new_owner<'a>(call: &'a Call, owner: Option<&AgentName>) -> Option<Option<&'a AgentName>> {
     match (owner_of(call), owner) {
         (Some(principal), None) => Some(Some(principal)),
@@ -189,8 +193,8 @@ pub(crate) fn new_owner<'a>(call: &'a Call, owner: Option<&AgentName>) -> Option
     }
 }
 
-/// Checks that an op about access is asked for in the whole store, by a person where it is not asked for by a principal:
-/// of that one the role was looked at before.
+/// Checks that an op about access is run on the whole store. Without a principal the actor must be a person. The role
+/// of a principal has been checked before.
 pub(crate) fn of_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     in_store(work, what)?;
     if work.call.actor.principal.is_none() && !work.call.actor.is_person() {
@@ -199,7 +203,7 @@ pub(crate) fn of_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that an op about access is asked for in the whole store.
+/// Checks that an op about access is run on the whole store.
 pub(crate) fn in_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     if work.project.key == WHOLE_STORE {
         return Ok(());
@@ -208,7 +212,7 @@ pub(crate) fn in_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
         .entity(&work.project.key))
 }
 
-/// The row of a principal, made where it is not known yet.
+/// The row of a principal, created if it does not exist.
 pub(crate) fn known(work: &mut UnitOfWork<'_>, name: &AgentName) -> Result<principal::Row> {
     if let Some(row) = principal::get(work.tx, name)? {
         return Ok(row);
@@ -225,14 +229,14 @@ pub(crate) fn known(work: &mut UnitOfWork<'_>, name: &AgentName) -> Result<princ
     Ok(row)
 }
 
-/// The refusal of a principal that nobody has heard of.
+/// The refusal of an unknown principal.
 pub(crate) fn unknown_principal(name: &str) -> Error {
     Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
         .entity(name)
         .attempt(Action::ListMembers)
 }
 
-/// Refuses what only an operator may do, where that turns out inside an op.
+/// Refuses what only an operator may do, if that becomes clear only inside an op.
 pub(crate) fn operator(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     match &work.call.actor.principal {
         None => Ok(()),
@@ -243,7 +247,7 @@ pub(crate) fn operator(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     }
 }
 
-/// Whether the actor may override those who are there: people, who need the role for it where they come through a server.
+/// Whether the actor may override other holders: people may, and through a server they need the operator role.
 pub(crate) fn overrides(work: &UnitOfWork<'_>) -> bool {
     work.call.actor.is_person() && operator(work, "force").is_ok()
 }

@@ -1,4 +1,4 @@
-//! `backup`: the whole store as one file, and what must be true of such a file.
+//! `backup`: the whole store as one file, and the checks of such a file.
 
 use std::path::Path;
 
@@ -13,30 +13,30 @@ use tenure_store::{Entered, Tx};
 use crate::call::Call;
 use crate::kernel::{Kernel, check_store};
 
-/// No number of an event comes near this: what a restore adds still fits.
+/// An upper bound for event numbers. The increment of a restore still fits above it.
 const NUMBER_MAX: i64 = 1 << 62;
 
-/// A backup that was taken.
+/// The result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupTaken {
     /// The id of the store.
     pub store: StoreId,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// SHA-256 of the file.
+    /// The SHA-256 of the file.
     pub sha256: String,
-    /// Projects in it.
+    /// The number of projects in it.
     pub projects: i64,
-    /// Events in it.
+    /// The number of events in it.
     pub events: i64,
     /// The time of the snapshot.
     pub taken_at: Time,
-    /// What is wrong with the store itself, and so with its backup.
+    /// Defects of the store itself, and so of its backup.
     pub remarks: Vec<String>,
 }
 
 impl Kernel {
-    /// Copies one snapshot of the store to a file, checks the copy, and gives it its name. Writers go on meanwhile.
+    /// Copies one snapshot of the store to a file, checks the copy and renames it into place. Writers are not blocked.
     pub fn backup(
         &self,
         call: &Call,
@@ -57,7 +57,7 @@ impl Kernel {
     }
 }
 
-/// Takes a backup inside a transaction that keeps everybody else out.
+/// Takes a backup inside a transaction that excludes all other writers.
 pub(crate) fn take(
     tx: &mut dyn Tx,
     entered: &Entered,
@@ -70,7 +70,7 @@ pub(crate) fn take(
     publish(draft, &copied, entered.clock, existing)
 }
 
-/// Checks a copy by reading it as a restore would, and publishes it.
+/// Checks a copy by reading it as a restore would, then publishes it.
 fn publish(draft: BackupFile, copied: &Copied, taken_at: Time, existing: Existing) -> Result<BackupTaken> {
     let (projects, remarks) = {
         let backup = Backup::open(draft.path())?;
@@ -106,7 +106,7 @@ fn publish(draft: BackupFile, copied: &Copied, taken_at: Time, existing: Existin
     })
 }
 
-/// The numbers on a project's row are those of its events: what everything else is continued from.
+/// Checks that the counters on a project's row match its events: everything continues from these numbers.
 pub(crate) fn check_events(tx: &mut dyn Tx, project: &project::Row) -> Result<()> {
     let (count, oldest, newest) = event::extent(tx, &project.id)?;
     let numbers = [project.last_event, project.last_task, project.holds_issued, project.last_time.0];

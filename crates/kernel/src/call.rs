@@ -1,4 +1,5 @@
-//! Who asks, where, and under which request id: what a door knows before the kernel is entered.
+//! The context of a request: the actor, the project, the checkout and the request id. A door resolves it before it
+//! enters the kernel.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
@@ -14,58 +15,54 @@ use tenure_store::{Entropy, Tx};
 use crate::access;
 use crate::condition::Condition;
 
-/// Everything about a request but its payload.
+/// A request without its payload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
-    /// The project it is about.
     pub project: project::NamedProject,
-    /// Who asks.
     pub actor: Actor,
-    /// The id that every retry of it carries.
+    /// The id that every retry repeats.
     pub request_id: RequestId,
-    /// The working tree it comes from, if there is one.
+    /// The working tree of the caller, if there is one.
     #[serde(default)]
     pub checkout: Option<Checkout>,
-    /// The store that this project is pinned to, if it is.
+    /// The store that the project is pinned to, if it is.
     #[serde(default)]
     pub pinned_store: Option<StoreId>,
-    /// How long events are kept; for ever without it.
+    /// How long events are kept; forever if `None`.
     #[serde(default, rename = "keep_events_us")]
     pub keep_events: Option<Span>,
-    /// Processes that the door has just proven dead. Gathered before the transaction; it can only shorten.
+    /// Processes that the door has just proven dead. The proof is gathered before the transaction, and can only shorten
+    /// holds.
     #[serde(default)]
     pub proven_dead: Vec<Evidence>,
-    /// What must be so before it is answered.
+    /// The condition under which the call is answered.
     #[serde(default)]
     pub condition: Condition,
 }
 
-/// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that came back
-/// in another one since the door looked is not dead.
+/// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that has
+/// come back in another process since the door looked is not dead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The agent.
     pub agent: AgentName,
-    /// The process.
     pub process: Process,
 }
 
-/// Who asks.
+/// The actor of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Actor {
-    /// The name.
     pub name: AgentName,
-    /// The tool, empty if unknown.
+    /// The agent tool; empty if unknown.
     #[serde(default)]
     pub tool: String,
-    /// The tool's process, if it is known.
+    /// The tool's process, if known.
     #[serde(default)]
     pub process: Option<Process>,
-    /// The door it came through.
+    /// The door that the call came through.
     #[serde(default)]
     pub door: Door,
-    /// Whose call it is, if it comes through a server, with all that it may: what [`crate::Kernel::who_is`] answered. Calls
-    /// of local programs have none. It never travels: a door finds it out by itself.
+    /// The principal of a call through a server, with its grants: the result of [`crate::Kernel::who_is`]. Calls of
+    /// local programs have none. It is never serialised: each door determines it itself.
     #[serde(skip)]
     pub principal: Option<Grants>,
 }
@@ -85,16 +82,16 @@ pub enum Door {
     Http,
 }
 
-/// The words of each door, for the texts that the kernel makes.
+/// The phrasing of each door, for texts that the kernel composes.
 pub type Words = fn(Door) -> &'static dyn Phrasing;
 
-/// Longest text in a call: paths and keys that are made of them.
+/// The maximum length of a text in a call: paths, and keys made from them.
 const TEXT_MAX: usize = 8 * 1024;
-/// Most entries of a list in a call.
+/// The maximum length of a list in a call.
 const LIST_MAX: usize = 10_000;
 
 impl Call {
-    /// A call of an actor about a project, under an id of its own: from no working tree, with nothing claimed.
+    /// A call of an actor about a project, with a new request id, no working tree and no claims.
     pub fn new(project: project::NamedProject, actor: Actor, entropy: &dyn Entropy) -> Call {
         Call {
             project,
@@ -113,13 +110,13 @@ impl Call {
         Call::new(project::whole_store(), Actor::named(actor), entropy)
     }
 
-    /// The same call about the whole store, which is in no checkout.
+    /// The same call about the whole store, without a checkout.
     pub fn about_store(&self) -> Call {
         Call { project: project::whole_store(), checkout: None, ..self.clone() }
     }
 
-    /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
-    /// the kernel relies on that.
+    /// Checks a call that another process made. The kernel trusts calls of a door in this process, which contain only
+    /// what the door determined itself.
     pub fn check(&self) -> Result<()> {
         name::check(&self.actor.name)?;
         let mut texts: Vec<&str> = vec![&self.project.key, &self.project.label, &self.actor.tool];
@@ -148,7 +145,7 @@ impl Call {
 }
 
 impl Actor {
-    /// An actor known by name only.
+    /// An actor known only by name.
     pub fn named(name: &str) -> Actor {
         Actor { name: name.into(), tool: String::new(), process: None, door: Door::Cli, principal: None }
     }
@@ -159,7 +156,7 @@ impl Actor {
     }
 }
 
-/// A request id: drawn once, before the first attempt, by the outermost process; never computed from the payload.
+/// A request id. The outermost process draws it once, before the first attempt. It is never computed from the payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "AsSent")]
 pub struct RequestId {
@@ -167,7 +164,7 @@ pub struct RequestId {
     given: bool,
 }
 
-/// A request id before it was looked at.
+/// A request id before validation.
 #[derive(Deserialize)]
 struct AsSent {
     value: String,
@@ -184,13 +181,13 @@ impl TryFrom<AsSent> for RequestId {
 }
 
 impl RequestId {
-    /// Draws 128 random bits and a little more.
+    /// Draws slightly more than 128 random bits.
     pub fn draw(entropy: &dyn Entropy) -> RequestId {
         let drawn = id::draw(id::Sort::Note, id::LONGEST, &mut |bytes| entropy.fill(bytes));
         RequestId { value: drawn[2..].to_owned(), given: false }
     }
 
-    /// Takes an id that the caller gave: 1 to 128 visible ASCII characters.
+    /// Accepts an id given by the caller: 1 to 128 visible ASCII characters.
     pub fn given(value: &str) -> Result<RequestId> {
         if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(RequestId { value: value.to_owned(), given: true });
@@ -199,43 +196,41 @@ impl RequestId {
             .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
     }
 
-    /// The id.
     pub fn as_str(&self) -> &str {
         &self.value
     }
 
-    /// Whether a caller gave it: such answers are kept longer.
+    /// Whether the caller gave the id: such answers are kept longer.
     pub fn is_given(&self) -> bool {
         self.given
     }
 }
 
-/// The working tree a call comes from.
+/// The working tree of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkout {
-    /// The machine.
     pub host: String,
-    /// Top of the working tree.
+    /// The root of the working tree.
     pub path: String,
     /// The common git directory: path, device, inode.
     #[serde(default)]
     pub common: Option<(String, i64, i64)>,
-    /// What the door found out about it.
+    /// What the door found out about its origin.
     pub trust: Trust,
-    /// What the door saw in it. Only ops that tell or keep it ask for it.
+    /// The state that the door saw. Only ops that report or store it ask for it.
     #[serde(default)]
     pub tree: WorkingTree,
 }
 
-/// The state of a working tree, as a door saw it before the transaction.
+/// The state of a working tree, as the door saw it before the transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkingTree {
-    /// The commit it is at; empty if unknown.
+    /// The current commit; empty if unknown.
     pub head: String,
-    /// Files that differ from it, relative to the top; a beginning of them where there are many.
+    /// Files that differ from the commit, relative to the root. If there are many, only the first ones.
     pub uncommitted: Vec<String>,
-    /// How many there are beyond those.
+    /// How many more files differ.
     pub uncommitted_more: usize,
 }
 
@@ -243,17 +238,17 @@ pub struct WorkingTree {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// The project is shared by name or address: any place may use it.
+    /// The project is shared by name or URL, so any place may use it.
     Any,
-    /// The project belongs to one repository: another place is refused until the door has looked at the old one.
+    /// The project belongs to one repository. Another place is refused until the door has checked the old one.
     Known,
-    /// The door has looked: the places named are gone, the repository has moved here.
+    /// The door has checked: the named places are gone, so the repository has moved here.
     Moved(Vec<String>),
-    /// A person said that this copy belongs to the project.
+    /// A person has confirmed that this copy belongs to the project.
     Joined,
 }
 
-/// Where a project was seen, for a door that must find out whether a repository moved or was copied.
+/// Reports where a project was seen, for a door that must find out whether a repository was moved or copied.
 pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
     let places = recorded.iter().map(|row| RecordedPlace {
         path: row.common_path.clone(),
@@ -265,8 +260,9 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         .with(&RecordedPlaces(places.collect()))
 }
 
-/// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on
-/// another machine is believed about its own principal's agents only: that anybody else's are dead, it can only claim.
+/// The agents for which the evidence of a call still holds: each is still that process and has no other live one. A
+/// program on another machine is believed only about the agents of its own principal. About others it can only claim
+/// that they are dead.
 pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<AgentName>> {
     let evidence = &call.proven_dead;
     if evidence.is_empty() {
@@ -277,30 +273,30 @@ pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<Ag
         |name: &str, process: &Process| evidence.iter().any(|proof| proof.agent == name && proof.process == *process);
     let mut dead = agent::whereabouts(tx, project, &names)?;
     dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, one.owner.as_ref()));
-    // Under a name that was given, an agent may run in several processes.
+    // An agent with a given name may run in several processes.
     let mut living = session::live_of(tx, project, &names)?;
     living.retain(|(name, process)| !proven(name, process));
     dead.retain(|one| !living.iter().any(|(alive, _)| *alive == one.name));
     Ok(dead.into_iter().map(|one| one.name).collect())
 }
 
-/// What a place in the store says about the checkout of a call.
+/// What the store knows about the checkout of a call.
 pub(crate) enum Sighting {
-    /// Seen before, nothing to write.
+    /// Seen before; nothing to write.
     Known,
-    /// To be written, after what became of the working trees of common directories that are gone.
+    /// To be recorded, after the working trees of common directories that are gone.
     New(Vec<Moved>),
 }
 
-/// What becomes of a working tree whose common directory was moved.
+/// The fate of a working tree whose common directory was moved.
 pub(crate) struct Moved {
     pub(crate) old_path: String,
-    /// As it is now; none if another is known there.
+    /// Its new row. `None` if another working tree is recorded there.
     pub(crate) now: Option<checkout::Row>,
 }
 
-/// What becomes of the working trees of a repository that was moved. They keep their ids, and what is held in them: a
-/// linked one stays where it is, the main one and what lies below it went along.
+/// The working trees of a repository that was moved. They keep their ids and their holds. A linked one stays where it
+/// is; the main one and everything below it move along.
 fn moved(here: &Checkout, gone: &[String], recorded: &[checkout::Row]) -> Vec<Moved> {
     let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
     let main = common_path.strip_suffix("/.git");
@@ -320,7 +316,7 @@ fn moved(here: &Checkout, gone: &[String], recorded: &[checkout::Row]) -> Vec<Mo
     moved
 }
 
-/// Compares the checkout of a call with the ones recorded for its project and host.
+/// Compares the checkout of a call with those recorded for its project and host.
 pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting> {
     let Some(here) = &call.checkout else { return Ok(Sighting::Known) };
     let common = |row: &checkout::Row| (row.common_path.clone(), row.common_device, row.common_inode);
@@ -339,7 +335,7 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
     }
 }
 
-/// The id of the checkout that a call comes from; none for one that was not seen before.
+/// The id of the checkout of a call. `None` if it was not seen before.
 pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> Option<CheckoutId> {
     let here = call.checkout.as_ref()?;
     if let Some(row) = recorded.iter().find(|row| row.path == here.path) {

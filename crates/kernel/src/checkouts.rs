@@ -1,4 +1,4 @@
-//! The checkouts of a project by their ids: where each is, and what it is called where somebody reads about it.
+//! The checkouts of a project by id: where each is, and its name in texts.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use tenure_store::table::checkout;
 use crate::answer;
 use crate::unit_of_work::UnitOfWork;
 
-/// What one whose repository is no longer where it was is called.
+/// The name of a checkout whose repository is no longer there.
 const GONE: &str = "a checkout that is gone";
 
-/// All checkouts of a project, seen from one machine.
+/// All checkouts of a project, as seen from one machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checkouts {
     all: Vec<KnownCheckout>,
@@ -33,7 +33,7 @@ impl Checkouts {
         Checkouts { all, names, host: host.to_owned() }
     }
 
-    /// Those of the project that an op is about; read once.
+    /// The checkouts of the project of an op. They are read once.
     pub(crate) fn of(work: &mut UnitOfWork<'_>) -> Result<Checkouts> {
         if let Some(known) = &work.checkouts {
             return Ok(known.clone());
@@ -44,7 +44,7 @@ impl Checkouts {
         Ok(known)
     }
 
-    /// Whether there is another one than one's own.
+    /// Whether the project has more than one checkout.
     pub(crate) fn are_several(&self) -> bool {
         self.all.len() > 1
     }
@@ -53,15 +53,15 @@ impl Checkouts {
         self.all.iter().map(|known| &known.id)
     }
 
-    /// Where one of them is; without one, where they all are.
+    /// The location of a checkout; without an id, the locations of all of them.
     pub(crate) fn site(&self, project: &str, checkout: Option<&CheckoutId>) -> Site {
         let meant = self.all.iter().filter(|known| checkout.is_none_or(|id| known.id == id));
         let tops = meant.map(|known| Top { host: known.host.clone(), path: known.path.clone() }).collect();
         Site { project: project.into(), checkout: checkout.cloned(), tops }
     }
 
-    /// Those whose holds meet a request in one of them, or without one in all of them. None stands for the holds that are
-    /// about all checkouts.
+    /// The checkouts whose holds can conflict with a request in a checkout, or in all of them if there is none. `None`
+    /// stands for holds on all checkouts.
     pub(crate) fn scope(&self, here: Option<&CheckoutId>) -> Vec<Option<CheckoutId>> {
         let meant = self.ids().filter(|id| here.is_none_or(|here| *id == here));
         std::iter::once(None).chain(meant.cloned().map(Some)).collect()
@@ -71,17 +71,17 @@ impl Checkouts {
         self.all.iter().find(|known| known.id == id)
     }
 
-    /// The top of a checkout, with its machine where that is another; its id where nothing is known of it any more.
+    /// The root of a checkout, with its machine if that is another one. The id, if nothing is known of it any more.
     pub(crate) fn place(&self, id: &str) -> String {
         self.get(id).map_or_else(|| id.to_owned(), |known| place(known, &self.host))
     }
 
-    /// What a checkout is called.
+    /// The name of a checkout.
     pub(crate) fn name(&self, id: &str) -> String {
         self.names.get(id).cloned().unwrap_or_else(|| GONE.to_owned())
     }
 
-    /// Says of a hold where it is.
+    /// Adds the location of its checkout to a hold.
     pub(crate) fn show(&self, hold: &mut answer::Hold) {
         if let Some(id) = hold.checkout.take() {
             hold.checkout = Some(self.place(&id));
@@ -90,7 +90,7 @@ impl Checkouts {
         }
     }
 
-    /// The same of a place in the line.
+    /// Adds the location of its checkout to a place in the waiting line.
     pub(crate) fn show_place(&self, shown: &mut answer::Place) {
         if let Some(id) = shown.checkout.take() {
             shown.checkout = Some(self.place(&id));

@@ -1,7 +1,7 @@
-//! What must be so before a call is answered whose store or project only a repository names.
+//! The condition for answering a call whose store or project only a repository names.
 //!
-//! Anybody can write a name into a file and commit it. What this machine has recorded cannot be committed: that the
-//! project was used from the very directory that the call comes from.
+//! Anyone can commit a file with a name in it. But no commit can forge what this machine has recorded: that the project
+//! was used from the directory that the call comes from.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Advice};
@@ -11,27 +11,26 @@ use tenure_store::table::{checkout, project};
 
 use crate::call::Call;
 
-/// What must be so before a call is answered.
+/// The condition for answering a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Nothing: a person named the store and the project, or said yes to them.
+    /// No condition: a person named the store and the project, or confirmed them.
     #[default]
     None,
-    /// Nothing has happened in the project yet.
+    /// The project has not been used yet.
     NewProject,
-    /// Nothing has happened in the project yet, or it was used from this repository before.
+    /// The project has not been used yet, or it was used from this repository before.
     KnownProject(Repository),
-    /// Nothing is in the store yet, or it was used from this repository before.
+    /// The store has no projects yet, or it was used from this repository before.
     KnownStore(Repository),
-    /// Both of the store and of the project.
+    /// Both the condition on the store and the one on the project.
     KnownBoth(Repository),
 }
 
-/// A repository as the store remembers it.
+/// A repository as the store records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
-    /// The machine.
     pub host: String,
     /// The common git directory; without git, the directory itself.
     pub path: String,
@@ -42,8 +41,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Whether a recorded working tree is one of this repository. Numbers of devices change when a machine starts anew, and
-    /// a repository that moves keeps its inode: one of device and path may differ.
+    /// Whether a recorded working tree belongs to this repository. Device numbers change when a machine reboots, and a
+    /// repository that moves keeps its inode. So either the device or the path may differ.
     fn has(&self, row: &checkout::Row) -> bool {
         if row.host != self.host {
             return false;
@@ -56,7 +55,7 @@ impl Repository {
 }
 
 impl Condition {
-    /// The texts in it.
+    /// The texts in it, for validation.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
         let repository = match self {
             Condition::None | Condition::NewProject => None,
@@ -67,8 +66,8 @@ impl Condition {
         repository.into_iter().flat_map(|repository| [&repository.host, &repository.path])
     }
 
-    /// Refuses a call whose condition is not met. `places` are the working trees of the project on the host of the call,
-    /// `clock` is the time at which the row of a new project was made.
+    /// Refuses a call whose condition is not met. `places` are the working trees of the project on the host of the
+    /// call. `clock` is the time at which the row of a new project was created.
     pub(crate) fn check(
         &self,
         tx: &mut dyn Tx,

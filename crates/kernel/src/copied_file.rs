@@ -1,8 +1,8 @@
-//! Continuing an embedded store whose file is a copy, or was put in place of a newer one.
+//! Continuing an embedded store whose file is a copy, or replaced a newer file.
 //!
-//! What the store issued since the copy was taken is known to nobody here, so the store continues as after a restore: a new
-//! incarnation, numbers above all that were issued, no live hold. The first write does it, in a transaction of its own; the
-//! write itself then runs as any other. Queries read the file as it is.
+//! This process cannot know what the store issued after the copy was taken. So the store continues as after a restore:
+//! a new incarnation, numbers above all that were issued, no live hold. The first write does this in its own
+//! transaction and then runs like any other. Queries read the file as it is.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::kernel::{Kernel, SETTLER, check_store};
 use crate::restore::Cause;
 
 impl Kernel {
-    /// A write of the store, which first continues a copy.
+    /// Writes to the store. If the file is a copy, it is continued first.
     pub(crate) fn write<T>(
         &self,
         call: &Call,
@@ -31,7 +31,8 @@ impl Kernel {
         }
     }
 
-    /// Several writes of the store, which first continue a copy. `calls` are theirs, in the same order.
+    /// Writes several parts to the store. If the file is a copy, it is continued first. `calls` are the calls of the
+    /// parts, in the same order.
     pub(crate) fn write_many<T>(
         &self,
         calls: &[&Call],
@@ -39,7 +40,7 @@ impl Kernel {
         longest: Duration,
     ) -> Vec<Result<T>> {
         let answers = self.store().write_many(parts, longest);
-        // Nothing was written for any of them: they share the file.
+        // The parts share the file, so nothing was written for any of them.
         let is_copied = matches!(answers.first(), Some(Err(error)) if error.code() == Code::CopiedFile);
         if !is_copied {
             return answers;
@@ -48,7 +49,7 @@ impl Kernel {
         for call in calls.iter().take(answers.len()) {
             match self.continue_in_copy(call) {
                 Ok(()) => return self.store().write_many(parts, longest),
-                // This call may not use the store; another one of the group may.
+                // This call may not use the store, but another call of the group may.
                 Err(error) if error.kind() == Kind::Conflict => refused.push(Err(error)),
                 Err(error) => return answers.into_iter().map(|_| Err(error.repeated())).collect(),
             }
@@ -59,12 +60,12 @@ impl Kernel {
     fn continue_in_copy(&self, call: &Call) -> Result<()> {
         let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
         self.store().rewrite(|tx, present| {
-            // A call that is not for this store does not change it.
+            // A call for another store does not change this one.
             let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };
             check_store(call, &entered)?;
             check_condition(tx, call, &present)?;
             if !present.is_copied {
-                // Another process was faster.
+                // Another process has already done it.
                 return Ok(CommitDecision::Undo(()));
             }
             project::set_incarnation(tx, &incarnation, present.clock)?;
@@ -80,7 +81,7 @@ impl Kernel {
         })
     }
 
-    /// The number that all projects continue after, recorded on this machine.
+    /// The number after which all projects continue, recorded on this machine.
     fn resumed_in_copy(&self, present: &Present) -> Result<i64> {
         let store = &present.identity.id;
         let issued = present.projects.iter().map(|row| row.last_event).max().unwrap_or(0);

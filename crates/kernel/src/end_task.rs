@@ -1,5 +1,5 @@
-//! What `done`, `block`, `release` and `cancel` have in common: the actor's right to act, the step in the table of
-//! transitions, the event, and the end of the hold.
+//! The common part of `done`, `block`, `release` and `cancel`: the actor's right to act, the step in the transition
+//! table, the event, and the end of the hold.
 
 use tenure_core::Result;
 use tenure_core::event::Event;
@@ -17,32 +17,31 @@ use crate::unit_of_work::{About, LoadedTask, UnitOfWork};
 
 /// A task that is about to leave its holder.
 pub(crate) struct EndingTask {
-    /// The task's id.
     pub(crate) task: TaskId,
-    /// With what right.
+    /// The right that the actor acts with.
     pub(crate) right: Right,
     status: TaskStatus,
     loaded: LoadedTask,
     overrode: Option<AgentName>,
 }
 
-/// How a request names what it acts on.
+/// How a request identifies its task.
 pub(crate) struct TaskRef<'a> {
-    /// The task; without it the focus.
+    /// The task; `None` means the focus.
     pub(crate) task: Option<&'a TaskId>,
-    /// The fence given, if any.
+    /// The fence, if the request has one.
     pub(crate) fence: Option<Fence>,
     /// Whether a person overrides the holder.
     pub(crate) force: bool,
 }
 
 impl EndingTask {
-    /// Finds the task, decides whether the actor may act on it, and whether the table allows the step.
+    /// Finds the task, then checks the actor's right and the transition table.
     pub(crate) fn begin(work: &mut UnitOfWork<'_>, acting: &TaskRef<'_>, verb: Transition) -> Result<EndingTask> {
         EndingTask::begin_if(work, acting, verb, |_, _, _| Ok(()))
     }
 
-    /// The same, with one more condition that is looked at before the table.
+    /// The same with another condition, which is checked before the transition table.
     pub(crate) fn begin_if(
         work: &mut UnitOfWork<'_>,
         acting: &TaskRef<'_>,
@@ -58,8 +57,8 @@ impl EndingTask {
         Ok(EndingTask { task, right, status, loaded, overrode })
     }
 
-    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. `event` is given the holder
-    /// whom a person overrode. Returns the event's number.
+    /// Appends the event, ends the hold and stores the task with the changes of `change`. `event` gets the holder that
+    /// a person overrode. Returns the number of the event.
     pub(crate) fn end(
         &mut self,
         work: &mut UnitOfWork<'_>,
@@ -81,7 +80,7 @@ impl EndingTask {
         Ok(number)
     }
 
-    /// The task as the response shows it.
+    /// The task as shown in the answer.
     pub(crate) fn view(&self, work: &UnitOfWork<'_>) -> answer::Task {
         work.view(&self.loaded.full, &self.loaded.edges)
     }

@@ -1,5 +1,5 @@
-//! Which of its own tasks an agent goes on with: the rules of `resume` that come before the order of choice. One function
-//! for the op and the query, so that `resume --peek` shows what `resume` would take.
+//! Which of its own tasks an agent continues: the rules of `resume` that come before the order of choice. The op and
+//! the query share one function, so that `resume --peek` shows what `resume` would take.
 
 use tenure_core::choice::{ChoiceRule, Rank};
 use tenure_core::id::TaskId;
@@ -12,21 +12,21 @@ use tenure_store::table::{event as log, hold, task};
 use crate::op::claim::suits;
 use crate::query::list::read;
 
-/// How many candidates of one rule are looked at closely.
+/// How many candidates of one rule are loaded.
 const MANY: usize = 64;
-/// How many of a task's events since it was last granted are read, at first and at the most, to see how it was left.
+/// How many events of a task since its last grant are read to see how it was left: the first step, and the maximum.
 const STORY: (usize, usize) = (20, 10_000);
 
-/// Who looks for something to do.
+/// An agent that looks for a task.
 pub(crate) struct Seeker<'a> {
     pub(crate) project: &'a str,
     pub(crate) me: &'a AgentName,
     /// The task in focus.
     pub(crate) focus: Option<&'a TaskId>,
     pub(crate) labels: &'a [String],
-    /// Agents that the next write marks as gone: what is reserved for them is reserved for nobody.
+    /// Agents that the next write marks as gone. Tasks assigned to them are free.
     pub(crate) gone: &'a [AgentName],
-    /// Whether a hold that is not ended is over all the same.
+    /// Whether a hold that has not ended yet is over all the same.
     pub(crate) over: &'a dyn Fn(&task::TaskHold) -> bool,
 }
 
@@ -53,7 +53,7 @@ impl Seeker<'_> {
     }
 }
 
-/// The agent's own task to go on with, by the first rule that fires.
+/// The agent's own task to continue, by the first rule that matches.
 pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, ChoiceRule)>> {
     if let Some(full) = in_focus(tx, seeker)? {
         return Ok(Some((full, ChoiceRule::Focus)));
@@ -78,7 +78,7 @@ pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<ta
     Ok(full.filter(|full| seeker.holds(full) && seeker.has_labels(&full.task)))
 }
 
-/// A task the agent had to leave, and can go on with: what blocked it is done, or somebody said that it can go on.
+/// A task the agent had to leave and can continue: its blocker is done, or it was unblocked.
 fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     let last = |status| task::TaskStream::Last(seeker.me.to_owned(), status);
     let waits = |full: &task::Full| full.task.blocked_on.is_some() && seeker.may_take(&full.task);
@@ -103,8 +103,8 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
     Ok(best)
 }
 
-/// Whether a task is open because somebody unblocked it, and not because it was given back. Both come after its last grant;
-/// in between may be any number of notes.
+/// Whether a task is open because it was unblocked, and not because it was released. Both events come after its last
+/// grant, with any number of notes in between.
 fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
     let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
     let (mut step, most) = STORY;
@@ -125,7 +125,7 @@ fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool
     Ok(false)
 }
 
-/// A task that the agent holds, or held until its time ran out and nobody took over.
+/// A task that the agent holds, or held until the hold lapsed and no other agent took over.
 fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     let holds = hold::all_of_holder(tx, seeker.project, seeker.me)?;
     let held: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();

@@ -1,12 +1,12 @@
-//! JSON lines: one object a line, where an error names its line.
+//! JSON lines: one object a line. Errors name their line.
 
 use tenure_core::{Error, Result};
 
-/// Most bytes of one line. The longest that an export has is a task whose texts are full of escapes.
+/// The maximum size of a line in bytes. The longest line of an export is a task whose texts are full of escapes.
 const LINE_MAX: usize = 4 * 1024 * 1024;
 
-/// The lines of an input that have something on them, each with its number. What stands before a newline may be a
-/// carriage return: some editors and transports add one.
+/// The non-empty lines of an input, with their numbers. A carriage return before the newline is allowed: some editors
+/// and transports add one.
 pub(crate) fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     input
         .split(|byte| *byte == b'\n')
@@ -23,14 +23,14 @@ pub(crate) fn text(line: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(line).map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))
 }
 
-/// What the JSON reader says, with the column and without its own idea of the line.
+/// The message of the JSON parser with its column, but without its own line number.
 pub(crate) fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     format!("{} (column {})", tenure_core::text::cut(text, 200), error.column())
 }
 
-/// Puts the line of an item into an error about it. `nothing` says that nothing happened.
+/// Adds the line of an item to its error. `nothing` says that nothing happened.
 pub(crate) fn on_line(line: usize, nothing: &'static str) -> impl Fn(Error) -> Error {
     move |error| {
         Error::new(error.code(), format!("line {line}: {}", error.message()))

@@ -3,9 +3,9 @@
 use serde::de::DeserializeOwned;
 use tenure_core::{Code, Error, Result, text};
 
-/// Reads a request that was sent. What does not fit is a usage error that names the field where there is one.
+/// Parses a request. A mismatch is a usage error that names the field, if there is one.
 pub(crate) fn request<T: DeserializeOwned>(json: &str) -> Result<T> {
-    // A field's name is given back only where somebody sent it: a unit struct would be read from `null`.
+    // Only an object has field names to report. A unit struct would also deserialise from `null`.
     if !json.trim_start().starts_with('{') {
         return Err(Error::usage(Code::BadArguments, "the request is not a JSON object"));
     }

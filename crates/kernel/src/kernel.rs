@@ -20,20 +20,20 @@ use crate::reply::{Answered, Reply};
 use crate::unit_of_work::UnitOfWork;
 use crate::{mail, retention, settle, waiting};
 
-/// How long the answer to a self-drawn request id is kept.
+/// How long the answer to a random request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
 /// How long the answer to a given request id is kept.
 pub(crate) const KEEP_GIVEN: Span = Span::days(7);
-/// How far the clock may have gone since the op before for old events to be dropped.
+/// The largest clock step since the last op at which old events are still dropped.
 const RETENTION_STEP: Span = Span::days(1);
-/// In how many projects what is due is settled at once.
+/// How many projects are settled at once.
 const DUE_PROJECTS: usize = 64;
-/// Who settles where nobody else does anything.
+/// The actor that settles idle projects.
 pub(crate) const SETTLER: &str = tenure_core::access::OURS;
-/// How many events pass between two looks for answers whose time is over.
+/// How many events pass between two prunings of expired answers.
 const PRUNE_EVERY: i64 = 64;
 
-/// The kernel on a store. It has no state of its own: two kernels in one process do not meet.
+/// The kernel on a store. It has no state of its own, so two kernels in one process do not interact.
 pub struct Kernel {
     store: Store,
     entropy: Arc<dyn Entropy>,
@@ -41,43 +41,40 @@ pub struct Kernel {
     continued: Option<Arc<dyn Continued>>,
 }
 
-/// An op that was checked and prepared: all that is left to do needs the store.
+/// An op that was checked and prepared: the remaining work needs the store.
 pub struct ReadyOp {
     op: Op,
     checked: CheckedOp,
 }
 
-/// What was made of an op before the store is touched.
+/// The results of checking an op, before the store is touched.
 struct CheckedOp {
     fingerprint: String,
-    /// What runs in place of the op's `apply`, where the op prepared it.
+    /// Runs in place of the op's `apply`, if the op prepared it.
     decision: Option<Decision<String>>,
 }
 
 impl ReadyOp {
-    /// Checks an op and makes everything of it that needs no store.
+    /// Checks an op and does all of its work that needs no store.
     pub fn new(call: &Call, op: Op) -> Result<ReadyOp> {
         let checked = CheckedOp::new(call, op.erased())?;
         Ok(ReadyOp { op, checked })
     }
 
-    /// The op.
     pub fn op(&self) -> &Op {
         &self.op
     }
 }
 
-/// An op that somebody waits for.
+/// An op with a waiting client.
 pub struct PendingOp<'a> {
-    /// Who asks, and where.
     pub call: &'a Call,
-    /// What for.
     pub ready: &'a ReadyOp,
-    /// Whether the asker is still there. It is asked under the write lock, so it must not block.
+    /// Whether the client is still there. It is called under the write lock, so it must not block.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// An order on its way through the store.
+/// A pending op inside the store's transaction.
 struct RunningOp<'a> {
     kernel: &'a Kernel,
     order: &'a PendingOp<'a>,
@@ -100,13 +97,14 @@ impl GroupWrite<Result<Reply>> for RunningOp<'_> {
 }
 
 impl Kernel {
-    /// A kernel on a store. `words` are those of the doors: a brief names commands or tools, and is part of an answer.
+    /// A kernel on a store. `words` has the phrasing of each door: a brief names commands or tools, and is part of an
+    /// answer.
     pub fn new(location: tenure_store::Location, options: Options, words: Words) -> Result<Kernel> {
         let (entropy, continued) = (options.entropy.clone(), options.continued.clone());
         Ok(Kernel { store: Store::new(location, options)?, entropy, words, continued })
     }
 
-    /// The store, for what is not an op: its identity and its health.
+    /// The store, for everything that is not an op: its identity and its health.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -123,30 +121,30 @@ impl Kernel {
         self.continued.as_deref()
     }
 
-    /// Runs an op: all of it or nothing, once for each request id.
+    /// Runs an op: all or nothing, once per request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         self.carry_out(call, op.erased())
     }
 
-    /// The same for an op of a known type, whose answer has a known type too.
+    /// Runs an op of a known type and returns its typed answer.
     pub fn execute<O: Operation>(&self, call: &Call, op: &O) -> Result<Answered<O::Answer>> {
         self.carry_out(call, op).map(Answered::from)
     }
 
     fn carry_out(&self, call: &Call, op: &dyn ErasedOp) -> Result<Reply> {
         let checked = CheckedOp::new(call, op)?;
-        // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
-        // takes back the op's rows while settling and presence are committed.
+        // The outer result is the engine's: an error rolls back everything. The inner result is the op's own: a refusal
+        // rolls back the op's rows, while settling and presence are committed.
         let offers = Cell::new(0);
         let answer = self.write(call, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
-        // A hint, and only after the commit: whoever waits looks by itself as well.
+        // Only a hint, and only after the commit: waiters also poll.
         if offers.get() > 0 {
             self.store.ring();
         }
         answer
     }
 
-    /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
+    /// The stored answer to a request, if it has run. This does not wait for writers and changes nothing.
     pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
         let op = op.erased();
         let CheckedOp { fingerprint, .. } = CheckedOp::new(call, op)?;
@@ -162,9 +160,9 @@ impl Kernel {
         })
     }
 
-    /// Runs several ops, in their order, and answers the first so many of them, at least one: on SQLite in one
-    /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
-    /// when its turn comes is not carried out.
+    /// Runs several ops in order and returns the answers of the first ones, at least one. On SQLite they share one
+    /// transaction, which starts no further op after `longest`; each op has its own savepoint. An op whose client has
+    /// left by its turn does not run.
     pub fn run_many(&self, orders: &[PendingOp<'_>], longest: Duration) -> Vec<Result<Reply>> {
         if orders.is_empty() {
             return Vec::new();
@@ -173,7 +171,7 @@ impl Kernel {
         let calls: Vec<&Call> = orders.iter().map(|order| order.call).collect();
         let parts: Vec<&dyn GroupWrite<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
         let done = self.write_many(&calls, &parts, longest);
-        // A hint, and only after the commit.
+        // Only a hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
             self.store.ring();
         }
@@ -208,7 +206,7 @@ impl Kernel {
             checkout::of_host(&project.id, host),
             (project.waiting > 0).then(|| place::due(&project.id, now)),
         ))?;
-        // Before anything that is kept for this actor is looked at.
+        // This check precedes any look at answers stored for this actor.
         if let Err(refusal) = access::own(tx, call, agent.as_ref(), AccessFor::Op) {
             return Ok(CommitDecision::Undo(Err(refusal)));
         }
@@ -218,7 +216,7 @@ impl Kernel {
             }
             return Ok(CommitDecision::Undo(Ok(Reply { body: kept.response, replayed: true })));
         }
-        // A hook never switches a project on. Its door has looked; this is for a project that was forgotten since.
+        // A hook never switches a project on. Its door has checked; this is for a project that was forgotten since.
         if op.entry().is_of_hooks() && !project.is_switched_on() {
             return Ok(CommitDecision::Undo(Err(not_switched_on())));
         }
@@ -246,7 +244,7 @@ impl Kernel {
         waiting::settle(&mut work, in_line.unwrap_or_default())?;
         waiting::serve(&mut work)?;
         mail::end_with_holds(&mut work)?;
-        // Who a session is turns out only inside the op; until then nobody is present.
+        // The agent of a session becomes known only inside the op, so there is no presence to record before.
         if !op.as_any().is::<SessionStart>() {
             work.be_present()?;
         }
@@ -282,7 +280,7 @@ impl Kernel {
         let UnitOfWork { tx, mut project, first_event, .. } = work;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
-            // A clock that just jumped is not believed with what cannot be brought back: the next write is soon enough.
+            // A clock that just jumped must not cause an irreversible deletion. The next write is soon enough.
             let steady = now - last_time < RETENTION_STEP;
             if let Some(keep) = call.keep_events.filter(|_| steady) {
                 retention::events(tx, &mut project, now - keep)?;
@@ -292,8 +290,8 @@ impl Kernel {
         Ok(CommitDecision::Commit(answer))
     }
 
-    /// Ends what has lapsed in projects where nobody has done anything since, at most 64 of them, and says in how many.
-    /// Every op does this for its own project: what is done here is only done sooner.
+    /// Settles lapsed holds in idle projects, at most 64 of them, and returns how many. Every op settles its own
+    /// project, so this only does it sooner.
     pub fn settle_due(&self) -> Result<usize> {
         let due = self.store.read("", |tx, entered| project::due(tx, entered.clock, DUE_PROJECTS))?;
         let offers = Cell::new(0);
@@ -345,7 +343,7 @@ impl Kernel {
         Ok(CommitDecision::Commit(()))
     }
 
-    /// Reads one snapshot for a query, as an actor that the caller may be; see [`crate::query`].
+    /// Reads one snapshot for a query, as an actor that the caller may act as; see [`crate::query`].
     pub(crate) fn in_snapshot<T>(
         &self,
         call: &Call,
@@ -361,7 +359,8 @@ impl Kernel {
         })
     }
 
-    /// The same for a query that is about no project in particular: it shows by itself only what its principal may see.
+    /// The same for a query that is not about a particular project. The query itself shows only what its principal may
+    /// see.
     pub(crate) fn in_snapshot_anywhere<T>(
         &self,
         call: &Call,
@@ -409,7 +408,7 @@ fn key_of<'a>(call: &'a Call, op: &dyn ErasedOp) -> request::Key<'a> {
 }
 
 /// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
-/// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
+/// identity means that the store does not exist: an empty store must not answer for a pinned project.
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
         Some(_) if entered.identity.id.is_empty() => {
@@ -439,7 +438,7 @@ fn mismatch(request_id: &str) -> Error {
         .hint("Nothing was changed. Use a new request id for a new request.")
 }
 
-/// SHA-256 of the request as sent, with the op's name.
+/// The SHA-256 of the request as sent, with the op's name.
 fn fingerprint(op: &dyn ErasedOp) -> Result<String> {
     let mut hasher = Sha256::new();
     hasher.update(op.entry().name.as_bytes());

@@ -1,5 +1,5 @@
-//! How much an agent and a project may hold at a time. A grant past a limit is refused; what others hand on or offer is not
-//! counted anew.
+//! Limits on how much an agent and a project hold at a time. A grant beyond a limit is refused. Transfers and offers
+//! are not counted again.
 
 use tenure_core::action::Action;
 use tenure_core::pattern::Pattern;
@@ -9,8 +9,8 @@ use tenure_store::table::{lock, path};
 
 use crate::unit_of_work::UnitOfWork;
 
-/// Refuses patterns that would be too many: of those that may be anywhere, which every request must be compared with, and
-/// of all.
+/// Refuses too many patterns: too many unanchored ones, which every request must be compared with, or too many in
+/// total.
 pub(crate) fn patterns(work: &mut UnitOfWork<'_>, patterns: &[Pattern], steps: &[PatternDecision]) -> Result<()> {
     let granted = || patterns.iter().zip(steps).filter(|(_, step)| **step == PatternDecision::Grant);
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
@@ -39,8 +39,8 @@ pub(crate) fn patterns(work: &mut UnitOfWork<'_>, patterns: &[Pattern], steps: &
     Ok(())
 }
 
-/// Whether so many more are too many for the actor. All are counted at every so manieth hold of the project, and those may
-/// be the holds of others each time.
+/// Whether `new` more holds are too many for the actor. The full count runs only at certain hold numbers of the
+/// project, and those may all be holds of other agents.
 fn is_at_limit(work: &mut UnitOfWork<'_>, new: i64) -> Result<bool> {
     let most = LIVE_AGENT - new + 1;
     let me = work.me();

@@ -1,4 +1,4 @@
-//! Named locks: the live one of a name, and how it is told to whom it blocks.
+//! Named locks: the live lock of a name, and the refusals it causes.
 
 use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
@@ -11,13 +11,13 @@ use crate::paths;
 use crate::unit_of_work::UnitOfWork;
 use crate::waiting::Obstacles;
 
-/// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
-/// session that started it, and to free it earlier would let two commands run at once.
+/// Whether a hold outlives its holder. A runner's lock lives as long as its command, whatever happens to the session
+/// that started it. Releasing it earlier would let two commands run at once.
 pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
     row.is_name() && row.renewal == Renewal::Explicit && row.place.is_none()
 }
 
-/// The live lock of a name. One that is over is ended first.
+/// The live lock of a name. A lapsed one is ended first.
 pub(crate) fn live(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<hold::Row>> {
     let project = work.project.id.clone();
     let Some(row) = work.tx.fetch(lock::live(&project, name))? else { return Ok(None) };
@@ -29,7 +29,7 @@ pub(crate) fn live(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<hold:
     Ok(Some(row))
 }
 
-/// The four-part refusal of a lock that is free, and for which others wait.
+/// The four-part refusal of a free lock that others wait for.
 pub(crate) fn waited_for(work: &mut UnitOfWork<'_>, name: &str, in_the_way: &Obstacles) -> Result<Error> {
     if let Some(row) = in_the_way.holds.first() {
         return held_by(work, row);
@@ -53,7 +53,7 @@ pub(crate) fn waited_for(work: &mut UnitOfWork<'_>, name: &str, in_the_way: &Obs
         .with(&Blockers(blockers)))
 }
 
-/// The four-part refusal of a lock that somebody has.
+/// The four-part refusal of a held lock.
 pub(crate) fn held_by(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error> {
     let holder = work.tx.fetch(agent::get(&work.project.id, &row.holder))?;
     let blocker = Blocker::of_path(row, holder.as_ref(), work.now);

@@ -1,4 +1,4 @@
-//! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
+//! Messages that end: with the hold they are about, or because their request was acknowledged.
 
 use tenure_core::Result;
 use tenure_core::event::Event;
@@ -10,21 +10,20 @@ use tenure_store::table::{mail, message};
 
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// A hold that has ended while there were messages about it.
+/// A hold that ended while there were messages about it.
 #[derive(Debug)]
 pub(crate) struct EndedHold {
-    /// The hold.
     pub(crate) hold: HoldId,
-    /// How it ended, as its askers are told.
+    /// How it ended, in words for the authors.
     pub(crate) how: &'static str,
-    /// Who ended it; its holder where its time ran out.
+    /// The agent that ended it; the holder if the hold lapsed.
     pub(crate) by: AgentName,
-    /// The event that says so.
+    /// The number of the event of its end.
     pub(crate) cause: i64,
 }
 
-/// Ends the messages about holds that have ended, and tells those who wrote them how. Comes after everything else that
-/// an op appends: what follows from a finished task is told right after it.
+/// Ends the messages about holds that have ended, and notifies their authors. This comes after everything else that an
+/// op appends, so that the consequences of a finished task follow it directly in the log.
 pub(crate) fn end_with_holds(work: &mut UnitOfWork<'_>) -> Result<()> {
     for over in std::mem::take(&mut work.over) {
         for row in message::about_hold(work.tx, &work.project.id, &over.hold)? {
@@ -34,7 +33,7 @@ pub(crate) fn end_with_holds(work: &mut UnitOfWork<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Ends a message and puts that into the mail of whoever wrote it.
+/// Ends a message and notifies its author by mail.
 pub(crate) fn end(
     work: &mut UnitOfWork<'_>,
     row: &message::Row,
@@ -52,7 +51,7 @@ pub(crate) fn end(
     let number = work.append(about, Event::MessageEnded(ended))?;
     let project = work.project.id.clone();
     message::end(work.tx, &project, &row.id, work.now, how, by)?;
-    // Nobody waits for what becomes of a notice.
+    // The author of a notice does not wait for its end.
     if row.about.as_deref().is_some_and(is_notice) {
         return Ok(());
     }

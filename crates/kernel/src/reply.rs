@@ -1,4 +1,4 @@
-//! Answers to ops: as stored JSON, and as that JSON with the type it has.
+//! Answers of ops: as stored JSON, and as that JSON with its type.
 
 use std::marker::PhantomData;
 
@@ -10,26 +10,26 @@ use crate::op;
 /// The answer to an op of any type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The response as JSON, byte for byte what a replay returns.
+    /// The answer as JSON, byte for byte what a replay returns.
     pub body: String,
-    /// Whether it was read from the record of an earlier run.
+    /// Whether it is the stored answer of an earlier run.
     pub replayed: bool,
 }
 
 impl Reply {
-    /// The answer, where the caller knows its type.
+    /// Deserialises the answer; the caller knows its type.
     pub fn read<A: DeserializeOwned>(&self) -> Result<A> {
         op::answer(&self.body)
     }
 }
 
-/// The answer to an op whose type is known. It keeps the stored bytes: a door that prints JSON prints these, and only a
-/// caller that looks into the answer parses it.
+/// The answer to an op of a known type. It keeps the stored bytes: a door that prints JSON prints these, and only a
+/// caller that inspects the answer parses it.
 #[derive(Clone, Debug)]
 pub struct Answered<A> {
-    /// The response as JSON, byte for byte what a replay returns.
+    /// The answer as JSON, byte for byte what a replay returns.
     pub body: String,
-    /// Whether it was read from the record of an earlier run.
+    /// Whether it is the stored answer of an earlier run.
     pub replayed: bool,
     answer: PhantomData<fn() -> A>,
 }
@@ -41,7 +41,7 @@ impl<A> From<Reply> for Answered<A> {
 }
 
 impl<A: DeserializeOwned> Answered<A> {
-    /// The answer. A replayed one may be older than this program.
+    /// Deserialises the answer. A replayed one may be older than this program.
     pub fn read(&self) -> Result<A> {
         op::answer(&self.body)
     }

@@ -1,8 +1,8 @@
-//! `restore`: a backup becomes the content of a store, in one transaction.
+//! `restore`: replaces the content of a store with a backup, in one transaction.
 //!
-//! No client may continue as if nothing had happened: the store gets a new incarnation, so that old cursors are stale;
-//! numbers continue above every number that the store has ever issued ([`number::resumed`]), so that fences rise and none
-//! is issued twice; all holds end, and no former holder may act late.
+//! No client may continue as if nothing had happened. The store gets a new incarnation, so that old cursors are stale.
+//! Numbers continue above every number that the store has ever issued ([`number::resumed`]), so that fences rise and
+//! none is issued twice. All holds end, and no former holder may act late.
 
 use std::path::Path;
 
@@ -30,23 +30,23 @@ use crate::query::export::read_through;
 use crate::settle;
 use crate::unit_of_work::{About, UnitOfWork, people_only};
 
-/// What happens to a store that has something in it.
+/// What to do with a store that is not empty.
 #[derive(Clone, Copy, Debug)]
 pub enum Replace<'a> {
-    /// It stays, and the restore is refused.
+    /// Keep it and refuse the restore.
     Never,
-    /// It is replaced, after a backup of it was written here.
+    /// Replace it, after writing a backup of it to this path.
     After(&'a Path),
 }
 
-/// What the machine knows of earlier restores of this store, kept outside every store: the numbers of a restore whose store
-/// was lost are known nowhere else when the clock was set back since.
+/// What this machine knows of earlier restores of this store. It is kept outside every store: if a restored store is
+/// lost and the clock was set back since, the numbers of that restore are known nowhere else.
 #[derive(Clone, Copy)]
 pub struct Ledger<'a> {
     /// Where the numbers of the last restore began.
     pub earlier: Option<Point>,
-    /// Records where those of this one begin. It is called before the commit: a record of a restore that failed only makes
-    /// the numbers of the next one higher.
+    /// Records where the numbers of this restore begin. It is called before the commit: the record of a failed restore
+    /// only makes the numbers of the next one higher.
     pub record: &'a dyn Fn(Point),
 }
 
@@ -60,29 +60,29 @@ impl Ledger<'_> {
 pub(crate) enum Cause {
     /// A backup was restored.
     Backup,
-    /// The file of the store is a copy, or was put in place of another.
+    /// The file of the store is a copy, or replaced another.
     Copy,
 }
 
-/// A restore that was carried out.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
-    /// The id of the store: that of the backup.
+    /// The id of the store, which is that of the backup.
     pub store: StoreId,
-    /// The incarnation that begins now.
+    /// The new incarnation.
     pub incarnation: StoreId,
-    /// Projects that are switched on.
+    /// The number of projects that are switched on.
     pub projects: i64,
-    /// Events of the backup.
+    /// The number of events in the backup.
     pub events: i64,
-    /// Holds that were live in the backup and have ended.
+    /// The number of holds that were live in the backup and have ended.
     pub ended_holds: i64,
-    /// The backup of what was there before.
+    /// The backup of the previous content.
     pub safety: Option<BackupTaken>,
 }
 
 impl Kernel {
-    /// Replaces everything in the store by a backup: all of it or nothing, seen by everybody at once. People only.
+    /// Replaces everything in the store with a backup: all or nothing, visible to all readers at once. People only.
     pub fn restore(
         &self,
         call: &Call,
@@ -107,7 +107,7 @@ impl Kernel {
                 let safety = make_room(tx, &present, backup, replace)?;
                 let taken_away = TakenAway::of(tx)?;
                 copy::replace(tx, backup, progress).map_err(|error| match error.kind() {
-                    // The rows were refused by the rules of the schema: the file is not what it says it is.
+                    // The schema's constraints refused the rows: the file is not a valid backup.
                     Kind::Internal => copy::bad("its rows do not fit together").cause(error),
                     _ => error,
                 })?;
@@ -143,7 +143,7 @@ impl Kernel {
             })
     }
 
-    /// Lets a project continue from its backup, with numbers above `start`. `before` is what was here under its key.
+    /// Continues a project from its backup, with numbers above `start`. `before` is the previous row with its key.
     /// Returns how many holds ended.
     pub(crate) fn begin_again(
         &self,
@@ -162,8 +162,8 @@ impl Kernel {
             project::save(tx, &row)?;
             return Ok(0);
         }
-        // The backup may come from a machine whose clock was ahead: unlike the time that was used here, its time is no
-        // floor, or nothing would lapse until the clock is there.
+        // The backup may come from a machine whose clock was ahead. So, unlike the last time used here, its time is not
+        // a lower bound. Otherwise nothing would lapse until the clock caught up.
         let (here, set_back) = reading(present.clock, before.and_then(project::Row::last_used));
         let (now, ahead) = reading(here, Some(last_time));
         let stepped = ahead.or(set_back);
@@ -200,7 +200,7 @@ impl Kernel {
     }
 }
 
-/// The number that the events of all projects continue after.
+/// The number after which the events of all projects continue.
 fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> Result<i64> {
     let issued = present.projects.iter().map(|before| before.last_event).max().unwrap_or(0);
     let backup = || rows.iter().map(|row| Point { number: row.last_event, at: row.last_time });
@@ -217,7 +217,7 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
     })
 }
 
-/// Projects that began after the backup are as if forgotten: their numbers are not issued again.
+/// Projects that began after the backup are treated as forgotten: their numbers are not issued again.
 fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start: i64) -> Result<()> {
     let is_kept = |before: &&project::Row| kept.iter().any(|row| row.key == before.key);
     for before in present.projects.iter().filter(|before| before.last_event > 0 && !is_kept(before)) {
@@ -235,8 +235,8 @@ fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start
     Ok(())
 }
 
-/// Access that was taken away since the backup stays taken away: a restore is about work that was lost, and must not let
-/// anybody in whom somebody has shut out. Links and sessions of browsers all end; people sign in again.
+/// Access that was revoked since the backup stays revoked: a restore recovers lost work and must not readmit anyone who
+/// was shut out. All links and browser sessions end; people sign in again.
 struct TakenAway {
     tokens: Vec<(TokenId, token::Revoked)>,
     principals: Vec<(AgentName, Time)>,
@@ -259,7 +259,7 @@ impl TakenAway {
     }
 }
 
-/// Decides whether what is there may go, and saves it first.
+/// Decides whether the existing content may be replaced, and saves it first.
 fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<BackupTaken>> {
     let used = present.projects.iter().filter(|project| project.is_switched_on()).count();
     if used == 0 {
@@ -297,8 +297,8 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
     }
 }
 
-/// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
-/// newer fence than theirs.
+/// Ends holds because of a restore. Unlike after a lapse, no former holder may still act late: the event of the restore
+/// is a newer fence than theirs.
 fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
     let ids: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
     let mut tasks = task::get_many(work.tx, &work.project.id, &ids)?;

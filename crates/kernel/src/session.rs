@@ -1,6 +1,5 @@
-//! Sessions as far as a call may know of them. For a program on the machine of the store all sessions are there. For one
-//! that comes through a server those of other principals are as if they did not exist: their ids and processes are no
-//! secrets, and open nothing.
+//! The sessions that a call may know of. A program on the store's machine knows all sessions. For a caller through a
+//! server, the sessions of other principals do not exist. Their ids and processes are not secrets and grant nothing.
 
 use tenure_core::Result;
 use tenure_core::agent::Process;
@@ -13,8 +12,8 @@ use tenure_store::table::{agent, project, session};
 use crate::access;
 use crate::call::Call;
 
-/// The process that the sessions of a call are kept under. Where none is known, what stands in its place keeps the sessions
-/// of one principal apart from those of another that say the same id.
+/// The process that the sessions of a call are stored under. If it is unknown, a substitute separates the sessions of
+/// one principal from those of another with the same id.
 pub(crate) fn process(call: &Call) -> Process {
     let process = call.actor.process.clone().unwrap_or_default();
     match &call.actor.principal {
@@ -23,7 +22,7 @@ pub(crate) fn process(call: &Call) -> Process {
     }
 }
 
-/// The sessions of a process and of an id that a call may know of, each once.
+/// The sessions of a process and of an id that a call may know of, without duplicates.
 pub(crate) fn known(
     tx: &mut dyn Tx,
     call: &Call,
@@ -39,8 +38,8 @@ pub(crate) fn known(
     visible(tx, call, project, known)
 }
 
-/// Whether the row of this very session is another principal's: whoever says so much about itself that is not so, is not
-/// entered.
+/// Whether the row of exactly this session belongs to another principal. A caller whose claims about itself collide
+/// like that is not registered.
 pub(crate) fn is_others(tx: &mut dyn Tx, call: &Call, project: &str, (tool, id): (&str, &str)) -> Result<bool> {
     if call.actor.principal.is_none() {
         return Ok(false);
@@ -51,7 +50,7 @@ pub(crate) fn is_others(tx: &mut dyn Tx, call: &Call, project: &str, (tool, id):
     Ok(!rows.is_empty() && visible(tx, call, project, rows)?.is_empty())
 }
 
-/// Adds those that are not there yet.
+/// Adds the missing rows.
 pub(crate) fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {
     for row in more {
         if !known.contains(&row) {
@@ -60,7 +59,7 @@ pub(crate) fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {
     }
 }
 
-/// Those of some sessions that a call may know of: all, or those whose agents are nobody's but its principal's.
+/// The sessions that a call may know of: all, or those whose agents belong to no other principal.
 pub(crate) fn visible(
     tx: &mut dyn Tx,
     call: &Call,
@@ -81,7 +80,7 @@ pub(crate) fn visible(
     Ok(rows)
 }
 
-/// Which agent a session is, over those that its call may know of.
+/// The agent of a session, decided over the sessions that its call may know of.
 pub(crate) fn decided(
     tx: &mut dyn Tx,
     call: &Call,
@@ -98,7 +97,7 @@ pub(crate) fn decided(
     Ok(SessionIdentity { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
 }
 
-/// The first name of a session that its call may have and that no session known to it has.
+/// The first name for a session that its call may use and that no session known to it has.
 pub(crate) fn free_name(
     tx: &mut dyn Tx,
     call: &Call,

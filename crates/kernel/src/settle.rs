@@ -1,7 +1,7 @@
-//! Ending what is over: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
+//! Settling: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
 //!
-//! The holds of tasks end here, those of paths and locks in [`paths::expire`]. The pipeline (`Kernel::once`) calls it for each op,
-//! and `Kernel::settle_due` for a server when something is due.
+//! The holds of tasks end here, those of paths and locks in [`paths::expire`]. The pipeline (`Kernel::once`) calls it
+//! for each op, and `Kernel::settle_due` for a server when something is due.
 
 use std::collections::HashSet;
 
@@ -25,17 +25,17 @@ use crate::paths;
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::waiting;
 
-/// How many lapsed holds one write ends at the most, besides those it touches itself.
+/// The maximum number of lapsed holds that one write ends, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
 
-/// Writes down that the clock was set back, and caps what was given under the clock that was ahead.
+/// Records that the clock was set back, and caps everything granted while the clock was ahead.
 pub(crate) fn stepped_back(work: &mut UnitOfWork<'_>, back: Span) -> Result<()> {
     work.append(About::of(""), Event::ClockStepped(ClockStepped { seconds: back.as_seconds() }))?;
     cap(work.tx, &work.project, work.now)
 }
 
-/// Lets nothing last longer than it would if it were given now: the clock it was given under was ahead. Tokens, sign-in
-/// links and web sessions belong to the whole store, and go with the project that stands for it.
+/// Caps every expiry at what it would be if granted now, because the clock at the grant was ahead. Tokens, sign-in
+/// links and web sessions belong to the whole store, and are capped with the project that stands for it.
 pub(crate) fn cap(tx: &mut dyn Tx, project: &project::Row, now: Time) -> Result<()> {
     hold::cap(tx, &project.id, now)?;
     agent::cap(tx, &project.id, now, now - tenure_core::hold::TASK_TTL)?;
@@ -79,19 +79,19 @@ pub(crate) fn holds(work: &mut UnitOfWork<'_>, due: Vec<hold::Row>) -> Result<()
     Ok(())
 }
 
-/// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again, and what was
-/// held for it is free.
+/// Ends the hold on a task because it has lapsed or its holder is proven dead. The task is open again, and the paths
+/// held for it are free.
 pub(crate) fn expire(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
     cut_short(work, full, bound, CutShort::ProvenDead)
 }
 
-/// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
+/// Ends the holds of an agent because its session has ended, so that the next agent need not wait for their expiry.
 pub(crate) fn session_ended(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
     all_of(work, agent, CutShort::SessionEnded)
 }
 
-/// Writes down that an agent was proven dead, and ends what it holds: where its process cannot be looked at, as in a
-/// sandbox with processes of its own, nothing else tells.
+/// Records that an agent was proven dead, and ends its holds. If its process cannot be inspected, as in a sandbox with
+/// its own process namespace, there is no other evidence.
 pub(crate) fn died(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<()> {
     all_of(work, agent, CutShort::ProvenDead)?;
     agent::ended(work.tx, &work.project.id, agent, work.now)?;
@@ -119,11 +119,11 @@ fn all_of(work: &mut UnitOfWork<'_>, agent: &AgentName, why: CutShort) -> Result
     Ok(ended)
 }
 
-/// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
+/// Ends a hold now. `why` says what cut it short, if it had not lapsed anyway.
 fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Row], why: CutShort) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
     let over = tenure_core::hold::lapsed(work.now, held.expires_at);
-    // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
+    // The interval of a lapsed hold ends at its expiry, whenever it is settled. One that is cut short ends now.
     let ended_at = if over { held.expires_at } else { work.now };
     let expired = Expired {
         holder: held.holder.to_string(),
@@ -154,7 +154,7 @@ fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Ro
     for path in bound {
         let mut path = path.clone();
         if over {
-            // Whatever time of its own it was given, it was free from then on, and others may have had it since.
+            // Whatever its own TTL, the path was free from then on, and another agent may have held it since.
             path.expires_at = ends(path.expires_at, Some(held.expires_at));
         }
         paths::cut_short(work, &path, (!over).then_some(why))?;
@@ -162,7 +162,7 @@ fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Ro
     Ok(())
 }
 
-/// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.
+/// Marks agents that have been quiet for too long as gone, and unassigns their tasks. People stay.
 pub(crate) fn agents(work: &mut UnitOfWork<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {
         if agent.name != work.call.actor.name {

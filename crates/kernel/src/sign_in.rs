@@ -1,5 +1,5 @@
-//! Whose a secret is and what it may: what a server asks before it knows who calls. These are no queries: they are never
-//! sent, and no role allows them.
+//! Looking up credentials: what a server asks before it knows the caller. These are not queries: they are never sent,
+//! and no role grants them.
 
 use tenure_core::access::{self, Grants, TokenScope};
 use tenure_core::name::AgentName;
@@ -13,17 +13,16 @@ use crate::kernel::Kernel;
 /// A browser that is signed in.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// Who it is and what it may.
     pub grants: Grants,
-    /// The hash of what its forms must say; see [`crate::access::is_secret_of`].
+    /// The hash of its CSRF token; see [`crate::access::is_secret_of`].
     pub csrf: String,
-    /// Until when.
     pub expires_at: Time,
 }
 
 impl Kernel {
-    /// Whose token has this hash, and what it may, at the time of the snapshot. `None` for a token that never was, is over or
-    /// was revoked, or whose principal is disabled; the caller is not told which. An error is no answer, and no access.
+    /// The principal and the grants of the token with this hash, at the time of the snapshot. `None` if the token is
+    /// unknown, expired or revoked, or if its principal is disabled; the caller is not told which. An error means that
+    /// there is no answer, and so no access.
     pub fn who_is(&self, hash: &str) -> Result<Option<Grants>> {
         access::hash(hash)?;
         self.of_store(|tx, now| {
@@ -35,7 +34,7 @@ impl Kernel {
         })
     }
 
-    /// Whose session has this hash; see [`Kernel::who_is`].
+    /// The session with this hash; see [`Kernel::who_is`].
     pub fn who_is_session(&self, hash: &str) -> Result<Option<SignedIn>> {
         access::hash(hash)?;
         self.of_store(|tx, now| {
@@ -48,14 +47,14 @@ impl Kernel {
         })
     }
 
-    /// Whether a one-time link has this hash and can be taken: a look that uses nothing up. Who takes it is decided by
-    /// [`crate::op::login_take`] alone.
+    /// Whether a one-time link with this hash can be redeemed. This does not use it up. Only [`crate::op::login_take`]
+    /// decides who redeems it.
     pub fn is_login_link(&self, hash: &str) -> Result<bool> {
         access::hash(hash)?;
         self.of_store(|tx, now| Ok(login::get(tx, hash)?.is_some_and(|link| link.is_good(now))))
     }
 
-    /// Whether the session of the caller has said good-bye; `None` where no agent of that name was seen in the project.
+    /// Whether the session of the caller has ended. `None` if no agent of that name was seen in the project.
     pub fn said_good_bye(&self, call: &Call) -> Result<Option<bool>> {
         self.in_snapshot(call, |tx, snapshot| {
             let row = tx.fetch(agent::get(snapshot.project_id(), &call.actor.name))?;
@@ -63,13 +62,13 @@ impl Kernel {
         })
     }
 
-    /// Reads what belongs to the whole store, before it is known who asks.
+    /// Reads from the whole store, before the caller is known.
     fn of_store<T>(&self, body: impl Fn(&mut dyn Tx, Time) -> Result<T>) -> Result<T> {
         self.store().read(project::WHOLE_STORE, |tx, entered| body(tx, entered.reading().0))
     }
 }
 
-/// What a principal may; nothing where it is disabled, or is not known.
+/// The grants of a principal. `None` if it is disabled or unknown.
 fn grants(tx: &mut dyn Tx, name: AgentName, scope: TokenScope) -> Result<Option<Grants>> {
     let known = principal::get(tx, &name)?;
     if known.is_none_or(|row| row.disabled_at.is_some()) {

@@ -13,13 +13,13 @@ use crate::answer::Hold;
 use crate::unit_of_work::UnitOfWork;
 use crate::{locks, paths};
 
-/// Ends the holds that stand in the way of a request with force, and records whom that overrode. Nothing ends where one
-/// of them may not be taken.
+/// Ends the holds that block a request with force, and records whom it overrode. If any of them may not be taken over,
+/// none ends.
 pub(crate) fn end(work: &mut UnitOfWork<'_>, rows: &[hold::Row], reason: &str) -> Result<()> {
     if !overrides(work) {
         for row in rows {
             if !is_gone(work, row)? {
-                // A person is told that it takes another role, an agent that it takes a person.
+                // A person is told which role it needs; an agent is told that it needs a person.
                 return Err(operator(work, "force")
                     .err()
                     .filter(|_| work.call.actor.is_person())
@@ -36,7 +36,7 @@ pub(crate) fn end(work: &mut UnitOfWork<'_>, rows: &[hold::Row], reason: &str) -
     Ok(())
 }
 
-/// Whether the holder of a live hold is gone. A lock that a runner renews says itself whether it is alive.
+/// Whether the holder of a live hold is gone. A lock that a runner renews shows by itself whether it is alive.
 fn is_gone(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<bool> {
     if locks::outlives_holder(row) {
         return Ok(false);

@@ -1,9 +1,9 @@
-//! Delivery of events and mail: what answers offered to callers that have not confirmed it yet. Both doors, HTTP and MCP,
-//! use it.
+//! Delivery of events and mail: offers made in answers that callers have not confirmed yet. HTTP and MCP both use it.
 //!
 //! A caller that sends its next request has read the answer to the last one. Two kinds of requests confirm nothing: one
-//! that was already on its way when the answer was given, and a retry, whose answer may have been lost. An offer that is
-//! forgotten here is only made again later, marked. So the number of offers is bounded, and the oldest is dropped first.
+//! that was already on its way when the answer was given, and a retry, whose answer may have been lost. An offer
+//! forgotten here is only made again later, marked as repeated. So the number of offers is bounded, and the oldest is
+//! dropped first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -13,7 +13,7 @@ pub(crate) use tenure_kernel::op::Offered;
 
 use crate::quota::{Bounds, Shares, remove};
 
-/// What `resume` offers a client that is shown only the text of its brief. Where no event is new, none is offered.
+/// What `resume` offers a client that sees only the text of its brief. If no event is new, no events are offered.
 pub(crate) fn offered_in_brief(resumed: &Resumed) -> Offered {
     let new = !resumed.events.items.is_empty() || resumed.events.more;
     Offered { events: resumed.brief.events.filter(|_| new), mail: resumed.brief.mail }
@@ -22,24 +22,24 @@ pub(crate) fn offered_in_brief(resumed: &Resumed) -> Offered {
 /// The offers that wait for confirmation, by caller.
 #[derive(Debug)]
 pub(crate) struct Pending<K> {
-    /// How many requests were answered so far.
+    /// The number of requests answered so far.
     answered: u64,
-    /// By how many requests had been answered when they were made.
+    /// Keyed by the value of `answered` when the offer was made.
     offers: Shares<Offer<K>>,
-    /// The offers of each caller.
+    /// The keys of each caller's offers.
     callers: HashMap<K, BTreeSet<u64>>,
 }
 
 #[derive(Debug)]
 struct Offer<K> {
     caller: K,
-    /// The id of the request, where a retry can be told by it.
+    /// The request id, if a retry can be recognised by it.
     request: Option<String>,
     offered: Offered,
 }
 
 impl<K> Offer<K> {
-    /// Whether a request is the one that was answered with this offer, made again.
+    /// Whether a request is a retry of the one that was answered with this offer.
     fn is_retry(&self, request: Option<&str>) -> bool {
         request.is_some() && self.request.as_deref() == request
     }
@@ -50,12 +50,12 @@ impl<K: Clone + Eq + Hash> Pending<K> {
         Pending { answered: 0, offers: Shares::new(bounds), callers: HashMap::new() }
     }
 
-    /// How far the conversation is. A request asks when it comes in, and passes it on when its turn has come.
+    /// The current position in the conversation. A request reads it on arrival and passes it on when it is processed.
     pub(crate) fn progress(&self) -> u64 {
         self.answered
     }
 
-    /// The answer to a request is given. `owner` is who has a share of the bounds.
+    /// Records that a request was answered. The offer counts towards the share of `owner`.
     pub(crate) fn answered(&mut self, request: Option<String>, caller: K, owner: &str, offered: Offered) {
         self.answered += 1;
         if offered == Offered::default() {
@@ -67,7 +67,7 @@ impl<K: Clone + Eq + Hash> Pending<K> {
         }
     }
 
-    /// What a caller has seen, as shown by a request that came in when the conversation was at `progress`.
+    /// What a caller has seen, as implied by a request that arrived when the conversation was at `progress`.
     pub(crate) fn seen(&self, caller: &K, progress: u64, request: Option<&str>) -> Option<Offered> {
         let own = self.callers.get(caller)?.range(..=progress).filter_map(|number| self.offers.get(*number));
         own.filter(|offer| !offer.is_retry(request))
@@ -75,7 +75,7 @@ impl<K: Clone + Eq + Hash> Pending<K> {
             .reduce(|a, b| Offered { events: a.events.max(b.events), mail: a.mail.max(b.mail) })
     }
 
-    /// What a caller has [`seen`](Pending::seen) is stored.
+    /// Forgets the offers that a caller has [`seen`](Pending::seen), once that is stored.
     pub(crate) fn confirmed(&mut self, caller: &K, progress: u64, request: Option<&str>) {
         let own = self.callers.get(caller).into_iter().flat_map(|numbers| numbers.range(..=progress));
         let is_other = |number: &u64| self.offers.get(*number).is_some_and(|offer| !offer.is_retry(request));
@@ -146,7 +146,7 @@ mod tests {
         }
         assert_eq!(pending.seen(&"a", 9, None), None);
         assert_eq!(pending.seen(&"b", 9, None), Some(mail(1)));
-        // One that is offered more comes later in the line.
+        // A caller that gets another offer moves back in the queue.
         pending.answered(Some("1".into()), "b", "b", mail(9));
         pending.answered(Some("1".into()), "e", "e", mail(9));
         assert_eq!(pending.seen(&"b", 9, None), Some(mail(9)));

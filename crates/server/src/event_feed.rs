@@ -1,9 +1,9 @@
-//! Live events: one task reads the log of a project, however many listen to it.
+//! Live events: one task reads the log of a project, however many listeners it has.
 //!
-//! A listener first reads from the store what it has missed and then takes what the task hands out. It is subscribed
-//! before it reads, so nothing falls in between; what it gets twice it knows by its number. One that is too slow loses its
-//! place in what is handed out, not events: it reads them from the store again, at its own pace. So a listener that
-//! stands still costs a few kilobytes and slows nobody.
+//! A listener first reads the events it has missed from the store, then takes those that the task broadcasts. It
+//! subscribes before it reads, so no event is lost in between; it recognises duplicates by their number. A listener
+//! that is too slow loses its place in the broadcast but no events: it reads them from the store again, at its own
+//! pace. So a stalled listener costs a few kilobytes and slows no other listener.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,34 +19,33 @@ use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::percent;
 
-/// How many events are kept for listeners that are a little behind.
+/// How many events are buffered for listeners that are slightly behind.
 const KEPT: usize = 1_024;
-/// Events in one read of the log.
+/// The number of events in one read of the log.
 const PAGE: usize = 500;
 
-/// What listeners are told.
+/// What listeners receive.
 #[derive(Clone, Debug)]
 pub enum FeedMessage {
     /// An event.
     Event(Arc<EventLine>),
-    /// The log cannot be read on from where the listener was: it was restored, or is no longer kept so far back.
+    /// The log cannot be continued from the listener's position: the store was restored, or the events are no longer
+    /// kept.
     Over(Arc<Error>),
 }
 
-/// An event, written down once for all who listen.
+/// An event, serialised once for all listeners.
 #[derive(Debug)]
 pub struct EventLine {
-    /// Its number.
     pub number: i64,
-    /// The cursor to go on from after it.
+    /// The cursor after this event.
     pub cursor: String,
-    /// Its kind.
     pub kind: String,
     /// The event as JSON.
     pub json: String,
 }
 
-/// All that is listened to.
+/// The logs with listeners.
 pub struct EventFeed {
     kernel: Arc<Kernel>,
     rounds: watch::Receiver<u64>,
@@ -54,13 +53,13 @@ pub struct EventFeed {
 }
 
 impl EventFeed {
-    /// A feed of a kernel's logs; `rounds` says when it is worth looking.
+    /// A feed of a kernel's logs. `rounds` signals that there may be new events.
     pub fn new(kernel: Arc<Kernel>, rounds: watch::Receiver<u64>) -> EventFeed {
         EventFeed { kernel, rounds, topics: Mutex::default() }
     }
 
-    /// Begins to listen to a project after a place in its log; after its end without one. `call` says who reads, and
-    /// which project. A place that cannot be read on from is refused here.
+    /// Subscribes to a project from a position in its log, or from its end. `call` names the reader and the project. A
+    /// position that cannot be continued from is refused here.
     pub async fn open(self: &Arc<EventFeed>, call: Call, from: Option<Since>) -> Result<Subscription> {
         let live = self.subscribe(&call).await?;
         let from = match from {
@@ -79,22 +78,23 @@ impl EventFeed {
         Ok(Subscription { feed: self.clone(), call, live, start, page })
     }
 
-    /// Says when somebody's rights were changed, by the log of the whole store. Where that cannot be read, nobody is told,
-    /// and listeners look by themselves from time to time.
+    /// Signals changes of access rights, from the log of the whole store. If that log cannot be read, there is no
+    /// signal, and listeners check from time to time.
     pub async fn access(self: &Arc<EventFeed>) -> Rights {
         let call = Call::of_store("nobody", &OsEntropy);
         Rights(self.subscribe(&call).await.ok())
     }
 
-    /// Listens to what is handed out; the first to do so starts the task that reads.
+    /// Subscribes to the broadcast. The first subscriber starts the task that reads the log.
     async fn subscribe(self: &Arc<EventFeed>, call: &Call) -> Result<broadcast::Receiver<FeedMessage>> {
         let mut topics = self.topics.lock().await;
         if let Some(sender) = topics.get(&call.project.key).filter(|sender| sender.receiver_count() > 0) {
             return Ok(sender.subscribe());
         }
-        // Where the task begins is settled before anybody reads what it missed: between the two nothing may fall.
+        // The start position of the task is fixed before any listener reads what it missed, so that no event is lost
+        // between the two.
         let mut call = call.clone();
-        // It reads for all, and each listener was looked at before: it is nobody, and nobody's.
+        // The task reads for all listeners, and each of them was authorised before. So it acts under no principal.
         call.actor.name = "nobody".into();
         call.actor.principal = None;
         let from = end(&self.newest(&call).await?);
@@ -116,7 +116,7 @@ impl EventFeed {
             match outcome {
                 Ok((page, lines)) => {
                     for line in lines {
-                        // An error means that nobody listens, which is asked below.
+                        // An error means that there are no receivers, which is checked below.
                         let _ = to.send(FeedMessage::Event(Arc::new(line)));
                     }
                     from = page.next.clone().unwrap_or_else(|| end(&page));
@@ -124,7 +124,7 @@ impl EventFeed {
                         continue;
                     }
                 }
-                // Not now: the same again in a moment, and listeners wait.
+                // A temporary failure: retry in a moment, while the listeners wait.
                 Err(error) if error.retryable() => {}
                 Err(error) => {
                     let _ = to.send(FeedMessage::Over(Arc::new(error)));
@@ -140,12 +140,12 @@ impl EventFeed {
                 }
             }
             let _ = tokio::time::timeout(poll, rounds.changed()).await;
-            // Whatever was committed in one go is handed out in one go.
+            // Events that were committed together are sent together.
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 
-    /// The newest page: it says where the log ends.
+    /// The newest page, which says where the log ends.
     async fn newest(&self, call: &Call) -> Result<Page<LoggedEvent>> {
         self.ask(call, Log { limit: 1, ..Log::default() }).await
     }
@@ -161,16 +161,16 @@ impl EventFeed {
     }
 }
 
-/// Changes of somebody's rights.
+/// A signal that access rights have changed.
 pub struct Rights(Option<broadcast::Receiver<FeedMessage>>);
 
 impl Rights {
-    /// Comes back when rights may have been changed.
+    /// Returns when access rights may have changed.
     pub async fn changed(&mut self) {
         loop {
             let Some(live) = &mut self.0 else { return std::future::pending().await };
             match live.recv().await {
-                // Denials are written down in the same log, and change nothing.
+                // Denials are in the same log and change no rights.
                 Ok(FeedMessage::Event(line)) if line.kind == "access.denied" => {}
                 Ok(FeedMessage::Event(_)) | Err(broadcast::error::RecvError::Lagged(_)) => return,
                 Ok(FeedMessage::Over(_)) | Err(broadcast::error::RecvError::Closed) => {
@@ -182,7 +182,7 @@ impl Rights {
     }
 }
 
-/// Somebody who listens to one project.
+/// A listener of one project.
 pub struct Subscription {
     feed: Arc<EventFeed>,
     call: Call,
@@ -192,12 +192,12 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The place in the log that it begins after.
+    /// The position in the log that the subscription starts after.
     pub fn start(&self) -> &str {
         &self.start
     }
 
-    /// Sends what there is and what comes, until the receiver is dropped or the log is over.
+    /// Sends the existing events and then the new ones, until the receiver is dropped or the log is over.
     pub async fn run(self, to: mpsc::Sender<FeedMessage>) {
         if let Err(error) = self.follow(&to).await {
             let _ = to.send(FeedMessage::Over(Arc::new(error))).await;
@@ -208,7 +208,7 @@ impl Subscription {
         let Subscription { feed, call, mut live, mut page, .. } = self;
         let mut seen = 0;
         loop {
-            // What is missing, from the store.
+            // The missed events, from the store.
             let mut from = loop {
                 for line in lines(&page)? {
                     seen = line.number;
@@ -223,7 +223,7 @@ impl Subscription {
                 let next = Since::Cursor(page.next.clone().unwrap_or_else(|| end(&page)));
                 page = feed.read(&call, next).await?;
             };
-            // What comes, from the one who reads for all.
+            // The new events, from the shared task.
             loop {
                 let message = tokio::select! {
                     () = to.closed() => return Ok(()),
@@ -251,17 +251,17 @@ impl Subscription {
     }
 }
 
-/// Where a page ends. A store without an incarnation does not exist yet: its log begins at nothing.
+/// The cursor at the end of a page. A store without an incarnation does not exist yet, so its log starts at zero.
 fn end(page: &Page<LoggedEvent>) -> String {
     page.cursor.clone().unwrap_or_else(|| ".0".to_owned())
 }
 
-/// The number in a cursor.
+/// The event number in a cursor.
 fn number(cursor: &str) -> i64 {
     cursor.rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
-/// The store's incarnation, as a page has it.
+/// The store's incarnation, from a page's cursor.
 fn incarnation(page: &Page<LoggedEvent>) -> &str {
     page.cursor.as_deref().and_then(|cursor| cursor.rsplit_once('.')).map_or("", |(name, _)| name)
 }
@@ -279,12 +279,11 @@ fn lines(page: &Page<LoggedEvent>) -> Result<Vec<EventLine>> {
     page.items.iter().map(line).collect()
 }
 
-/// Where a listener is in several logs, as one opaque text: what it sends to go on from there.
+/// A listener's position in several logs, as one opaque text that it sends to resume the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeedPositions(pub BTreeMap<ProjectKey, String>);
 
 impl FeedPositions {
-    /// The text.
     pub fn encode(&self) -> String {
         let pairs: Vec<_> = self
             .0
@@ -294,7 +293,7 @@ impl FeedPositions {
         format!("v1~{}", pairs.join("~"))
     }
 
-    /// Reads the text; `None` where it is no such text.
+    /// Parses the text. `None` if it is malformed.
     pub fn decode(text: &str) -> Option<FeedPositions> {
         let rest = text.strip_prefix("v1~")?;
         if rest.is_empty() {

@@ -1,5 +1,5 @@
-//! The servers of Tenure: the socket, HTTP and MCP. Domain rules are the kernel's; what MCP needs of the program around
-//! it is the trait [`mcp::Host`]. The clients of these servers are in `tenure-client`.
+//! The servers of Tenure: the socket, HTTP and MCP. Domain rules belong to the kernel. What MCP needs from the
+//! surrounding program is the trait [`mcp::Host`]. The clients of these servers are in `tenure-client`.
 
 mod delivery;
 pub mod event_feed;

@@ -1,34 +1,33 @@
-//! The server's log: one JSON object a line, for whoever looks for the cause of a problem.
+//! The server's log: one JSON object a line, for the operator.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// Where lines go. It must not fail, and must not block for long.
+/// The destination of log lines. It must not fail and must not block for long.
 pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The log.
 #[derive(Clone)]
 pub struct ServerLog {
     sink: LogSink,
-    /// The time now, as text: the library reads no clock.
+    /// The current time as text: the library reads no clock.
     clock: Arc<dyn Fn() -> String + Send + Sync>,
-    /// Whether what goes well as it should is left out.
+    /// Whether `info` lines are left out.
     errors_only: bool,
 }
 
 impl ServerLog {
-    /// A log that writes to `sink` with the time that `clock` tells.
+    /// A log that writes to `sink`, with times from `clock`.
     pub fn new(sink: LogSink, clock: Arc<dyn Fn() -> String + Send + Sync>) -> ServerLog {
         ServerLog { sink, clock, errors_only: false }
     }
 
-    /// The same, without `info`: what went wrong, and what somebody asked for.
+    /// The same log without `info` lines.
     pub fn errors_only(self) -> ServerLog {
         ServerLog { errors_only: true, ..self }
     }
 
-    /// Writes a line. Texts are quoted as JSON, so nothing that a caller sent can make a line of its own.
+    /// Writes a line. Texts are quoted as JSON, so nothing a caller sent can start a line of its own.
     pub fn line(&self, level: &str, fields: &[(&str, &str)]) {
         if self.errors_only && level == "info" {
             return;

@@ -1,14 +1,14 @@
-//! Counts of what a server does, in the text form that Prometheus reads.
+//! Metrics of the server in the Prometheus text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Upper ends of the buckets for how long requests take, in seconds.
+/// Upper bounds of the buckets for request durations, in seconds.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0];
 
-/// The counts. Labels come from routes, names of ops and statuses, never from what a caller types, so there are few.
+/// The counters. Labels come from routes, op names and statuses, never from a caller's input, so there are few.
 #[derive(Default)]
 pub struct Metrics {
     requests: Mutex<BTreeMap<(String, u16), u64>>,
@@ -22,15 +22,14 @@ struct Histogram {
     count: u64,
 }
 
-/// One figure that is read when it is asked for.
+/// A metric that is read on request.
 pub struct Figure {
     /// Its name, without the prefix.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub help: &'static str,
     /// `counter` or `gauge`.
     pub sort: &'static str,
-    /// The value.
     pub value: f64,
 }
 
@@ -50,7 +49,7 @@ impl Metrics {
         histogram.count += 1;
     }
 
-    /// All of it as text, with the revision of the configuration in force.
+    /// All metrics as text, with the revision of the current configuration.
     pub fn text(&self, revision: &str, figures: &[Figure]) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "# HELP tenure_configuration_info The configuration in force, by its revision.");

@@ -17,34 +17,36 @@ use tenure_kernel::{Call, Kernel, Op, PendingOp, ReadyOp, Reply};
 use tenure_store::Location;
 use tokio::sync::{oneshot, watch};
 
-/// Most ops in one transaction.
+/// The maximum number of ops in one transaction.
 const MOST: usize = 64;
-/// How long a transaction goes on beginning ops: writers beside the server wait for it.
+/// How long a transaction starts new ops: writers beside the server wait for it.
 const LONGEST: Duration = Duration::from_millis(5);
-/// Most ops in line. Beyond it the answer is `busy` at once, instead of a wait that nobody stays for.
+/// The maximum length of the queue. A full queue answers `busy` at once, instead of a wait that no client would stay
+/// for.
 const LINE: usize = 4_096;
-/// From how many rows on an op has a transaction of its own: no other is to wait for its end, or to be done again with it.
+/// The number of rows from which an op has its own transaction, so that no other op waits for it or is repeated with
+/// it.
 const LARGE: usize = 256;
-/// Threads on PostgreSQL: each keeps one connection busy.
+/// The number of threads on PostgreSQL. Each keeps one connection busy.
 const THREADS: usize = 8;
 
-/// Whether somebody still waits for an answer. It is asked under the write lock, so it must not block.
+/// Whether a client still waits for the answer. It is called under the write lock, so it must not block.
 pub type Asker = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What has passed through the line so far.
+/// Counters of the queue.
 #[derive(Debug, Default)]
 pub struct QueueCounts {
-    /// Ops that were answered, refusals among them.
+    /// Ops that were answered, including refusals.
     pub ops: AtomicU64,
-    /// Transactions, or calls of the kernel where each op has its own.
+    /// Transactions, or kernel calls if each op has its own.
     pub batches: AtomicU64,
-    /// Ops that were not carried out because their asker had left.
+    /// Ops that did not run because their client had left.
     pub unwanted: AtomicU64,
-    /// Ops that were turned away because the line was full.
+    /// Ops that were refused because the queue was full.
     pub turned_away: AtomicU64,
 }
 
-/// The line. Dropping it ends its threads, after what is in line.
+/// The queue. Dropping it stops its threads after they have run what is queued.
 pub struct OpQueue {
     shared: Arc<QueueShared>,
     threads: Vec<JoinHandle<()>>,
@@ -53,10 +55,10 @@ pub struct OpQueue {
 struct QueueShared {
     kernel: Arc<Kernel>,
     state: Mutex<QueueState>,
-    /// Somebody came, or a project became free.
+    /// An op was queued, or a project became free.
     changed: Condvar,
     counts: QueueCounts,
-    /// Rises with every round: those who show what happens look then.
+    /// Rises with every round, as a signal for readers that show new state.
     rounds: watch::Sender<u64>,
     /// How many ops a thread takes at once.
     most: usize,
@@ -65,7 +67,7 @@ struct QueueShared {
 #[derive(Default)]
 struct QueueState {
     line: VecDeque<QueuedOp>,
-    /// Projects that a thread is busy with, where a thread takes one op.
+    /// The projects that a thread is working on, if each thread takes one op.
     busy: HashSet<ProjectKey>,
     closed: bool,
 }
@@ -74,9 +76,9 @@ struct QueuedOp {
     call: Call,
     ready: ReadyOp,
     asker: Asker,
-    /// Until when it must have begun.
+    /// The deadline by which it must have started.
     deadline: Instant,
-    /// Whether it has: from then on it is wanted for as long as its asker stays, however long the work takes.
+    /// Whether it has started. From then on it is wanted as long as its client stays, however long the work takes.
     has_begun: AtomicBool,
     answer: oneshot::Sender<Result<Reply>>,
 }
@@ -92,7 +94,7 @@ impl QueuedOp {
 }
 
 impl OpQueue {
-    /// A line before a kernel, with its threads.
+    /// A queue in front of a kernel, with its threads.
     pub fn before(kernel: Arc<Kernel>) -> Result<OpQueue> {
         let (threads, most) = match kernel.store().location() {
             Location::Postgres(_) => (THREADS, 1),
@@ -119,7 +121,7 @@ impl OpQueue {
 
     /// Runs an op when its turn comes, and answers when it is durable.
     pub async fn run(&self, call: Call, op: Op, asker: Asker, deadline: Instant) -> Result<Reply> {
-        // Before the line, so that nobody in it waits for this.
+        // Preparation happens before queuing, so that no queued op waits for it.
         let (call, ready) = prepared(call, op).await;
         let ready = ready.inspect_err(|_| {
             self.shared.counts.ops.fetch_add(1, Ordering::Relaxed);
@@ -137,31 +139,29 @@ impl OpQueue {
             state.line.push_back(QueuedOp { call, ready, asker, deadline, has_begun: AtomicBool::new(false), answer });
         }
         self.shared.changed.notify_one();
-        // A thread that is gone has dropped the sender; it never ends while something is in line.
+        // A stopped thread has dropped the sender. Threads do not stop while ops are queued.
         answered.await.unwrap_or_else(|_| Err(closing()))
     }
 
-    /// A number that rises whenever something was carried out. A hint: others write the store as well.
+    /// A number that rises whenever ops have run. It is only a hint: other processes also write to the store.
     pub fn rounds(&self) -> watch::Receiver<u64> {
         self.shared.rounds.subscribe()
     }
 
-    /// What has passed so far.
     pub fn counts(&self) -> &QueueCounts {
         &self.shared.counts
     }
 
-    /// How many are in line.
+    /// The number of queued ops.
     pub fn len(&self) -> usize {
         self.shared.state().line.len()
     }
 
-    /// Whether nobody is in line.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes nobody in any more; what is in line is still carried out.
+    /// Stops accepting ops. Queued ops still run.
     pub fn close(&self) {
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
@@ -208,15 +208,15 @@ impl QueueShared {
                 if answer.as_ref().is_err_and(|error| error.code() == Code::NotRun) {
                     self.counts.unwanted.fetch_add(1, Ordering::Relaxed);
                 }
-                // Whoever left meanwhile has closed the other end.
+                // A client that has left has closed the other end.
                 let _ = one.answer.send(answer);
             }
             debug_assert!(taken.len() < before, "a round answers at least one");
         }
     }
 
-    /// Fills up with what is in line, in its order, waiting for the first. What is left of the round before comes first.
-    /// False: closed, and nothing is left.
+    /// Fills `taken` from the queue, in order, and waits for the first op. Ops left over from the last round come
+    /// first. Returns false if the queue is closed and empty.
     fn take(&self, taken: &mut Vec<QueuedOp>) -> bool {
         let mut state = self.state();
         loop {
@@ -242,13 +242,13 @@ impl QueueShared {
     }
 }
 
-/// How many of those who are next share a transaction: a large op has its own.
+/// How many of the next ops share a transaction. A large op has its own.
 fn together(taken: &[QueuedOp]) -> usize {
     let large = taken.iter().position(|one| one.ready.op().items() >= LARGE);
     large.map_or(taken.len(), |at| at.max(1))
 }
 
-/// The op, checked and prepared; what takes long does not keep the thread that serves others.
+/// Checks and prepares the op. A large one is prepared on another thread, so that the current one stays free.
 async fn prepared(call: Call, op: Op) -> (Call, Result<ReadyOp>) {
     if op.items() < LARGE {
         let ready = ReadyOp::new(&call, op);

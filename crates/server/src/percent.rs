@@ -1,6 +1,6 @@
-//! `%XX`, as it stands in addresses and in places of a stream.
+//! Percent-encoding for URLs and stream positions.
 
-/// `%XX` for every byte that is not plain, so that the text may stand in a header and in a query.
+/// Encodes every byte that is not plain as `%XX`, so that the text can stand in a header or a query.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -12,7 +12,7 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
-/// The text; `None` where a `%` has no two digits after it, or what comes out is not UTF-8.
+/// Decodes a text. `None` if a `%` is not followed by two hexadecimal digits, or if the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len());
@@ -26,7 +26,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The text of a part of a query, where `+` is a blank.
+/// Decodes a part of a query, where `+` is a space.
 pub(crate) fn decode_query(text: &str) -> Option<String> {
     decode(&text.replace('+', " "))
 }

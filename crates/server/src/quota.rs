@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How much there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// For all owners together.
     pub(crate) all: usize,
-    /// For one of them.
+    /// For one owner.
     pub(crate) of_one: usize,
 }
 
-/// Entries in the order they came. One more than there is room for takes the place of the oldest: of its own owner's where
-/// that has its share, else of all.
+/// Entries in order of arrival. An entry beyond the bounds evicts the oldest: of its own owner if that owner's share is
+/// used up, else of all.
 #[derive(Debug)]
 pub(crate) struct Shares<T> {
     bounds: Bounds,
@@ -26,7 +25,7 @@ impl<T> Shares<T> {
         Shares { bounds, entries: BTreeMap::new(), owners: HashMap::new() }
     }
 
-    /// Adds an entry under a number that is higher than all before, and returns the one that gave way to it.
+    /// Adds an entry under a number higher than all before, and returns the evicted one.
     pub(crate) fn push(&mut self, number: u64, owner: &str, entry: T) -> Option<(u64, T)> {
         let own = self.owners.entry(owner.to_owned()).or_default();
         own.insert(number);
@@ -55,7 +54,7 @@ impl<T> Shares<T> {
     }
 }
 
-/// Removes a number, and with the last of them what it was kept under.
+/// Removes a number, and its key with the last number.
 pub(crate) fn remove<K: Eq + std::hash::Hash>(kept: &mut HashMap<K, BTreeSet<u64>>, key: &K, number: u64) {
     if let Some(numbers) = kept.get_mut(key) {
         numbers.remove(&number);
@@ -65,7 +64,7 @@ pub(crate) fn remove<K: Eq + std::hash::Hash>(kept: &mut HashMap<K, BTreeSet<u64
     }
 }
 
-/// An amount that owners take parts of and give back.
+/// An amount that owners take parts of and return.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Mutex<Amounts>>);
 
@@ -81,18 +80,19 @@ impl Budget {
         Budget(Arc::new(Mutex::new(Amounts { bounds, all: 0, owners: HashMap::new() })))
     }
 
-    /// Other bounds from now on. What is taken stays taken.
+    /// Changes the bounds. Parts already taken stay taken.
     pub(crate) fn follow(&self, bounds: Bounds) {
         self.amounts().bounds = bounds;
     }
 
-    /// A part, where there is room for it. Somebody who has nothing yet gets one of any size, unless all is taken.
+    /// A part, if there is room for it. The first part of an owner may exceed its share, and the only part of all may
+    /// exceed the total.
     pub(crate) fn take(&self, owner: &str, amount: usize) -> Option<QuotaPart> {
         let mut part = QuotaPart { budget: self.clone(), owner: owner.to_owned(), amount: 0 };
         part.grow(amount).then_some(part)
     }
 
-    /// A part for what cannot be refused any more. It counts all the same.
+    /// A part for something that can no longer be refused. It counts all the same.
     pub(crate) fn take_anyway(&self, owner: &str, amount: usize) -> QuotaPart {
         self.amounts().add(owner, amount);
         QuotaPart { budget: self.clone(), owner: owner.to_owned(), amount }
@@ -115,7 +115,7 @@ impl Amounts {
     }
 }
 
-/// A part of a budget, until it is dropped.
+/// A part of a budget, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct QuotaPart {
     budget: Budget,
@@ -124,7 +124,7 @@ pub(crate) struct QuotaPart {
 }
 
 impl QuotaPart {
-    /// Takes more, where there is room for it.
+    /// Takes more, if there is room.
     pub(crate) fn grow(&mut self, amount: usize) -> bool {
         let mut amounts = self.budget.amounts();
         let bounds = amounts.bounds;
@@ -181,7 +181,7 @@ mod tests {
         assert!(budget.take("a", 40).is_some());
         drop(other);
         assert_eq!((budget.taken(), budget.amounts().owners.len()), (0, 0));
-        // What is longer than all there is passes alone.
+        // A part larger than the whole budget is granted when it is the only one.
         assert!(budget.take("a", 1_000).is_some());
     }
 }

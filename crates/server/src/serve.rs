@@ -1,4 +1,4 @@
-//! A server from its start to its end.
+//! The life of a server, from start to shutdown.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,47 +21,45 @@ use crate::http::{self, Limits, Proxies, Server};
 use crate::log::ServerLog;
 use crate::socket::{Served, SocketListener};
 
-/// How often it looks whether something is due, beside what ops settle on their own.
+/// How often the server settles lapsed holds, in addition to the settling done by ops.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// What of a configuration a server follows while it runs: one value, replaced as a whole.
+/// The part of the configuration that a running server follows: one value, replaced as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// What it takes.
     pub limits: Limits,
-    /// The peers whose word about their clients is believed.
+    /// The peers whose forwarding headers are trusted.
     pub proxies: Proxies,
-    /// Changes when the contents of the configuration do.
+    /// Changes when the contents of the configuration change.
     pub revision: String,
 }
 
-/// What a signal to read the configuration anew led to.
+/// The outcome of a signal to reload the configuration.
 pub enum Reloaded {
-    /// Another configuration, or the same.
+    /// The configuration, changed or not.
     Snapshot {
-        /// What is followed from now on.
+        /// The configuration to apply now.
         snapshot: ServerConfig,
-        /// Settings that have changed and count from the next start.
+        /// Changed settings that take effect at the next start.
         waiting: Vec<&'static str>,
     },
-    /// The terminal is gone, which sends the same signal: the server ends.
+    /// The terminal is gone, which sends the same signal: the server shuts down.
     HungUp,
 }
 
-/// What a server is started with.
+/// The settings to start a server with.
 pub struct ServerSettings {
     /// The unix socket beside an embedded store.
     pub socket: Option<PathBuf>,
-    /// Where it listens for HTTP.
+    /// The address for HTTP.
     pub listen: Option<SocketAddr>,
-    /// The configuration that it begins with.
+    /// The initial configuration.
     pub snapshot: ServerConfig,
-    /// Where it tells what it does.
     pub log: ServerLog,
 }
 
-/// Serves until the process is told to end. `ready` is told where it listens, once it does; `reload` reads the
-/// configuration anew, on SIGHUP.
+/// Serves until the process gets a signal to stop. `ready` is called with the listening address. `reload` reads the
+/// configuration again, on SIGHUP.
 pub fn serve(
     kernel: Kernel,
     settings: ServerSettings,
@@ -69,7 +67,7 @@ pub fn serve(
     ready: impl FnOnce(Option<SocketAddr>),
 ) -> Result<()> {
     let running = RunningServer::start(kernel, settings)?;
-    // Before anybody knows that it serves: whoever does may send one.
+    // The handlers are installed before `ready`, because a client that knows of the server may send a signal.
     let mut signals = running.signals()?;
     ready(running.address);
     while let ServerSignal::Reload = running.runtime.block_on(signals.next()) {
@@ -81,24 +79,24 @@ pub fn serve(
     Ok(())
 }
 
-/// A server that runs.
+/// A running server.
 pub struct RunningServer {
     runtime: Runtime,
     server: Arc<Server>,
-    /// Where it listens for HTTP.
+    /// The address for HTTP.
     pub address: Option<SocketAddr>,
     end: watch::Sender<bool>,
     doors: Vec<JoinHandle<()>>,
     log: ServerLog,
-    /// Let go of last.
+    /// Released last.
     served: Option<Served>,
 }
 
 impl RunningServer {
-    /// Starts a server: it listens when this returns.
+    /// Starts a server. It listens when this returns.
     pub fn start(kernel: Kernel, settings: ServerSettings) -> Result<RunningServer> {
         let kernel = Arc::new(kernel);
-        // A store that is out of reach now may come back: a server on PostgreSQL starts all the same, and says so.
+        // An unreachable PostgreSQL store may come back, so the server starts anyway and logs it.
         let hello = match kernel.store().create() {
             Ok(identity) => Some(Hello {
                 tenure: VERSION.to_owned(),
@@ -158,7 +156,7 @@ impl RunningServer {
         })
     }
 
-    /// Follows what the configuration says now; a bad one changes nothing. False: the server is to end.
+    /// Applies the reloaded configuration. An invalid one changes nothing. Returns false if the server must shut down.
     fn reloaded(&self, reloaded: Result<Reloaded>) -> bool {
         let [reloads, refusals] = &self.server.reloads;
         match reloaded {
@@ -182,11 +180,11 @@ impl RunningServer {
         true
     }
 
-    /// Ends it: nobody new is let in, what was begun is finished, what is in line is carried out.
+    /// Shuts down: accepts nothing new, finishes requests in progress and runs queued ops.
     pub fn stop(self) {
         self.log.line("info", &[("message", "ending")]);
         let _ = self.end.send(true);
-        // Also whoever begins to listen from now on is told.
+        // Listeners that subscribe from now on are told too.
         self.server.ending.send_replace(true);
         self.runtime.block_on(async {
             for door in self.doors {
@@ -194,13 +192,13 @@ impl RunningServer {
             }
         });
         self.server.queue.close();
-        // Queries that nobody waits for any more are not waited for.
+        // Queries without a waiting client are not waited for.
         self.runtime.shutdown_timeout(Duration::from_secs(1));
         drop(self.served);
     }
 }
 
-/// Ends what has lapsed, where nobody else does an op: those who wait are served then, and those who watch see it.
+/// Settles lapsed holds when no op does: waiters are then served, and listeners see it.
 async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -221,7 +219,7 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
     }
 }
 
-/// What the process was told by a signal.
+/// A signal to the process.
 enum ServerSignal {
     End,
     Reload,

@@ -1,10 +1,10 @@
-//! The unix socket beside an embedded store: commands of this machine hand their ops to the server, which shares one
-//! transaction among them.
+//! The unix socket beside an embedded store: commands of this machine hand their ops to the server, which runs several
+//! in one transaction.
 //!
-//! Whoever may open the socket may open the store, so a call is believed as it is. A client that does not get its answer
-//! in time closes the socket and goes to the store by itself; so before an op is begun, and again before it is committed,
-//! the server looks whether its client is still there. The look is at the connection itself, under the write lock, and not
-//! at what some task has noticed so far: a server that was stopped meanwhile has noticed nothing.
+//! A client that may open the socket may open the store, so a call is believed as it is. A client that does not get its
+//! answer in time closes the socket and uses the store itself. So the server checks that the client is still connected
+//! before it starts an op, and again before it commits. The check looks at the connection itself, under the write lock,
+//! and not at what a task has noticed so far: a server that was stopped meanwhile has noticed nothing.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -26,24 +26,24 @@ use tokio::sync::{Semaphore, watch};
 use crate::http::Server;
 use crate::quota::QuotaPart;
 
-/// Most connections at once; more wait in the kernel's line.
+/// The maximum number of connections. More wait in the operating system's backlog.
 const CONNECTIONS: usize = 1_024;
-/// How long an answer is of use to a client that does not say.
+/// How long an answer is useful to a client that does not say.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a client may read nothing of its answer.
 const UNREAD: Duration = Duration::from_secs(30);
-/// How much is read at once.
+/// The size of one read.
 const CHUNK: usize = 16 * 1024;
 
-/// The right to serve an embedded store. Freed when the process ends, however it ends.
+/// The right to serve an embedded store. It is released when the process ends, however it ends.
 pub(crate) struct Served {
     _lock: File,
 }
 
 impl Served {
-    /// Takes it, where no other server has it. The lock stands beside the database and not beside the socket, which may
-    /// be elsewhere or have no place at all; and it says whether a server is there, unlike the socket's file, which one
-    /// that was killed leaves behind.
+    /// Takes the right, if no other server has it. The lock file is beside the database and not beside the socket,
+    /// which may be elsewhere or may not exist. Unlike the socket file, which a killed server leaves behind, the lock
+    /// shows whether a server is running.
     pub(crate) fn take(database: &Path) -> Result<Served> {
         let failed = |error: std::io::Error| {
             Error::new(Code::NoSocket, "the server cannot lock the store it serves")
@@ -63,14 +63,14 @@ impl Served {
     }
 }
 
-/// A socket that is listened to; its file is removed with it.
+/// A listening socket. Its file is removed when it is dropped.
 pub(crate) struct SocketListener {
     listener: UnixListener,
     path: PathBuf,
 }
 
 impl SocketListener {
-    /// Listens at a path, for whoever has the right to serve.
+    /// Listens at a path. The caller must have the right to serve.
     pub(crate) fn at(path: PathBuf) -> Result<SocketListener> {
         let failed = |error: std::io::Error| {
             Error::new(Code::NoSocket, "the server cannot listen beside the store")
@@ -78,8 +78,8 @@ impl SocketListener {
                 .entity(path.display().to_string())
                 .cause(error)
         };
-        // Made under another name of the same length, closed to others, and only then put in its place: at no moment can
-        // another user connect.
+        // The socket is created under another name of the same length, closed to other users, and only then renamed. At
+        // no moment can another user connect.
         let draft = draft(&path);
         let _ = std::fs::remove_file(&draft);
         let listener = UnixListener::bind(&draft).map_err(failed)?;
@@ -91,7 +91,7 @@ impl SocketListener {
         Ok(SocketListener { listener, path })
     }
 
-    /// Serves until told to end.
+    /// Serves until shutdown.
     pub(crate) async fn serve(self, server: Arc<Server>, hello: Hello, mut ends: watch::Receiver<bool>) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -104,11 +104,11 @@ impl SocketListener {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            // Which file it has open changes when another is put in its place.
+            // The open file changes when the database file is replaced.
             let hello = Hello { file: server.kernel.store().file_id().or(hello.file), ..hello.clone() };
             let (server, hello, ends) = (server.clone(), format!("{}\n", hello.to_line()), ends.clone());
             tokio::spawn(async move {
-                // A client that is gone is no error.
+                // A client that disconnects is not an error.
                 let _ = converse(&server, Arc::new(stream), &hello, ends).await;
                 drop(place);
             });
@@ -116,10 +116,10 @@ impl SocketListener {
     }
 }
 
-/// A link in its place is somebody's trap.
+/// A symbolic link in place of the lock file may be an attack.
 const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
-/// The lock of whoever serves; `None` where another has it.
+/// The lock of the serving process. `None` if another process has it.
 fn lock(path: &Path) -> std::io::Result<Option<File>> {
     #[expect(clippy::disallowed_methods, reason = "a lock file of its own, never the database")]
     let file =
@@ -131,7 +131,7 @@ fn lock(path: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// A name beside another, as long as it: a socket's name has a limit.
+/// A name beside another with the same length, because socket paths have a limit.
 fn draft(path: &Path) -> PathBuf {
     let mut bytes = path.as_os_str().as_bytes().to_vec();
     if let Some(last) = bytes.last_mut() {
@@ -168,7 +168,7 @@ async fn converse(
     }
 }
 
-/// The answer to a request, and whether it was a question.
+/// The answer to a request, and whether it was a query.
 async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> (Result<Reply>, bool) {
     match wire::WireRequest::read(line) {
         Ok(request) => {
@@ -187,7 +187,7 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::W
         Asked::Op(op) => {
             let peer = stream.clone();
             let answer = server.queue.run(request.call.call, op, Arc::new(move || is_there(&peer)), deadline).await;
-            // A line that is too long is no reason to give up: the client goes to the store by itself.
+            // A full queue is not a failure for the client: it uses the store itself.
             answer.map_err(|error| match error.code() {
                 Code::Overloaded => not_run(),
                 _ => error,
@@ -201,10 +201,10 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::W
     }
 }
 
-/// An answer whose bytes count until they are sent. One to a question is withheld where too many wait to be read: the
-/// client goes to the store by itself.
+/// An answer whose bytes are counted until they are sent. The answer to a query is withheld if too many bytes wait to
+/// be read. The client then uses the store itself.
 fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, QuotaPart) {
-    /// Whose answers those over the socket are: all of one user.
+    /// The owner of all answers over the socket: they belong to one user.
     const OWNER: &str = "";
     let (answered, is_question) = answered;
     let answer = wire::answer(answered);
@@ -226,13 +226,13 @@ fn not_run() -> Error {
     Error::new(NOT_RUN, "the server has too much to do").at(Stage::Lock)
 }
 
-/// Whether the client still holds its end open.
+/// Whether the client still has its end open.
 fn is_there(stream: &UnixStream) -> bool {
     let mut asked = [PollFd::from_borrowed_fd(stream.as_fd(), hung_up())];
     match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
         Ok(0) => true,
         Ok(_) => !asked[0].revents().intersects(hung_up() | PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL),
-        // Not knowing is no reason to do something for somebody who may have left.
+        // If the state is unknown, the server does nothing for a client that may have left.
         Err(_) => false,
     }
 }
@@ -247,11 +247,11 @@ fn hung_up() -> PollFlags {
     PollFlags::HUP
 }
 
-/// Lines from a stream that others look at too.
+/// Lines from a stream that other code also polls.
 struct SocketLines {
     stream: Arc<UnixStream>,
     read: Vec<u8>,
-    /// How far no newline was found.
+    /// The bytes before this index contain no newline.
     at: usize,
 }
 
@@ -281,7 +281,7 @@ impl SocketLines {
     }
 }
 
-/// Writes all of it. A client that reads nothing for too long is given up.
+/// Writes everything. A client that reads nothing for too long is given up.
 async fn write(stream: &UnixStream, mut bytes: &[u8]) -> std::io::Result<()> {
     while !bytes.is_empty() {
         match stream.try_write(bytes) {

@@ -1,11 +1,11 @@
-//! The address of a server.
+//! Parsing the address of a remote server.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use tenure_core::{Code, Error, Result, text};
 
-/// The address of a server: a scheme, a host, a port if it is not the usual one, and perhaps a path before `/api`.
+/// The address of a server: scheme, host, an optional port and an optional path prefix before `/api`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     base: String,
@@ -14,11 +14,11 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads an address. Without TLS only this machine is spoken to: the token would travel readably. `forced` is a
-    /// person's word that the way there is safe.
+    /// Parses an address. Plain HTTP is accepted only for this machine, because it would send the token in the clear.
+    /// `forced` means that the user vouches for the connection.
     pub fn parse(given: &str, forced: bool) -> Result<Address> {
         let given = given.trim();
-        // What follows may have a password in it, and is not shown.
+        // The rest of the URL may contain a password, so the error does not show it.
         let refuse = |what: &str| {
             Error::usage(Code::BadServerUrl, format!("the address of the server {what}"))
                 .hint("Write https://HOST, with :PORT and a path where it has them.")
@@ -53,7 +53,7 @@ impl Address {
         Ok(Address { base: format!("{scheme}://{rest}"), is_encrypted, is_local })
     }
 
-    /// The address of something on the server.
+    /// The URL of a path on the server.
     pub(super) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
@@ -62,7 +62,7 @@ impl Address {
         self.is_encrypted
     }
 
-    /// Whether it is this machine: no proxy is asked then.
+    /// Whether the server is on this machine. Such a request bypasses any proxy.
     pub(super) fn is_local(&self) -> bool {
         self.is_local
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Host and port; the host of an IPv6 address without its brackets.
+/// Splits host and port. The host of an IPv6 address comes without its brackets.
 fn split(authority: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']')?;

@@ -1,7 +1,7 @@
-//! The client of a server elsewhere, over HTTP.
+//! The HTTP client of a remote server.
 //!
-//! A request is sent again, the same bytes under the same request id, for as long as its sender has patience: where the
-//! first one was carried out and only its answer was lost, the second is answered from the record.
+//! A failed request is retried with the same bytes and the same request id until the client's patience runs out. If the
+//! first attempt was executed and only its answer was lost, the retry is answered from the stored response.
 
 mod address;
 
@@ -20,21 +20,21 @@ pub use self::address::Address;
 use super::Remote;
 use crate::wire::{self, HELLO_MAX, Hello, VERSION, WireRequest};
 
-/// The first pause between two tries; each is twice as long as the one before, up to the longest.
+/// The first pause between two attempts. Each pause is twice as long as the one before, up to `LONGEST_PAUSE`.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How long the one try may take that is made of a server which was given up before.
+/// The timeout of a request to a server that an earlier request has given up on.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// How long an unused connection is kept open.
+/// How long an idle connection stays open.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Connections that stay open from one request to the next, for a process that makes many.
+/// Connections kept open between requests, for a process that makes many.
 #[derive(Clone, Default)]
 pub struct Connections(Arc<Mutex<Option<(Address, Agent)>>>);
 
 impl Connections {
-    /// Those to a server; only the last one's are kept.
+    /// The connections to a server. Only those to the most recent server are kept.
     fn to(&self, address: &Address) -> Result<Agent> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, agent)) = kept.as_ref().filter(|(of, _)| of == address) {
@@ -42,7 +42,7 @@ impl Connections {
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirect would take the token along, to wherever it points.
+            // A redirect would send the token to its target.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .max_idle_age(KEPT)
@@ -55,42 +55,42 @@ impl Connections {
     }
 }
 
-/// A server far away.
+/// The client of a remote server.
 pub struct Http {
     address: Address,
     token: String,
     agent: Agent,
     patience: Duration,
-    /// When all of the caller's time is over, if it has an end.
+    /// The caller's overall deadline, if it has one.
     deadline: Option<Deadline>,
-    /// Whether the last request was given up: a command that asks several things waits for the server once.
+    /// Whether the last request was given up. A command with several requests then waits for the server only once.
     gave_up: AtomicBool,
 }
 
-/// How a try ended.
+/// The outcome of one attempt.
 enum Tried {
-    /// With a body, and its status.
+    /// The server answered with this status and body.
     Body(u16, Vec<u8>),
-    /// With what may be better in a moment.
+    /// A temporary failure: the request is retried.
     Again(Error),
-    /// With what will not be better.
+    /// A permanent failure.
     Never(Error),
 }
 
 impl Http {
-    /// A client; nothing is sent yet.
+    /// Creates a client. It sends nothing yet.
     pub fn new(address: Address, token: &str, patience: Duration, connections: &Connections) -> Result<Http> {
         let agent = connections.to(&address)?;
         let gave_up = AtomicBool::new(false);
         Ok(Http { agent, address, token: token.to_owned(), patience, deadline: None, gave_up })
     }
 
-    /// The same for a caller whose time has an end.
+    /// Sets the caller's overall deadline.
     pub fn ends(self, deadline: Option<Deadline>) -> Http {
         Http { deadline, ..self }
     }
 
-    /// Tries until there is a body that can be read, or the patience is over.
+    /// Retries until a body can be read or the patience runs out.
     #[expect(clippy::disallowed_methods, reason = "how long a client tries is a time of the process")]
     fn until<T>(&self, send: impl Fn(Duration) -> Tried, read: impl Fn(u16, &[u8]) -> Result<T, Tried>) -> Result<T> {
         let begun = Instant::now();
@@ -151,9 +151,9 @@ impl Http {
         }
     }
 
-    /// What an attempt that brought no answer means.
+    /// Classifies an attempt that got no answer.
     fn failed(&self, error: ureq::Error) -> Tried {
-        // A certificate that is not trusted now is not trusted in a second.
+        // A certificate that is not trusted now will not be trusted in a second.
         if let Some(why) = distrust(&error) {
             let message = format!("the server {} cannot be trusted: {why}", self.address);
             let error = Error::new(Code::TlsRefused, message).at(Stage::Open).entity(self.address.to_string());
@@ -178,9 +178,10 @@ impl Http {
             .hint("Check the address, the network and that the server runs. Nothing is known to have happened: the same request id finds out.")
     }
 
-    /// What a status means that comes without the answer of a call: what the server says itself, where it can be read.
+    /// Classifies a status that comes without the answer of a call. The server's own error is used if the body contains
+    /// one.
     fn refused(&self, status: u16, body: &[u8]) -> Tried {
-        // How to come by a token, and what was too large, is known better here.
+        // For these statuses the client has the better advice: how to get a token, and what was too large.
         match wire::read_problem(body).filter(|_| !matches!(status, 401 | 413)) {
             Some(error) if matches!(status, 429 | 502..=504) => Tried::Again(error),
             Some(error) => Tried::Never(error),
@@ -188,7 +189,7 @@ impl Http {
         }
     }
 
-    /// What a status means by itself.
+    /// Classifies a status without a readable body.
     fn refused_by(&self, status: u16) -> Tried {
         let at = &self.address;
         match status {
@@ -244,10 +245,10 @@ impl Remote for Http {
         self.until(
             |left| self.post(&body, left),
             |status, body| match wire::read_answer(body) {
-                // It was not begun, and the same request may be: perhaps by another server.
+                // The server did not start the request, so it can be retried, perhaps on another server.
                 Ok(Err(error)) if error.code() == wire::NOT_RUN => Err(Tried::Again(error)),
                 Ok(answer) => Ok(answer),
-                // An answer that was cut short may come whole the next time.
+                // A retry may return a truncated answer in full.
                 Err(error) if status == 200 && !body.is_empty() => Err(Tried::Again(error)),
                 Err(_) => Err(self.refused(status, body)),
             },
@@ -259,7 +260,7 @@ impl Remote for Http {
             |left| self.get("/api/v1/whoami", left),
             |status, body| match (status, serde_json::from_slice::<TokenPrincipal>(body)) {
                 (200, Ok(found)) => Ok(Some(found.principal)),
-                // An older one, that cannot be asked.
+                // An older server, without this endpoint.
                 (404, _) => Ok(None),
                 _ => Err(self.refused(status, body)),
             },
@@ -286,19 +287,20 @@ impl Remote for Http {
     }
 }
 
-/// Whom a token makes its bearer.
+/// The principal that a token authenticates.
 #[derive(serde::Deserialize)]
 struct TokenPrincipal {
     principal: String,
 }
 
-/// A text as part of an address.
+/// Percent-encodes a text for use in a URL.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// Why a connection cannot be made safe, if that is what is wrong. During the handshake it comes as a failure of reading.
+/// Why a TLS connection cannot be established, if that is the failure. During the handshake ureq reports it as an I/O
+/// error.
 fn distrust(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Rustls(why) => Some(why.to_string()),
@@ -312,14 +314,15 @@ fn asking_for_one(error: Error) -> Error {
     error.hint("Ask whoever runs the server for a token, and give it in TENURE_TOKEN, or in the file `token` of your configuration.")
 }
 
-/// Between half and all of a pause: clients that lost a server at the same moment do not come back at the same moment.
+/// Between half of a pause and all of it, so that clients that lost a server at the same moment do not all return at
+/// once.
 fn jitter(pause: Duration) -> Duration {
     let mut byte = [0];
     OsEntropy.fill(&mut byte);
     pause / 2 + pause / 2 * u32::from(byte[0]) / 255
 }
 
-/// The authorities that the system trusts, and the cryptography that the store uses too.
+/// The root certificates of the system, with the cryptography provider that the store uses too.
 fn trusted() -> Result<TlsConfig> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
@@ -337,7 +340,7 @@ fn trusted() -> Result<TlsConfig> {
         .build())
 }
 
-/// Checks a token that was given: it becomes a header.
+/// Validates a given token: it is sent in a header.
 pub fn token(given: &str) -> Result<&str> {
     let given = given.trim();
     if (1..=512).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_graphic()) {

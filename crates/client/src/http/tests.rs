@@ -12,7 +12,7 @@ use tenure_core::{Code, Kind};
 use super::*;
 use crate::phrasing::Commands;
 
-/// What a server does with one request: hangs up, or answers with a status and a body.
+/// What the server does with one request: hang up, or answer with a status and a body.
 type Step = Option<(u16, String)>;
 
 struct Server {
@@ -21,7 +21,7 @@ struct Server {
     thread: JoinHandle<()>,
 }
 
-/// A server that answers each request by the next step, and ends.
+/// A server that answers each request with the next step, then stops.
 fn server(steps: Vec<Step>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::parse(&format!("http://{}", listener.local_addr().unwrap()), false).unwrap();
@@ -139,7 +139,7 @@ fn what_a_server_says_without_the_answer_of_a_call_is_read() {
     }
     let bad = server(vec![problem(&error(), 400)]);
     assert_eq!(client(&bad).hello().unwrap_err().code(), "bad_request");
-    // What may be better in a moment is tried again, whatever is said.
+    // A temporary failure is retried, whatever its message.
     let full = Error::new(Code::Overloaded, "full").at(Stage::Lock).hint("Ask again.");
     let server = server(vec![problem(&full, 503), problem(&full, 429), answer("1")]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");

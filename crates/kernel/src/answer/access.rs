@@ -1,4 +1,4 @@
-//! What ops and queries about access answer. None of it has a secret or the hash of one.
+//! The answers of ops and queries about access. None of them contains a secret or its hash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,6 @@ pub enum TokenState {
 }
 
 impl TokenState {
-    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             TokenState::Valid => "valid",

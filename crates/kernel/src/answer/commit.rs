@@ -1,4 +1,4 @@
-//! What is said about commits.
+//! Answers about commits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The lines of an export: what leaves a project and comes into one. The order of the fields is part of the format.
+//! The lines of an export. The order of the fields is part of the format.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,8 +116,8 @@ fn first_version() -> i64 {
 }
 
 impl ExportedTask {
-    /// A stored task with its dependencies. Nothing in it depends on the time: a hold that has lapsed and one that is
-    /// live are both somebody who had the task.
+    /// A stored task with its dependencies. Nothing in it depends on the time: a lapsed hold and a live hold both mean
+    /// that an agent had the task.
     pub(crate) fn of(full: &task::Full, edges: &[dep::Edge]) -> ExportedTask {
         let row = &full.task;
         let was_held_by = match &full.held {
@@ -184,7 +184,7 @@ impl ExportedNote {
     /// A stored note.
     pub(crate) fn of(row: note::Row) -> Result<ExportedNote> {
         let corrupt = |error| tenure_store::error::corrupt("stored data is not JSON").cause(error);
-        // What is stored as null is as good as nothing: both are written as null.
+        // Stored null and absent data are the same: both are written as null.
         let data = row.data.filter(|data| data != "null").map(RawValue::from_string).transpose().map_err(corrupt)?;
         Ok(ExportedNote {
             id: row.id,
@@ -215,7 +215,7 @@ pub struct ExportEnd {
     pub events: usize,
 }
 
-/// One line between the first and the last.
+/// A line between the first and the last.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ExportLine<'a> {

@@ -1,4 +1,4 @@
-//! Guards as answers show them.
+//! Guards in answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     pub(crate) fn of(row: &hold::Row, since: Time, checkouts: &Checkouts) -> Elsewhere {
-        // Holds over all checkouts are in no other one: they are never looked at here.
+        // Holds on all checkouts are never listed here, because they are not in another checkout.
         let checkout = row.checkout.clone().unwrap_or_default();
         Elsewhere {
             pattern: row.subject.clone(),

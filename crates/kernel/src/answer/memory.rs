@@ -1,4 +1,4 @@
-//! Memories as responses show them.
+//! Memories in answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Mail as responses show it.
+//! Mail in answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,8 +134,8 @@ pub struct Recipient {
 }
 
 impl Sent {
-    /// `longest` are the longest times to live of what they hold: one that holds something is judged by that, as in the
-    /// list of agents.
+    /// `longest` has the longest TTL of each recipient's holds. A recipient with a hold is judged by it, as in the list
+    /// of agents.
     pub(crate) fn of(row: &message::Row, agents: &[agent::Row], longest: &[(AgentName, Span)], now: Time) -> Sent {
         let recipient = |agent: &agent::Row| {
             let its = longest.iter().find(|(holder, _)| *holder == agent.name).map(|(_, ttl)| *ttl);

@@ -1,5 +1,5 @@
-//! The types of answers. Doors serialise them and stored responses contain them: fields are added, never removed or
-//! renamed.
+//! The types of answers. Doors serialise them and stored responses contain them, so fields are added but never removed
+//! or renamed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub use report::{
 pub use resume::{Brief, Confirmed, News, OfferedEvents, Resumed};
 pub use session::{LeftBehind, SessionEnded, SessionStarted, ToolUseRecorded};
 
-/// RFC 3339 in UTC.
+/// An RFC 3339 time in UTC.
 pub type Instant = String;
 
 /// A list, one page of it.
@@ -65,7 +65,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// A page of a list that is not a log.
+    /// A page of a list other than the log.
     pub(crate) fn of(items: Vec<T>, total: Option<i64>, next: Option<String>) -> Page<T> {
         Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None, waiting: Vec::new() }
     }
@@ -135,7 +135,7 @@ pub struct Holder {
     pub liveness: Liveness,
 }
 
-/// A text that is empty for none.
+/// `None` for an empty text.
 fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -145,7 +145,7 @@ fn holder_liveness(held: &task::TaskHold, now: Time) -> Liveness {
 }
 
 impl Task {
-    /// A task as it is seen at an instant: a lapsed hold is over, settled or not.
+    /// A task as seen at an instant. A lapsed hold is over, settled or not.
     pub(crate) fn of(full: &task::Full, edges: &[dep::Edge], now: Time) -> Task {
         let row = &full.task;
         let live = full.held.as_ref().filter(|held| !rule::lapsed(now, held.expires_at));
@@ -249,7 +249,7 @@ impl Hold {
         let until = if matches!(state, "live" | "offered") {
             rule::until(now, row.expires_at, row.ttl)
         } else {
-            // A hold that was cut short, or ended with its task, did not live to its time.
+            // A hold that was cut short, or that ended with its task, did not last until its expiry.
             row.ended.map_or(row.expires_at, |ended| row.expires_at.min(ended.at))
         };
         Hold {
@@ -277,7 +277,7 @@ impl Hold {
         }
     }
 
-    /// A hold that was granted or renewed just now.
+    /// A hold that was just granted or renewed.
     pub(crate) fn granted(row: &hold::Row, now: Time) -> Hold {
         Hold { liveness: Liveness::Alive, ..Hold::of(row, None, now) }
     }
@@ -336,7 +336,7 @@ impl Blocker {
     }
 }
 
-/// What stands in the way, as a detail of the refusal.
+/// What blocks a request, as a detail of the refusal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Blockers(pub Vec<Blocker>);
@@ -346,7 +346,7 @@ impl Detail for Blockers {
 }
 
 impl Blocker {
-    /// Where it is, as the end of a sentence; empty for what is in the checkout of the request.
+    /// The location, as the end of a sentence. It is empty for a blocker in the checkout of the request.
     pub fn whereabouts(&self) -> String {
         match (&self.checkout, &self.project) {
             (Some(top), Some(label)) => format!(" in {}, the repository of {}", cut(top, 120), cut(label, 64)),
@@ -355,7 +355,7 @@ impl Blocker {
         }
     }
 
-    /// How a person ends it. An id is known in its own project alone.
+    /// How a person ends the hold. An id is known only in its own project.
     pub fn override_by_person(&self) -> &'static str {
         match self.project {
             Some(_) => "A person can end the hold in that repository: `release` with its id and --force.",
@@ -363,7 +363,7 @@ impl Blocker {
         }
     }
 
-    /// A live hold on a path, or a lock, as whoever it blocks sees it.
+    /// A live path hold or lock, as shown to an agent that it blocks.
     pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
         let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);
         Blocker {
@@ -479,7 +479,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// Nothing was taken.
+    /// The answer when nothing was claimed.
     pub(crate) fn nothing(reason: String) -> Claimed {
         Claimed { task: None, hold: None, rule: ChoiceRule::None, reason, paths: Vec::new(), lost_paths: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Places in the waiting line as they are shown.
+//! Places in the waiting line, in answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ impl Place {
 }
 
 impl Blocker {
-    /// A place in the line as whoever it blocks sees it.
+    /// A place in the waiting line, as shown to an agent that it blocks.
     pub(crate) fn of_place(row: &place::Row, number: i64, agent: Option<&agent::Row>, now: Time) -> Blocker {
         let sign = agent.map(|agent| Sign { ttl: row.ttl, ..agent.sign() });
         Blocker {

@@ -1,6 +1,6 @@
-//! The answers to the ops on a project itself (`join`, `forget`, `switch_on`), and the name of a project.
+//! The answers of the ops on a project itself (`join`, `forget`, `switch_on`), and the name of a project.
 //!
-//! The fields of the answers are in alphabetical order: earlier answers, which replays return, are stored so.
+//! The fields are in alphabetical order, because earlier answers are stored in that order and replays return them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What queries tell about a task's past and about a project as a whole.
+//! Answers of queries about a task's past and about a project as a whole.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use tenure_store::table::{agent, event, note, project};
 
 use super::{Hold, Instant, Task, some};
 
-/// Stored JSON; what is none was not written by this program, and is no answer.
+/// Parses stored JSON. Invalid JSON means that another program wrote it: the store is corrupt.
 fn parsed(text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| tenure_store::error::corrupt("stored data is not JSON").cause(error))
 }
@@ -92,8 +92,8 @@ impl LoggedEvent {
         })
     }
 
-    /// An event as somebody may read it: what an agent remembers for itself is nobody else's to read. A key may be the
-    /// first words of it.
+    /// An event as a reader may see it. A memory in the scope of an agent is private to it. The key is hidden too,
+    /// because it may repeat the first words of the text.
     pub(crate) fn read_by(reader: &str, row: event::Row) -> Result<LoggedEvent> {
         let mut event = LoggedEvent::of(row)?;
         let is_private =
@@ -104,7 +104,7 @@ impl LoggedEvent {
         Ok(event)
     }
 
-    /// What happened, with the fields of its kind.
+    /// The typed event.
     pub fn fact(&self) -> tenure_core::event::Event {
         tenure_core::event::Event::read(&self.kind, &self.data)
     }
@@ -302,7 +302,7 @@ pub struct Overview {
     pub guards: super::GuardState,
 }
 
-/// A short form of a span for sentences.
+/// A short form of a duration for sentences.
 pub fn span(seconds: i64) -> String {
     Span::seconds(seconds).to_string()
 }

@@ -1,4 +1,4 @@
-//! What the ops of hooks answer.
+//! Answers of the ops that hooks run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

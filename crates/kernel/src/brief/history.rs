@@ -14,15 +14,15 @@ use super::words::{at, lines_cut, quoted};
 use crate::checkouts::Checkouts;
 use crate::query::memory::{Effort, ScopeKey, SearchRequest, places, search};
 
-/// How many notes are shown, and how long the last and the others are at the most.
+/// How many notes are shown, and the maximum length of the last one and of the others.
 const NOTES: usize = 3;
 const LAST_NOTE: usize = 1_500;
 const EARLIER_NOTE: usize = 300;
 /// How many files are named.
 const FILES: usize = 20;
-/// How many memories are looked at in each place.
+/// How many memories are read in each scope.
 const MEMORIES: usize = 30;
-/// How many facts and lessons are offered to the budget.
+/// The maximum number of facts and lessons that compete for the budget.
 const FACTS: usize = 25;
 
 /// Where the work on a task stopped.
@@ -35,7 +35,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> 
     if let Some(last) = notes.last() {
         items.push(format!("- Last note, by {} at {}:\n{}", last.agent, at(last.at), lines_cut(&last.text, LAST_NOTE)));
     }
-    // What lies about before anything was done for a task belongs to somebody else's.
+    // Uncommitted files from before the work on a task belong to other work.
     let begun = match &full.held {
         Some(held) => full.task.attempt > 1 || held.granted_at < ask.now,
         None => full.task.attempt > 0,
@@ -64,8 +64,8 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> 
     Ok(items)
 }
 
-/// The files that were changed for a task: here first, then by the checkout that they are in, because what another
-/// working tree has is not in this one until it is committed and brought over.
+/// The files changed for a task: those in this checkout first, then those of each other checkout. The files of another
+/// working tree are not in this one until they are committed and merged.
 fn changed(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec<String>> {
     let touched = edited_file::for_task(tx, ask.project, task, FILES)?;
     let (here, elsewhere): (Vec<_>, Vec<_>) =
@@ -96,7 +96,7 @@ fn changed(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec
     Ok(items)
 }
 
-/// What is held for a task, and what its reader did not get back.
+/// The paths held for a task, and those its reader could not get back.
 fn paths(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec<String>> {
     let held = tx.fetch(path::of_tasks(ask.project, std::slice::from_ref(task)))?;
     let live = held.iter().filter(|row| row.holder == ask.me && !lapsed(ask.now, row.expires_at));
@@ -114,7 +114,7 @@ fn paths(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec<S
     Ok(items)
 }
 
-/// How the attempt before ended.
+/// How the previous attempt ended.
 fn left(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<String> {
     let ends = [
         event::kind::HOLD_EXPIRED,
@@ -164,7 +164,7 @@ fn tree(ask: &BriefRequest<'_>, noted: Option<&str>, attempt: i64, begun: bool) 
     items
 }
 
-/// Directives and pins, and facts and lessons that fit the task: each once, nearest scope first.
+/// Directives and pins, then facts and lessons that fit the task: each once, nearest scope first.
 pub(super) fn memories(
     tx: &mut dyn Tx,
     ask: &BriefRequest<'_>,
@@ -186,7 +186,7 @@ pub(super) fn memories(
         }
     }
     if let Some(full) = full {
-        // What was remembered for this very task is shown whatever words it has.
+        // Memories in the scope of this task are shown whatever their words.
         for (project, scope) in places.iter().filter(|(_, scope)| matches!(scope, MemoryScope::Task(_))) {
             let newest = (tenure_core::Time(i64::MAX), "");
             facts.extend(memory::newest(tx, project, scope, ask.now, newest, MEMORIES)?);
@@ -220,7 +220,7 @@ pub(super) fn memories(
     Ok((directives.iter().map(item).collect(), facts.iter().map(item).collect()))
 }
 
-/// The places that have anything: most have not, and each statement about them is one to prepare.
+/// The scopes with any memory. Most have none, and each statement about a scope has to be prepared.
 fn filled(tx: &mut dyn Tx, places: Vec<ScopeKey>) -> Result<Vec<ScopeKey>> {
     let sums = places.iter().map(|(project, scope)| memory::sums(project, scope));
     let sums = tx.fetch(sums.collect::<Vec<_>>())?;

@@ -15,7 +15,7 @@ use super::BriefRequest;
 use super::words::{at, quoted};
 use crate::paths;
 
-/// How many ended holds are looked at, the newest, and how many of the lost are named.
+/// How many ended holds are read, newest first, and how many of the lost ones are named.
 const LOOKED_AT: usize = 200;
 const NAMED: usize = 10;
 
@@ -35,7 +35,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>>
         for (row, its) in &lost {
             let wanted = PatternRequest { agent: ask.me, checkout: checkout.as_ref(), mode: row.mode, patterns: &[] };
             for other in others.iter().filter(|other| other.fence > row.fence) {
-                // What was held for the task and is not free is told with the task.
+                // The blockers of the task's own paths are reported with the task.
                 let told = ask.lost_paths.iter().any(|told| *told.id == *other.id);
                 if !told && blocks(&paths::held(other)?, &wanted, its) {
                     found.push((row.fence, sentence(row, other)));
@@ -66,7 +66,7 @@ fn sentence(row: &hold::Row, other: &hold::Row) -> String {
     )
 }
 
-/// The holds of the reader that it lost last, one for each pattern that it does not hold again.
+/// The holds that the reader lost most recently, one for each pattern that it does not hold again.
 fn lost(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<hold::Row>> {
     let mut own = hold::all_of_holder(tx, ask.project, ask.me)?;
     own.retain(hold::Row::is_path);
@@ -74,7 +74,7 @@ fn lost(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<hold::Row>> {
     own.sort_by_key(|row| std::cmp::Reverse(row.fence));
     let mut seen: HashSet<(Option<CheckoutId>, String)> = HashSet::new();
     let mut lost = Vec::new();
-    // What has lapsed and nobody has settled yet is as lost as what has been.
+    // A lapsed hold that is not settled yet is just as lost.
     for row in own.into_iter().chain(path::past_of(tx, ask.project, ask.me, LOOKED_AT)?) {
         let is_live = row.ended.is_none() && !lapsed(ask.now, row.expires_at);
         if seen.insert((row.checkout.clone(), row.subject.clone())) && !is_live && paths::is_lost(&row) {

@@ -1,8 +1,8 @@
-//! The brief: what somebody who knows nothing else needs to go on with a task. Gathered from rows, composed by
-//! [`tenure_core::brief`] within a budget; the same rows and the same call give the same bytes.
+//! The brief: everything an agent without other context needs to continue a task. It is gathered from rows and composed
+//! by [`tenure_core::brief`] within a budget. The same rows and the same call give the same bytes.
 //!
-//! Instants are shown as they are, not as ages, so that time alone changes nothing. Words of agents stand in quotes with
-//! their author, line by line, so that no text can pass for a section of the brief.
+//! Times are shown as instants, not as ages, so that the passing of time alone changes nothing. Text written by agents
+//! is quoted with its author, line by line, so that no text can pass for a section of the brief.
 
 mod history;
 mod lost_paths;
@@ -22,26 +22,26 @@ use crate::answer;
 use crate::call::WorkingTree;
 use words::{at, lines, quoted};
 
-/// How many tasks that wait for this one are named.
+/// How many dependent tasks are named.
 const UNLOCKS: usize = 20;
-/// What the section of new messages is called.
+/// The heading of the section with new messages.
 const MAIL: &str = "Mail";
 const EVENTS: &str = "Last events";
 
-/// What a brief is about and for whom.
+/// The subject and the reader of a brief.
 pub(crate) struct BriefRequest<'a> {
     pub(crate) project: &'a str,
     pub(crate) me: &'a AgentName,
-    /// The checkout of the reader.
+    /// The reader's checkout.
     pub(crate) checkout: Option<&'a CheckoutId>,
-    /// The machine of the reader.
+    /// The reader's machine.
     pub(crate) host: &'a str,
     /// Agents that are proven dead.
     pub(crate) dead: &'a [AgentName],
     pub(crate) now: Time,
-    /// Whether the reader calls tools and does not type commands.
+    /// Whether the reader calls tools instead of commands.
     pub(crate) tools: bool,
-    /// The words for the reader.
+    /// The phrasing for the reader.
     pub(crate) phrasing: &'static dyn Phrasing,
     pub(crate) tree: &'a WorkingTree,
     /// In bytes.
@@ -50,22 +50,22 @@ pub(crate) struct BriefRequest<'a> {
     pub(crate) task: Option<(&'a TaskId, bool)>,
     /// Why there is no task.
     pub(crate) nothing: &'a str,
-    /// What the reader lost since it was here, in a sentence.
+    /// A sentence about what the reader lost since its last visit.
     pub(crate) lost: Option<&'a str>,
-    /// What stands in the way of paths that were held for the task.
+    /// The blockers of paths that were held for the task.
     pub(crate) lost_paths: &'a [answer::Blocker],
     pub(crate) news: &'a [answer::News],
-    /// Up to which event the news are an offer.
+    /// The number of the last event that the news offers.
     pub(crate) offered: Option<i64>,
     pub(crate) mail: &'a answer::InboxPage,
-    /// How many places there are in the waiting line of the project.
+    /// The number of places in the waiting line of the project.
     pub(crate) in_line: i64,
 }
 
-/// Gathers and composes.
+/// Gathers and composes a brief.
 pub(crate) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<answer::Brief> {
     let sections = sections(tx, ask)?;
-    // What an agent gets from a tool it may get as JSON.
+    // An agent may get the answer of a tool as JSON.
     let made = if ask.tools { compose_as_json(&sections, ask.budget) } else { compose(&sections, ask.budget) };
     let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
     let (told, events) = (shown(MAIL), shown(EVENTS));
@@ -114,7 +114,7 @@ fn sections(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-/// What does not depend on the task alone: memory, others, events.
+/// The sections that do not depend on the task alone: memory, other agents, events.
 fn around(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
     let (directives, facts) = history::memories(tx, ask, full)?;
     let events = ask
@@ -131,7 +131,7 @@ fn around(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: Option<&task::Full>) ->
     ])
 }
 
-/// A section that may be left out. `more` shows what did not fit.
+/// An optional section. `more` shows what did not fit.
 fn section(heading: &str, items: Vec<String>, ask: &BriefRequest<'_>, more: &Action) -> Section {
     Section { heading: heading.to_owned(), items, needed: false, more: ask.phrasing.rest(more) }
 }
@@ -142,7 +142,7 @@ fn list() -> Action {
 
 fn nothing(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
-    // Its own task that the labels leave out is out of focus, not forgotten.
+    // A held task without the given labels is not chosen, but it is still named.
     for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
         if hold.is_task() && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
             items.push(format!(
@@ -173,7 +173,7 @@ fn what(ask: &BriefRequest<'_>, full: &task::Full) -> Vec<String> {
     let row = &full.task;
     let mut items = vec![format!("{} {} (added by {})", row.id, quoted(&row.title, 500), row.created_by)];
     let mut facts = vec![format!("priority {}", row.priority)];
-    // Sessions that had it and ended are no attempts at it.
+    // The text counts claims, not attempts: a session that had the task and ended did not necessarily attempt it.
     facts.extend((row.attempt > 1).then(|| format!("taken {} times so far", row.attempt)));
     if !row.labels.is_empty() {
         facts
@@ -250,7 +250,7 @@ fn links(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> Result<V
     Ok(items)
 }
 
-/// New messages, each whole: what is shown counts as read.
+/// New messages, each in full: a shown message counts as read.
 fn mail(ask: &BriefRequest<'_>) -> Vec<String> {
     let one = |message: &answer::Message| {
         let mut facts =
@@ -270,7 +270,7 @@ fn mail(ask: &BriefRequest<'_>) -> Vec<String> {
     ask.mail.items.iter().map(one).collect()
 }
 
-/// What is held for the reader until it takes it, and what it waits for.
+/// The reader's offers and its places in the waiting line.
 fn in_line(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
     if ask.in_line == 0 {
         return Ok(Vec::new());
@@ -289,7 +289,7 @@ fn in_line(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
         let until = at(row.expires_at);
         items.push(match row.state {
             place::PlaceState::Offered => {
-                // A command is typed again as it was; a tool is called with the paths named here.
+                // A command is repeated as it was typed. A tool is called with the paths named here.
                 let same = if ask.tools { "" } else { "the same " };
                 let reserve = ask.phrasing.instruct(&reserve);
                 format!("- Offered to you: {first}{more}, until {until}: {same}{reserve} takes it")

@@ -15,7 +15,7 @@ use crate::checkouts::Checkouts;
 use crate::locks;
 use crate::paths::{self, other_checkouts};
 
-/// How many holds of others are named, and how many are looked at for them.
+/// How many holds of other agents are named, and how many are read for that.
 const NAMED: usize = 10;
 const LOOKED_AT: usize = 200;
 
@@ -41,12 +41,12 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>>
     let mut others = tx.fetch(hold::page(ask.project, None, (ask.now, "\u{10ffff}"), LOOKED_AT))?;
     let are_all = others.len() < LOOKED_AT;
     paths::as_found(tx, ask.project, &mut others)?;
-    // As `holds` shows them: what a dead agent has is over.
+    // As in `holds`, a hold of a dead agent is over.
     let died = |hold: &hold::Row| ask.dead.contains(&hold.holder) && !locks::outlives_holder(hold);
     others.retain(|hold| {
         hold.holder != ask.me && !lapsed(ask.now, hold.expires_at) && !died(hold) && !met.contains(hold.id.as_str())
     });
-    // What is held where the reader works concerns it more than what is held elsewhere.
+    // Holds in the reader's checkout concern it more than holds elsewhere.
     others.sort_by_key(|hold| hold.is_path() && hold.checkout.is_some() && hold.checkout.as_ref() != ask.checkout);
     let room = NAMED - items.len();
     let rest = met.len().saturating_sub(NAMED) + others.len().saturating_sub(room);
@@ -65,7 +65,7 @@ fn one(ask: &BriefRequest<'_>, checkouts: &Checkouts, hold: &hold::Row) -> Strin
     format!("- {} holds {what}{why} until {}", hold.holder, at(hold.expires_at))
 }
 
-/// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
+/// A hold on a path: the quoted pattern, because it may contain any character, and its checkout.
 fn path(ask: &BriefRequest<'_>, checkouts: &Checkouts, hold: &hold::Row) -> String {
     let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
     let place = match &hold.checkout {

@@ -1,18 +1,18 @@
-//! How a brief shows words that somebody else wrote.
+//! How a brief shows text written by others.
 
 use tenure_core::{Time, text};
 
-/// Words on one line, in quotes.
+/// A text on one line, in quotes.
 pub(super) fn quoted(words: &str, max: usize) -> String {
     text::quote(words, max)
 }
 
-/// Words of several lines, each line marked as a quotation: no line of them can begin a section.
+/// A text of several lines, each marked as a quotation, so that no line can start a section.
 pub(super) fn lines(words: &str) -> String {
     let marked: Vec<String> = words
         .lines()
         .map(|line| {
-            // Tabs are how code is indented.
+            // Tabs are kept, because code is indented with them.
             let parts: Vec<_> = line.split('\t').map(text::visible).collect();
             format!("> {}", parts.join("\t").trim_end()).trim_end().to_owned()
         })
@@ -20,7 +20,7 @@ pub(super) fn lines(words: &str) -> String {
     marked.join("\n")
 }
 
-/// At most `max` characters of words of several lines, marked.
+/// At most `max` characters of a text of several lines, marked as a quotation.
 pub(super) fn lines_cut(words: &str, max: usize) -> String {
     match words.char_indices().nth(max) {
         Some((end, _)) => lines(&format!("{}…", &words[..end])),
@@ -28,7 +28,7 @@ pub(super) fn lines_cut(words: &str, max: usize) -> String {
     }
 }
 
-/// An instant to the second.
+/// An instant with a precision of one second.
 pub(super) fn at(time: Time) -> String {
     let text = time.to_string();
     match text.split_once('.') {

@@ -1,5 +1,5 @@
-//! Writes down that somebody was denied something: the audit. The door runs it in its own name after a refusal; whoever was
-//! denied cannot ask for it.
+//! Records a denial for the audit. The door runs it in its own name after a refusal. The denied caller cannot request
+//! it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::access::in_store;
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// How much of each word is kept: whoever is denied chooses them.
+/// The maximum length of each stored text: the denied caller chooses them.
 const KEPT: usize = 200;
 
 /// The request.
@@ -50,7 +50,7 @@ impl Operation for AccessDenied {
     const NAME: &'static str = "access_denied";
     const ABOUT: &'static str = "Writes down that somebody was denied something; doors call it";
     const DOORS: &'static [Door] = &[];
-    // The door's own: no principal may request it.
+    // Only the door runs it; no principal may request it.
     const ACCESS: Access = Access::NONE;
     const DOMAIN: Domain = Domain::Store;
     type Answer = answer::Denied;

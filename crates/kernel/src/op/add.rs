@@ -59,7 +59,7 @@ impl Add {
     }
 }
 
-/// A task's own words, checked.
+/// The texts of a task, checked.
 #[derive(Clone)]
 pub(crate) struct TaskDraft {
     pub(crate) title: String,
@@ -69,7 +69,7 @@ pub(crate) struct TaskDraft {
     pub(crate) labels: Vec<String>,
 }
 
-/// Checks the words of a task.
+/// Checks the texts of a task.
 pub(crate) fn draft(
     title: &str,
     description: &str,
@@ -86,7 +86,7 @@ pub(crate) fn draft(
     })
 }
 
-/// The dependencies of a task on tasks that were looked up, in the order in which those were found.
+/// The dependencies of a task on existing tasks, in the order of the lookup.
 pub(crate) fn edges(task: &TaskId, after: &[TaskId], found: Vec<(TaskId, TaskStatus)>) -> Result<Vec<dep::Edge>> {
     if let Some(missing) = after.iter().find(|after| !found.iter().any(|(id, _)| id == *after)) {
         return Err(id::unknown(missing, id::Sort::Task));
@@ -127,7 +127,7 @@ impl Operation for Add {
         after.dedup();
         let project = work.project.id.clone();
 
-        // The drawn id is looked up together with the dependencies: one look tells what exists.
+        // The drawn id is looked up together with the dependencies, in one query.
         let drawn = work.draw_next();
         let mut asked = after.clone();
         asked.push(drawn.clone());

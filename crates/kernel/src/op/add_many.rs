@@ -1,4 +1,4 @@
-//! Adds many tasks in one transaction, all or none. Rows go in by one statement a table.
+//! Adds many tasks in one transaction, all or nothing. Each table needs one statement.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,10 +17,11 @@ use super::operation::{Access, Decision, Door, Operation, Role};
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::{answer, json_lines};
 
-/// Most tasks in one request: other projects in the same file wait while they are written, about two seconds for so many.
+/// The maximum number of tasks in one request. Other projects in the same file wait while they are written: about two
+/// seconds for this many.
 pub const AT_MOST: usize = 100_000;
 
-/// Most bytes of a batch as JSON lines.
+/// The maximum size of a batch as JSON lines, in bytes.
 pub const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How many ids the answer lists.
@@ -73,21 +74,21 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
     json_lines::on_line(line, "Nothing was added.")
 }
 
-/// The ids outside of this batch that an item comes after.
+/// The dependencies of an item on tasks outside the batch, by id.
 type Outside<'a> = Vec<&'a str>;
 
-/// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
+/// For each item its dependencies inside the batch, by position, and those outside, by id.
 type BatchEdges<'a> = (graph::Edges, Vec<Outside<'a>>);
 
 impl AddMany {
-    /// Reads a batch from JSON lines. An error names its line; nothing of the input is used then.
+    /// Parses a batch from JSON lines. An error names its line, and nothing of the input is used.
     pub fn parse(input: &[u8]) -> Result<AddMany> {
         if input.len() > BYTES_MAX {
             return Err(
                 Error::usage(Code::InputTooLong, "the input has more than 64 MiB").hint("Send it in several calls.")
             );
         }
-        // Counted before anything is read: how many there are is the first thing to say about too many.
+        // Counted before parsing, because an error about too many items should come first.
         let count = json_lines::lines(input).count();
         if count > AT_MOST {
             return Err(too_many(count));
@@ -106,7 +107,7 @@ impl AddMany {
         Ok(AddMany { items })
     }
 
-    /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
+    /// All work that needs no store. It runs before the lock, so no other writer waits for it.
     fn batch(&self) -> Result<CheckedBatch> {
         if self.items.is_empty() {
             return Err(Error::usage(Code::NothingToAdd, "there is no task in the input"));
@@ -130,7 +131,7 @@ impl AddMany {
         Ok(CheckedBatch(items.collect()))
     }
 
-    /// For each item the items it comes after, and the ids that are not of this batch.
+    /// For each item its dependencies inside the batch, and the ids of those outside.
     fn edges(&self) -> Result<BatchEdges<'_>> {
         let mut keys: HashMap<&str, usize> = HashMap::new();
         for (index, item) in self.items.iter().enumerate() {
@@ -189,7 +190,7 @@ fn draft(item: &NewTask) -> Result<TaskDraft> {
 /// A batch that was checked.
 pub(crate) struct CheckedBatch(Vec<Fitting>);
 
-/// One task of it, with what it comes after: other items by their place, and other tasks by their id.
+/// One task of the batch, with its dependencies: other items by position, other tasks by id.
 struct Fitting {
     line: usize,
     draft: TaskDraft,
@@ -271,7 +272,7 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Adde
     Ok(answer::Added { count: ids.len(), more: ids.len() > LISTED, ids: ids.into_iter().take(LISTED).collect() })
 }
 
-/// The status of every task outside the batch that something in it comes after.
+/// The status of every task outside the batch that an item depends on.
 fn known(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<HashMap<TaskId, TaskStatus>> {
     let mut asked: Vec<TaskId> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
     asked.sort();
@@ -290,9 +291,9 @@ fn unknown(after: &str) -> Error {
     id::unknown(after, id::Sort::Task).hint("`after` takes ids of tasks or keys of this batch.")
 }
 
-/// Draws ids that are free and differ from each other, the smallest first. In that order every index that begins with the
-/// id is written from one end to the other; in the order they were drawn each row would touch a page of its own, and other
-/// writers would wait twice as long.
+/// Draws unused, distinct ids, in ascending order. In that order every index that starts with the id is written from
+/// one end to the other. In random order each row would touch a page of its own, and other writers would wait twice as
+/// long.
 fn draw(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<TaskId>> {
     let issued = u64::try_from(work.project.last_task).unwrap_or(0) + count as u64;
     let length = id::length(issued);

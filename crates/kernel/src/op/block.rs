@@ -1,4 +1,4 @@
-//! Says that a task cannot go on, and why.
+//! Blocks a task, with a reason.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ fn check_blocker(work: &mut UnitOfWork<'_>, task: &TaskId, on: &TaskId) -> Resul
     }
 }
 
-/// Refuses a blocker that itself waits for the task, by what it comes after or by what blocks it.
+/// Refuses a blocker that itself waits for the task, through its dependencies or its own blocker.
 fn refuse_circle(work: &mut UnitOfWork<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
     let project = work.project.id.clone();
     let mut edges: Vec<(TaskId, TaskId)> = Vec::new();

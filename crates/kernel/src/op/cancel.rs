@@ -1,4 +1,4 @@
-//! Gives a task up. What depends on it is stuck until somebody edits or reopens.
+//! Cancels a task. Its dependents are stuck until a person edits them or reopens it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

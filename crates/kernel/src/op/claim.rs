@@ -1,4 +1,4 @@
-//! Takes a task: the one named, or the best that can be taken.
+//! Claims a task: the named one, or the best available.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl Operation for Claim {
     }
 }
 
-/// The actor's own task: the same hold and fence, renewed, and in focus. No event.
+/// The actor's own task: the same hold and fence, renewed, and in focus. There is no event.
 pub(crate) fn renew(
     work: &mut UnitOfWork<'_>,
     mut loaded: LoadedTask,
@@ -148,8 +148,8 @@ fn claimed(
 
 /// The first task in the order of choice that the actor may take, settled if its hold has lapsed.
 ///
-/// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
-/// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
+/// Almost always all lapsed holds have just been settled, so the ready tasks are the only candidates. Holds that are
+/// still unsettled, or that belong to an agent proven dead, join them in the same order.
 pub(crate) fn choose(
     work: &mut UnitOfWork<'_>,
     labels: &[String],
@@ -162,7 +162,7 @@ pub(crate) fn choose(
     match best {
         None => Ok(None),
         Some(full) => {
-            // Loaded by its id like a named one: with its dependencies, and settled first where its hold is over.
+            // Loaded by its id like a named task: with its dependencies, and settled first if its hold is over.
             let task = full.task.id;
             Ok(Some((work.load_and_draw(&task)?, ChoiceRule::Ready)))
         }
@@ -215,13 +215,13 @@ fn first_that(
     }
 }
 
-/// Whether a task may be chosen by an agent that did not name it.
+/// Whether an agent may get this task without naming it.
 pub(crate) fn suits(task: &task::Row, labels: &[String], me: &AgentName) -> bool {
     task.assignee.as_ref().is_none_or(|assignee| assignee == me)
         && labels.iter().all(|label| task.labels.contains(label))
 }
 
-/// The counters of a project, as they are stored.
+/// The stored counters of a project.
 pub(crate) fn counts(project: &project::Row) -> StateCounts {
     StateCounts {
         ready: project.count(Class::Ready),
@@ -234,7 +234,7 @@ pub(crate) fn counts(project: &project::Row) -> StateCounts {
     }
 }
 
-/// Says who finished a task that is over, and when.
+/// Adds to an error who finished or cancelled the task, and when.
 pub(crate) fn finished(error: Error, task: &task::Row) -> Error {
     if !task.status.is_closed() {
         return error;

@@ -1,4 +1,5 @@
-//! Files were committed: the holds on them have served their purpose, and whoever holds them elsewhere is told.
+//! Records a commit: the holds on the committed files have served their purpose, and agents that hold these files in
+//! other checkouts are notified.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +22,13 @@ use crate::answer;
 use crate::paths::{self, FileSet};
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// Most files of one commit that are looked at.
+/// The maximum number of files of one commit that are examined.
 pub const PATHS_MAX: usize = 10_000;
-/// Most files that the event names.
+/// The maximum number of files that the event names.
 const NAMED_MAX: usize = 200;
-/// Most agents that one commit tells.
+/// The maximum number of agents that one commit notifies.
 const TOLD_MAX: usize = 100;
-/// Most commits that one unread notice tells of.
+/// The maximum number of commits in one unread notice.
 const LINES_MAX: usize = 5;
 
 /// The request.
@@ -103,8 +104,8 @@ impl Operation for Committed {
     }
 }
 
-/// Ends own holds on single files that are committed and unchanged since. A hold on more than one file, or on all
-/// checkouts, is meant for longer; one that belongs to a task that is not in focus, for that task.
+/// Ends the actor's own holds on single files that are committed and unchanged since. A hold on more than one file, or
+/// on all checkouts, is meant to last longer. A hold of a task that is not in focus stays for that task.
 fn release(
     work: &mut UnitOfWork<'_>,
     request: &Committed,
@@ -133,8 +134,7 @@ fn release(
     Ok(released)
 }
 
-/// Tells an agent what was committed where it holds something: one message, which takes the place of one about the same
-/// hold that it has not read.
+/// Notifies an agent of a commit to files it holds: one message, which replaces an unread one about the same hold.
 fn tell(
     work: &mut UnitOfWork<'_>,
     request: &Committed,
@@ -177,7 +177,7 @@ fn tell(
     hold::ask(work.tx, &project, &row.id)
 }
 
-/// The notice about a hold that nobody has confirmed as shown.
+/// The notice about a hold that its recipient has not yet confirmed.
 fn unread(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Option<message::Row>> {
     if row.asked == 0 {
         return Ok(None);
@@ -197,7 +197,7 @@ fn fresh(work: &mut UnitOfWork<'_>) -> Result<MessageId> {
     if taken { work.redraw() } else { Ok(drawn) }
 }
 
-/// What a notice says of one commit: on one line, whatever the names are.
+/// The line of a notice about one commit, on one line whatever the file names contain.
 fn line(work: &UnitOfWork<'_>, request: &Committed, (files, holds): (&FileSet, &[(hold::Row, Pattern)])) -> String {
     let mut met: BTreeSet<&str> = BTreeSet::new();
     for (_, pattern) in holds {

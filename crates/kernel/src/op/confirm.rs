@@ -1,4 +1,4 @@
-//! Says that what was offered was shown: only then is it not offered again. Doors call it, nobody types it.
+//! Confirms that an offer was shown. Only then is it not offered again. Doors call it, not people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Finishes a task; what waited only for it becomes ready in the same transaction.
+//! Finishes a task. Tasks that waited only for it become ready in the same transaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

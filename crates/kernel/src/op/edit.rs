@@ -121,7 +121,7 @@ impl Operation for Edit {
         row.labels = text::labels(&labels)?;
         changes.labels = differs(&old.labels, &row.labels);
         if let Some(assignee) = &self.assignee {
-            // An empty name takes the assignee away.
+            // An empty name removes the assignee.
             row.assignee = match assignee.as_str() {
                 "" => None,
                 name => Some(work.known_agent(name)?.name),
@@ -158,12 +158,12 @@ impl Operation for Edit {
     }
 }
 
-/// A field before and after, if it was changed.
+/// The old and the new value of a field, if it changed.
 fn differs<T: PartialEq + Clone>(from: &T, to: &T) -> Option<[T; 2]> {
     (from != to).then(|| [from.clone(), to.clone()])
 }
 
-/// Puts new dependencies in place of the old ones; a cycle is refused and told.
+/// Replaces the dependencies. A cycle is refused, and the refusal names it.
 fn replace_edges(work: &mut UnitOfWork<'_>, row: &mut task::Row, after: &[TaskId]) -> Result<Vec<dep::Edge>> {
     let project = work.project.id.clone();
     let mut after = after.to_vec();

@@ -1,7 +1,7 @@
-//! Forgets a project: everything that belongs to it goes, and the store is as if it had never been used in it.
+//! Forgets a project: deletes everything that belongs to it, as if it had never used the store.
 //!
-//! What stays is its row with the last number. If the project is ever used again, numbers go on from there: a cursor or
-//! a fence from before is then stale, and never taken for one from after.
+//! Its row stays, with the last number. If the project is used again, numbers continue from there: an earlier cursor or
+//! fence is then stale and never taken for a new one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::operation::{Access, Door, Operation, Role};
 use crate::answer;
 use crate::unit_of_work::{UnitOfWork, people_only};
 
-/// How many of those who stand in the way are named.
+/// How many blockers are named.
 const BLOCKERS_MAX: usize = 50;
 
 /// The request.
@@ -79,7 +79,7 @@ impl Operation for Forget {
         row.off_until = None;
         row.off_by = None;
         row.waiting = 0;
-        // One number is left out, so that a reader at the end is told too.
+        // One number is skipped, so that a reader at the end of the log notices too.
         row.last_event += 1;
         row.first_event = row.last_event + 1;
         project::empty(work.tx, &row.id)?;

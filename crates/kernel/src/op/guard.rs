@@ -1,5 +1,5 @@
-//! Takes the files that an edit is about to change: reserving is the check, so of two guards one is refused. It is also
-//! the sign of life that every hook gives, in the same transaction.
+//! Takes the files that an edit is about to change. Reserving is the check, so of two racing guards one is refused. The
+//! same transaction also records the sign of life that every hook gives.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ use crate::checkouts::Checkouts;
 use crate::paths::{self, other_checkouts};
 use crate::unit_of_work::UnitOfWork;
 
-/// Most files of one call. A patch may be large, and what is not taken is not guarded.
+/// The maximum number of files in one call. A patch may be large, and a file that is not taken is not guarded.
 pub const FILES_MAX: usize = 2_048;
-/// Most holds in other checkouts that are told: as many as a door may count.
+/// The maximum number of holds in other checkouts in the answer: as many as a door may count.
 pub(crate) const ELSEWHERE_MAX: usize = 100;
 
 /// The request.

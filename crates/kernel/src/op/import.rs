@@ -1,4 +1,4 @@
-//! Takes tasks and notes that were exported elsewhere into a project, all or none. Rows go in by few statements.
+//! Imports tasks and notes that were exported elsewhere, all or nothing. Rows are written with few statements.
 
 mod plan;
 mod read;
@@ -27,11 +27,12 @@ use crate::json_lines;
 use crate::kernel::Kernel;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
+/// The maximum number of tasks in one request. Other projects in the same file wait while they are written, and give up
+/// after ten seconds.
 pub const TASKS_MAX: usize = 200_000;
-/// Most notes in one request.
+/// The maximum number of notes in one request.
 pub const NOTES_MAX: usize = 1_000_000;
-/// Most grants, and the highest version, that anything comes with.
+/// The maximum attempt count, and the maximum version, of an imported task.
 const COUNT_MAX: i64 = 1_000_000_000;
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
@@ -56,7 +57,7 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 }
 
 impl Import {
-    /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
+    /// All work that needs no store. It runs before the lock, so no other writer waits for it.
     fn batch(&self) -> Result<CheckedImport> {
         if self.tasks.len() > TASKS_MAX {
             return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
@@ -86,7 +87,7 @@ impl Import {
         Ok(CheckedImport { named: self.named(), tasks, notes, events: self.events })
     }
 
-    /// Every task that is imported or referred to, each once, in order.
+    /// Every task that is imported or referred to, each once, sorted.
     fn named(&self) -> Vec<TaskId> {
         let mut named: HashSet<&TaskId> = HashSet::new();
         for given in &self.tasks {
@@ -99,7 +100,7 @@ impl Import {
         named
     }
 
-    /// Where each task stands.
+    /// The position of each task in the input.
     fn places(&self) -> Result<HashMap<&str, usize>> {
         let mut places = HashMap::with_capacity(self.tasks.len());
         for (at, given) in self.tasks.iter().enumerate() {
@@ -123,16 +124,16 @@ impl Import {
     }
 }
 
-/// An import that was checked, in the one spelling that is stored.
+/// A checked import, in the canonical form that is stored.
 pub(crate) struct CheckedImport {
     tasks: Vec<ExportedTask>,
-    /// With their data as it is stored.
+    /// Each note with its data in the stored form.
     notes: Vec<(ExportedNote, String)>,
     named: Vec<TaskId>,
     events: usize,
 }
 
-/// What helps against too many.
+/// The advice for an import that is too large.
 fn split() -> Advice {
     let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
     Advice::from(part)
@@ -155,7 +156,7 @@ fn duplicate(id: &str, first: usize) -> Error {
     Error::usage(Code::DuplicateId, format!("`{shown}` stands on line {first} already")).entity(shown)
 }
 
-/// A task in the one spelling that is stored, with everything checked that needs no store.
+/// A task in the canonical form, with every check that needs no store.
 fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     id::check(&given.id, id::Sort::Task)?;
     let mut after = given.after.clone();
@@ -207,7 +208,7 @@ fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     })
 }
 
-/// A note in the one spelling that is stored.
+/// A note in the canonical form.
 fn fit_note(given: &ExportedNote) -> Result<(ExportedNote, String)> {
     id::check(&given.id, id::Sort::Note)?;
     known_shape(&given.task)?;
@@ -220,7 +221,7 @@ fn fit_note(given: &ExportedNote) -> Result<(ExportedNote, String)> {
     Ok((ExportedNote { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
 }
 
-/// Whatever has not the shape of an id names nothing, here or in the file.
+/// A text that does not have the form of an id names nothing, neither in the store nor in the file.
 fn known_shape(named: &str) -> Result<()> {
     id::check(named, id::Sort::Task).map(|_| ()).map_err(|_| plan::unknown(named))
 }
@@ -236,7 +237,7 @@ fn count(what: &str, value: i64, least: i64) -> Result<()> {
     Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
 }
 
-/// A time that happened; 0 is how none is stored.
+/// A time after 1970. Zero is how an absent time is stored.
 fn instant(given: &str) -> Result<Time> {
     match Time::parse(given)? {
         at if at > Time(0) => Ok(at),
@@ -244,7 +245,7 @@ fn instant(given: &str) -> Result<Time> {
     }
 }
 
-/// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
+/// What an import would do. It is decided like the op, over one snapshot, and changes nothing.
 pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Result<Imported> {
     let batch = request.batch()?;
     kernel.in_snapshot(call, |tx, snapshot| {
@@ -293,8 +294,8 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedImport) -> Result<Imported> {
         let events: Vec<_> = page.iter().map(|(number, given)| added(work, *number, given)).collect();
         work.append_all(&events)?;
     }
-    // In the order of their ids every index that begins with the id is written from one end to the other, and others wait
-    // for the lock half as long.
+    // In the order of their ids every index that starts with the id is written from one end to the other. Other writers
+    // then wait for the lock half as long.
     numbered.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
     for page in numbered.chunks(ROWS) {
         add_tasks(work, &project, &plan, page)?;
@@ -305,8 +306,8 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedImport) -> Result<Imported> {
     Ok(plan.summary(batch, agents))
 }
 
-/// A task is for its assignee here too, so that one is known from now on and gone if it does not come within the time
-/// that any agent has: then the task is for anyone, as everywhere.
+/// Registers unknown assignees, so that a task keeps its assignee here. An assignee that does not appear within the
+/// usual time counts as gone, and its task is then free for any agent.
 fn meet(work: &mut UnitOfWork<'_>, plan: &PreparedImport<'_>) -> Result<usize> {
     let project = work.project.id.clone();
     let me = work.me().to_owned();
@@ -334,7 +335,7 @@ fn meet(work: &mut UnitOfWork<'_>, plan: &PreparedImport<'_>) -> Result<usize> {
     Ok(strangers.len())
 }
 
-/// The event of a task that came in.
+/// The event of an imported task.
 fn added(work: &mut UnitOfWork<'_>, number: i64, given: &ExportedTask) -> log::Row {
     let added = Added {
         title: given.title.clone(),
@@ -384,7 +385,7 @@ fn add_tasks(
     Ok(())
 }
 
-/// The row of a task, with what follows from its dependencies as they are here.
+/// The row of a task, with the state that follows from its dependencies in this store.
 fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::Row> {
     let mut row = task::Row {
         title: given.title.clone(),
@@ -398,7 +399,7 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
         blocked_on: given.blocked_on.clone(),
         attempt: given.attempt,
         version: given.version,
-        // A fence of another log means nothing here: there is no last fence.
+        // A fence of another log means nothing here, so there is no last fence.
         last_holder: given.was_held_by.clone(),
         lapsed: given.was_held_by.is_some(),
         updated_at: instant(&given.updated_at)?,

@@ -1,6 +1,6 @@
-//! Offers new mail, in order and not too much at once, and acknowledges what was read.
+//! Offers new mail, in order and within a limit, and acknowledges what was read.
 //!
-//! What is offered stays new until the door confirms that it was shown: see `confirm`.
+//! Offered mail stays new until the door confirms that it was shown: see `confirm`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Operation for Inbox {
         }
         let me = work.me().clone();
         let found = look(work.tx, &work.project.id, &me, limit)?;
-        // Who reads its mail before it ever asked what happened has missed nothing until now.
+        // An agent that reads its mail before its first `resume` has missed no events until now.
         let last = work.project.last_event;
         let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
         let mut place = found.cursors.unwrap_or(first);
@@ -67,10 +67,10 @@ impl Operation for Inbox {
     }
 }
 
-/// Takes note of a message. A request that is about no hold has what it asked for.
+/// Acknowledges a message. A request that is not about a hold is thereby fulfilled.
 fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
     let (project, me, now) = (work.project.id.clone(), work.me().clone(), work.now);
-    // The mail of others is as if it did not exist.
+    // For the actor, the mail of others does not exist.
     let rows = mail::of_message(work.tx, &project, &me, id)?;
     if rows.is_empty() {
         return Err(unknown(id));

@@ -1,4 +1,4 @@
-//! Makes a copy of the repository a checkout of the project: a person says that both are one.
+//! Makes a copy of the repository a checkout of the project. A person decides that both are one project.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl Operation for Join {
         let Some(here) = work.call.checkout.as_ref() else {
             return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
         };
-        // The checkout itself was written down when the unit registered what it sees for the first time.
+        // The unit of work recorded the checkout when it first saw it.
         let joined = CheckoutJoined { host: here.host.clone() };
         work.append(About::of(&here.path), Event::CheckoutJoined(joined))?;
         Ok(answer::Joined { checkout: here.path.clone(), project: work.project.key.clone() })

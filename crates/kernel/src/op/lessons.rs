@@ -1,4 +1,4 @@
-//! Draws lessons from what happened: one atomic unit, each with the events it comes from.
+//! Derives lessons from events, atomically. Each lesson names the events it comes from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::answer::{self, MemoryOutcome};
 use crate::fact;
 use crate::unit_of_work::UnitOfWork;
 
-/// How many of the newest events of each kind are looked at, and how many of the newest changes to files.
+/// How many of the newest events of each kind are read, and how many of the newest file changes.
 const EVENTS: usize = 500;
 const TOUCHES: usize = 2_000;
 
@@ -38,7 +38,7 @@ impl Operation for Lessons {
     }
 }
 
-/// Writes down what is new. A lesson that is known already is no event and is not counted.
+/// Writes the new lessons. A known lesson causes no event and is not counted.
 pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedItem>> {
     let project = work.project.id.clone();
     let first = newest(work, &lesson::KINDS.map(|(first, _)| first))?;
@@ -63,7 +63,8 @@ pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedI
         if learnt.len() == lesson::MOST {
             break;
         }
-        // A name that makes no key, such as that of a file with odd characters, is no reason to learn nothing.
+        // A name that does not make a valid key, such as that of a file with unusual characters, must not prevent the
+        // lesson.
         let key = memory::key(&lesson.key).unwrap_or_else(|_| memory::key_of(&lesson.key));
         let item = NewMemory {
             text: lesson.text,
@@ -72,7 +73,7 @@ pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedI
             scope: Some(MemoryReach::Project),
             ..NewMemory::default()
         };
-        // What somebody has forgotten or put in other words since is not learnt again from the same causes.
+        // A lesson that was forgotten or reworded since is not learnt again from the same causes.
         let known = table::under(work.tx, &project, &MemoryScope::Project, item.key.as_deref().unwrap_or_default())?;
         let changed = known.is_some_and(|row| row.pinned || (row.updated_at >= lesson.at && row.text != item.text));
         if changed || forgotten.iter().any(|(key, at)| item.key.as_ref() == Some(key) && *at >= lesson.at) {
@@ -86,7 +87,7 @@ pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedI
     Ok(learnt)
 }
 
-/// The newest events of each of some kinds.
+/// The newest events of some kinds.
 fn newest(work: &mut UnitOfWork<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
     let page = |kind: &&str| {
         let filter = log::EventFilter { kind: Some((*kind).to_owned()), ..log::EventFilter::default() };
@@ -100,7 +101,7 @@ fn newest(work: &mut UnitOfWork<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
     work.tx.fetch(pages)?.into_iter().map(|page| page.into_iter().map(fact).collect()).collect()
 }
 
-/// The keys that were forgotten for the project lately, and when.
+/// The keys that were recently forgotten in the project, and when.
 fn forgotten(work: &mut UnitOfWork<'_>) -> Result<Vec<(String, Time)>> {
     let filter =
         log::EventFilter { kind: Some(event::kind::MEMORY_FORGOTTEN.to_owned()), ..log::EventFilter::default() };

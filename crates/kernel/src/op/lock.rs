@@ -1,4 +1,4 @@
-//! Takes a named lock, or renews it for whoever shows its fence.
+//! Takes a named lock, or renews it for a caller that shows its fence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,6 @@ pub enum LockRenewal {
 }
 
 impl LockRenewal {
-    /// The word, as in requests.
     const fn as_str(self) -> &'static str {
         match self {
             LockRenewal::Session => "session",
@@ -87,7 +86,8 @@ impl Operation for Lock {
     const NAME: &'static str = "lock";
     const ABOUT: &'static str = "Takes a named lock, or renews it for whoever shows its fence";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
-    // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
+    // With `force` any worker may take over from a dead holder. Taking over from a live one needs an operator, which
+    // `apply` checks.
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
     type Answer = answer::Locked;
@@ -106,7 +106,7 @@ impl Operation for Lock {
         let step = may_have(work, self, live.as_ref());
         match (step, live) {
             (LockDecision::Stale, live) => Err(stale(work, self, live.as_ref())?),
-            // Whether its fence is shown or not: what is only offered is taken before it is renewed.
+            // Whether or not the fence is shown: an offer is taken before it can be renewed.
             (_, Some(row)) if row.place.is_some() && row.holder == work.me() => {
                 take(work, self, row, &reason).map(answer::Locked::Held)
             }
@@ -115,7 +115,7 @@ impl Operation for Lock {
                 let me = work.me();
                 let (tx, sight) = work.look();
                 if let Some(in_the_way) = waiting::decide_name(tx, &sight, (me, &self.name), live.as_ref())? {
-                    // `force` takes the lock from its holder; only a person takes it before the waiting agents.
+                    // `force` takes the lock from its holder. Only a person gets it before the waiting agents.
                     let may_force = in_the_way.places.is_empty() || overrides(work);
                     if !self.force || !may_force {
                         return blocked(work, self, &reason, &in_the_way);
@@ -132,7 +132,7 @@ impl Operation for Lock {
     }
 }
 
-/// Somebody has it or waits for it: a place in the line, or the refusal.
+/// The lock is held or waited for: the answer is a place in the waiting line, or the refusal.
 fn blocked(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, in_the_way: &Obstacles) -> Result<answer::Locked> {
     if !request.wait {
         return Err(locks::waited_for(work, &request.name, in_the_way)?);
@@ -142,7 +142,7 @@ fn blocked(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, in_the_way: 
     waiting::wait(work, &want, &asking, in_the_way).map(answer::Locked::Waiting)
 }
 
-/// Takes what was offered: the fence stays, the time begins.
+/// Takes an offer: the fence stays, and the TTL starts.
 fn take(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<answer::Hold> {
     (row.renewal, row.ttl) = how(request);
     row.expires_at = work.now + row.ttl;
@@ -165,7 +165,7 @@ fn take(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: &
     paths::shown(work, &row)
 }
 
-/// What renews a lock, and how long it lives without that.
+/// What renews a lock, and its TTL.
 fn how(request: &Lock) -> (rule::Renewal, Span) {
     let (renewal, ttl) = match request.renewal {
         LockRenewal::Session => (rule::Renewal::Session, TTL),
@@ -174,7 +174,7 @@ fn how(request: &Lock) -> (rule::Renewal, Span) {
     (renewal, request.ttl().unwrap_or(ttl))
 }
 
-/// What becomes of the request: the one place that knows who stands in its way.
+/// Decides about the request. This is the only place that knows what blocks it.
 fn may_have(work: &UnitOfWork<'_>, request: &Lock, live: Option<&hold::Row>) -> LockDecision {
     decide(work.me(), request.fence, live.map(|row| LiveLock { holder: &row.holder, fence: row.fence }))
 }
@@ -206,7 +206,7 @@ fn grant(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, overrode: Opti
     paths::shown(work, &row)
 }
 
-/// The same lock under the same fence, with a new end.
+/// Renews the lock: the same fence, a new expiry.
 fn renew(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<answer::Hold> {
     row.ttl = request.ttl().unwrap_or(row.ttl);
     row.expires_at = work.now + row.ttl;
@@ -217,7 +217,7 @@ fn renew(work: &mut UnitOfWork<'_>, request: &Lock, mut row: hold::Row, reason: 
     paths::shown(work, &row)
 }
 
-/// The refusal of a fence under which there is no lock any more.
+/// The refusal of a fence that the lock is no longer held under.
 fn stale(work: &mut UnitOfWork<'_>, request: &Lock, live: Option<&hold::Row>) -> Result<Error> {
     if let Some(row) = live {
         return Ok(stale_fence(row, request.fence));

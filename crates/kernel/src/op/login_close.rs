@@ -1,4 +1,4 @@
-//! Closes sessions of browsers: one, by whoever has it, or all of a principal. From the commit on they are nothing.
+//! Closes browser sessions: one, by its owner, or all of a principal. They are invalid from the commit on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,11 +47,12 @@ impl Operation for LoginClose {
                 in_store(work, "closing a session")?;
                 let found = web_session::get(work.tx, session)?;
                 let closed = web_session::close(work.tx, session, work.now)?;
-                // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
+                // A session that never existed counts as closed. The answer does not reveal whose a session was.
                 (found.map(|row| row.principal).unwrap_or_default(), closed)
             }
             (None, Some(name)) => {
-                // Everybody may leave everywhere; for others it takes who may disable them.
+                // Every principal may close all of its own sessions. Closing those of others needs the right to disable
+                // them.
                 if work.me() != name {
                     of_store(work, "closing the sessions of others")?;
                 }

@@ -1,4 +1,4 @@
-//! Offers a person a one-time link. The door draws its secret and prints it; the request has its hash only.
+//! Offers a person a one-time link. The door draws its secret and prints it. The request contains only the hash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::access::{known, of_store};
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// How long after its end a link or a session is kept, for whoever wonders what became of it.
+/// How long a link or session is kept after its end, for questions about what happened to it.
 const KEPT: Span = Span::days(7);
 
 /// The request.

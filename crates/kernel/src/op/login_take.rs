@@ -1,5 +1,5 @@
-//! Takes a one-time link: it becomes a session of a browser, once. The door runs it for whoever shows the link, and draws
-//! what the cookie and the forms will say; the request has the hashes only.
+//! Redeems a one-time link: it becomes a browser session, once. The door runs it for the visitor who shows the link,
+//! and draws the secrets of the cookie and the forms. The request contains only the hashes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::access::in_store;
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// How much of an address is kept.
+/// The maximum length of a stored address.
 const FROM: usize = 200;
 
 /// The request.
@@ -41,13 +41,13 @@ impl LoginTake {
     }
 }
 
-/// Writers of the whole store take turns, so between the look at `used_at` and its writing nobody else comes: of any number
-/// who take one link at once, one has it.
+/// Writers of the whole store take turns, so no other writer comes between reading `used_at` and writing it. Of any
+/// number of concurrent attempts on one link, exactly one succeeds.
 impl Operation for LoginTake {
     const NAME: &'static str = "login_take";
     const ABOUT: &'static str = "Turns a one-time link into a session of a browser, once; doors call it";
     const DOORS: &'static [Door] = &[];
-    // The door's own: no principal may request it.
+    // Only the door runs it; no principal may request it.
     const ACCESS: Access = Access::NONE;
     const DOMAIN: Domain = Domain::Store;
     type Answer = answer::LoginTaken;
@@ -82,7 +82,7 @@ impl Operation for LoginTake {
     }
 }
 
-/// One answer for a link that never was, one that is over and one that was used: nobody learns which.
+/// The same answer for an unknown, an expired and a used link, so that the visitor does not learn which it was.
 fn refused() -> Error {
     Error::new(Code::LoginRefused, "this link is not valid: it is used up, has expired, or never was")
         .hint("Ask for a new one: each is good once, and for minutes.")

@@ -1,4 +1,4 @@
-//! Gives a principal a role in a project or in all of them, or takes it away.
+//! Gives a principal a role in a project or in all projects, or removes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl Operation for MemberSet {
     type Answer = answer::Membership;
 
     fn check(&self) -> Result<()> {
-        // A role can be taken away from whoever has one.
+        // A role can be removed from any principal that has one.
         match self.role {
             Some(_) => access::outsider(&self.principal)?,
             None => access::principal(&self.principal)?,

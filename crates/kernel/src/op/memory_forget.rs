@@ -1,4 +1,4 @@
-//! Forgets a memory. What it said stays in the log.
+//! Forgets a memory. Its text stays in the log.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,13 @@ impl Operation for MemoryForget {
     const NAME: &'static str = "memory_forget";
     const ABOUT: &'static str = "Forgets a memory";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
-    // A memory that every agent is shown needs an operator, which `apply` checks.
+    // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
     type Answer = answer::Memory;
 
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Memory> {
         let row = own(work, &self.memory)?;
-        // What everybody is always shown is put there by people, and taken away by them.
+        // Only people pin a memory for everyone, and only they remove it.
         if row.pinned && row.scope.is_shared() && !work.call.actor.is_person() {
             return Err(people_only("forgetting what is pinned for everybody"));
         }
@@ -52,7 +52,7 @@ impl Operation for MemoryForget {
     }
 }
 
-/// A memory that the actor may see: those of other agents are as if they did not exist.
+/// A memory that the actor may see. The memories of other agents do not exist for it.
 pub(super) fn own(work: &mut UnitOfWork<'_>, memory: &str) -> Result<table::Row> {
     let found = table::get(work.tx, &work.project.id, memory)?.filter(|row| !row.is_over(work.now));
     let mine = |row: &table::Row| !matches!(&row.scope, MemoryScope::Agent(agent) if agent != work.me());

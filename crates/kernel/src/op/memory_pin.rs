@@ -1,4 +1,4 @@
-//! Pins a memory, so that every brief shows it, or takes the pin out.
+//! Pins a memory, so that every brief shows it, or unpins it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ impl Operation for MemoryPin {
     const NAME: &'static str = "memory_pin";
     const ABOUT: &'static str = "Pins a memory or takes the pin out";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
-    // A memory that every agent is shown needs an operator, which `apply` checks.
+    // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
     type Answer = answer::Memory;
 

@@ -1,4 +1,4 @@
-//! The ops: a trait and a plain list. One op is one file, named for the op; its description is its `impl Operation`.
+//! The ops: a trait and a list. One op is one file, named for the op; its description is its `impl Operation`.
 
 pub mod access_denied;
 pub mod add;
@@ -95,7 +95,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<access_denied::AccessDenied>(),
 ];
 
-/// An op of any type, for what carries ops without looking into them: queues, the wire, tests.
+/// An op of any type, for code that carries ops without inspecting them: queues, the wire format, tests.
 #[derive(Clone, Debug)]
 pub struct Op(Arc<dyn ErasedOp>);
 
@@ -105,12 +105,13 @@ impl Op {
         Op(Arc::new(request))
     }
 
-    /// The op of a name with a request. Unknown fields are refused by name, so that no part of a request is ignored.
+    /// Parses the request of an op by name. Unknown fields are refused by name, so that no part of a request is
+    /// ignored.
     pub fn read(name: &str, json: &str) -> Result<Op> {
         find(OPS.iter(), name).and_then(|entry| (entry.read)(json))
     }
 
-    /// The same at a door: an op that the door does not accept is unknown there, in the same words.
+    /// The same at a door. An op that the door does not accept is unknown there, with the same message.
     pub fn read_at(door: Door, name: &str, json: &str) -> Result<Op> {
         find(OPS.iter().filter(|entry| entry.doors.contains(&door)), name).and_then(|entry| (entry.read)(json))
     }
@@ -120,28 +121,26 @@ impl Op {
         self.0.as_any().downcast_ref()
     }
 
-    /// Its description.
     pub fn entry(&self) -> &'static Entry {
         self.0.entry()
     }
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
 
-    /// The role that it needs in the project of a key; `None` where no principal may request it there.
+    /// The role that it needs in a project. `None` if no principal may request it there.
     pub fn needs(&self, project: &str) -> Option<Role> {
         self.0.access().needed(project)
     }
 
-    /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door checks first where it
-    /// would otherwise create something for a request that cannot succeed.
+    /// Checks everything that needs no store. [`crate::Kernel::run`] does this too. A door checks first if it would
+    /// otherwise create something for a request that cannot succeed.
     pub fn check(&self) -> Result<()> {
         self.0.check()
     }
 
-    /// How many rows it writes, where it is a batch: the lock is held longer the more there are.
+    /// How many rows a batch writes; one for any other op. The more rows, the longer the lock is held.
     pub fn items(&self) -> usize {
         self.0.lines().len().max(1)
     }
@@ -159,7 +158,7 @@ impl Op {
         }
     }
 
-    /// The request in its one spelling: what the fingerprint hashes, and what [`Op::read`] reads.
+    /// The request in its canonical form: what the fingerprint hashes and what [`Op::read`] parses.
     pub fn canonical(&self) -> Result<String> {
         self.0.canonical()
     }

@@ -1,4 +1,4 @@
-//! Notes progress on a task: the one progress call.
+//! Adds a note about the progress on a task. It is the only progress call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,13 +54,13 @@ pub struct Artifact {
     pub size: i64,
 }
 
-/// Most files of one note.
+/// The maximum number of files in one note.
 const ARTIFACTS_MAX: usize = 50;
-/// Longest path of a file.
+/// The maximum length of a file's path.
 const PATH_MAX: usize = 4_096;
 
 impl Artifact {
-    /// The file as the event has it.
+    /// The file as the event stores it.
     fn told(&self) -> told::Artifact {
         told::Artifact {
             path: self.path.clone(),
@@ -87,7 +87,7 @@ fn artifact(given: &Artifact) -> Result<Artifact> {
     Ok(Artifact { kind: Some(kind), sha256: given.sha256.to_ascii_lowercase(), ..given.clone() })
 }
 
-/// How deep data may be nested. Readers of JSON give up at 128 levels, and answers put some around it.
+/// How deep data may be nested. JSON parsers stop at 128 levels, and answers add some around it.
 const DEPTH_MAX: usize = 100;
 
 fn is_deeper(value: &Value, most: usize) -> bool {
@@ -117,8 +117,8 @@ fn data(value: Option<&Value>) -> Result<Option<String>> {
     Ok(Some(stored))
 }
 
-/// Data that comes as a text to be kept to the letter. A newline in it is a blank of its spelling: those that mean
-/// something are escaped.
+/// Checks data that is stored byte for byte. A raw newline in it is whitespace between tokens, because significant ones
+/// are escaped; it becomes a space.
 pub(crate) fn given(raw: &str) -> Result<String> {
     let value: Value = serde_json::from_str(raw)
         .map_err(|error| Error::usage(Code::BadData, format!("the data is not JSON: {error}")))?;
@@ -133,7 +133,7 @@ pub(crate) fn given(raw: &str) -> Result<String> {
     Ok(stored)
 }
 
-/// NUL is the one character that PostgreSQL cannot store.
+/// NUL is the only character that PostgreSQL cannot store.
 fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
@@ -166,7 +166,8 @@ impl Operation for Note {
         let task = work.meant(self.task.as_ref())?;
         let (loaded, fresh) = work.load_and_draw(&task)?;
         let right = work.right(&loaded, self.fence);
-        // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
+        // Any agent may add a note to a task named by id. Only a given fence, or the focus, requires that the hold
+        // still stands.
         let late = match right {
             Ok(right) => right == Right::Late,
             Err(_) if self.task.is_some() && self.fence.is_none() => false,

@@ -1,5 +1,5 @@
-//! Switches the guards of a project off for a while, or on again. Only a person may: a guard that those it guards could
-//! switch off would be none.
+//! Switches the guards of a project off for a while, or on again. Only a person may: a guard that the guarded agents
+//! could switch off would be useless.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Off {
 
 impl Off {
     fn span(&self) -> Result<Span> {
-        // Counted in microseconds, more would not fit.
+        // Clamped, because a larger number would overflow in microseconds.
         let seconds = self.for_s.map(|seconds| seconds.clamp(-1, guard::OFF_MAX.as_seconds() + 1));
         guard::off_for(seconds.map_or(guard::OFF, Span::seconds))
     }

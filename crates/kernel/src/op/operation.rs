@@ -1,4 +1,4 @@
-//! The trait of an op, and what is known about an op without running it.
+//! The trait of an op, and its description.
 //!
 //! An op is described once, by its `impl Operation`. The pipeline, the doors, OpenAPI, the access check and the
 //! reference pages read that description; none keeps a list of its own.
@@ -21,12 +21,12 @@ use crate::unit_of_work::UnitOfWork;
 
 /// A request that changes state.
 ///
-/// The JSON of the struct is the request as doors read it and as the fingerprint hashes it: the order of its fields is
+/// The JSON of the struct is the request that doors parse and the fingerprint hashes, so the order of its fields is
 /// part of the contract.
 pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Debug + Send + Sync + 'static {
     /// The name, which is also the name of its file.
     const NAME: &'static str;
-    /// What it does, in one line.
+    /// A one-line description.
     const ABOUT: &'static str;
     /// The doors that accept it.
     const DOORS: &'static [Door];
@@ -36,8 +36,8 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Debug +
     const DOMAIN: Domain = Domain::Project;
     /// What the door observes on the caller's machine and sends along.
     const INPUTS: &'static [Input] = &[];
-    /// How far its answer offers events and mail that the door confirms once they were shown. `None` where an answer
-    /// offers nothing; a door then does not parse it.
+    /// Which events and mail its answer offers; the door confirms them once they were shown. `None` if an answer offers
+    /// nothing. A door then does not parse it.
     const OFFERED: Option<fn(&Self::Answer) -> Offered> = None;
 
     /// The answer. Stored answers are replayed: a new field needs `serde(default)`.
@@ -59,7 +59,7 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Debug +
         self.check().map(|()| None)
     }
 
-    /// The line of each item in the sender's input, in order; empty where the request is not a batch. Lines are not part
+    /// The line of each item in the sender's input, in order; empty if the request is not a batch. Lines are not part
     /// of the request, which is the same wherever it was read from. They travel beside it, for refusals that name them.
     fn lines(&self) -> Vec<usize> {
         Vec::new()
@@ -68,15 +68,15 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Debug +
     /// Restores the lines. Surplus or missing ones are ignored: lines only appear in messages.
     fn set_lines(&mut self, _lines: &[usize]) {}
 
-    /// Loads rows, decides and writes, inside the transaction of the op. An error takes all of its rows back.
+    /// Loads rows, decides and writes, inside the transaction of the op. An error rolls back all of its rows.
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<Self::Answer>;
 }
 
-/// The part of a prepared op that runs under the lock. It may run more than once: a transaction that lost a race is
-/// repeated.
+/// The part of a prepared op that runs under the lock. It may run more than once, because a transaction that lost a
+/// race is retried.
 pub type Decision<A> = Box<dyn Fn(&mut UnitOfWork<'_>) -> Result<A> + Send + Sync>;
 
-/// The role that a principal needs for an op; `None` where no principal may request it.
+/// The role that a principal needs for an op. `None` if no principal may request it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// In a project.
@@ -99,12 +99,12 @@ impl Access {
         Access { project: None, store: Some(role) }
     }
 
-    /// For workers, and for operators where the request overrides others.
+    /// For workers; for operators if the request overrides others.
     pub const fn forced(force: bool) -> Access {
         Access::project(if force { Role::Operator } else { Role::Worker })
     }
 
-    /// The role needed in the project of a key.
+    /// The role needed in a project.
     pub fn needed(self, project: &str) -> Option<Role> {
         if project == WHOLE_STORE { self.store } else { self.project }
     }
@@ -121,23 +121,23 @@ pub enum Domain {
     Anywhere,
 }
 
-/// Something that only the caller's machine knows.
+/// An observation that only the caller's machine can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Which agents that hold something are dead.
+    /// Which agents with holds are dead.
     DeadAgents,
-    /// The commit that the working tree is at.
+    /// The current commit of the working tree.
     Head,
     /// The commit and the uncommitted files of the working tree.
     WorkingTree,
 }
 
-/// Up to where an answer offers what happened.
+/// The last event and the last message that an answer offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Events.
+    /// The number of the last event.
     pub events: Option<i64>,
-    /// Mail.
+    /// The number of the last message.
     pub mail: Option<i64>,
 }
 
@@ -155,18 +155,17 @@ pub struct Entry {
     pub domain: Domain,
     /// See [`Operation::INPUTS`].
     pub inputs: &'static [Input],
-    /// Reads from an answer's JSON what it offers; see [`Operation::OFFERED`].
+    /// Reads the offer from an answer's JSON; see [`Operation::OFFERED`].
     pub offered: Option<fn(&str) -> Result<Offered>>,
     /// The schema of the request.
     pub request: fn() -> Schema,
     /// The schema of the answer.
     pub answer: fn() -> Schema,
-    /// Reads a request from JSON. Unknown fields are refused by name.
+    /// Parses a request from JSON. Unknown fields are refused by name.
     pub read: fn(&str) -> Result<Op>,
 }
 
 impl Entry {
-    /// The description of an op.
     pub const fn of<O: Operation>() -> Entry {
         Entry {
             name: O::NAME,
@@ -185,13 +184,13 @@ impl Entry {
         }
     }
 
-    /// Whether only hooks send it. It runs in the background then, and never switches a project on.
+    /// Whether only hooks send it. It then runs in the background and never switches a project on.
     pub fn is_of_hooks(&self) -> bool {
         self.doors == [Door::Hook]
     }
 }
 
-/// In documents a request is named for its place, not for its Rust type.
+/// In documents a request is titled by its role, not by its Rust type.
 fn request_schema<O: Operation>() -> Schema {
     let mut schema = schema_for!(O);
     schema.insert("title".to_owned(), "Request".into());
@@ -210,13 +209,13 @@ fn offered<O: Operation>(body: &str) -> Result<Offered> {
     Ok(O::OFFERED.map_or_else(Offered::default, |offered| offered(&answer)))
 }
 
-/// Reads the answer to an op.
+/// Deserialises the answer of an op.
 pub(crate) fn answer<A: DeserializeOwned>(body: &str) -> Result<A> {
     serde_json::from_str(body)
         .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
 }
 
-/// The half of [`Operation`] that a queue and the pipeline can hold without knowing the type.
+/// The object-safe part of [`Operation`], for the queue and the pipeline.
 pub(crate) trait ErasedOp: Debug + Send + Sync {
     fn entry(&self) -> &'static Entry;
     fn access(&self) -> Access;
@@ -226,7 +225,7 @@ pub(crate) trait ErasedOp: Debug + Send + Sync {
     fn set_lines(&mut self, lines: &[usize]);
     fn with_lines(&self, lines: &[usize]) -> Arc<dyn ErasedOp>;
     fn canonical(&self) -> Result<String>;
-    /// As [`Operation::apply`], with the answer as JSON.
+    /// Like [`Operation::apply`], with the answer as JSON.
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<String>;
     fn as_any(&self) -> &dyn Any;
 }

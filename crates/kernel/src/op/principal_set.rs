@@ -1,5 +1,5 @@
-//! Disables a principal, or lets it count again. While it is disabled none of its tokens, links and sessions is anything;
-//! its sessions are closed for good.
+//! Disables a principal, or enables it again. While it is disabled, its tokens, links and sessions are invalid. Its
+//! sessions are closed for good.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

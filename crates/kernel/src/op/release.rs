@@ -1,4 +1,4 @@
-//! Gives a task, paths or a lock back.
+//! Releases a task, paths or a lock.
 
 pub(super) mod held_paths;
 mod named_lock;
@@ -99,7 +99,7 @@ impl Operation for Release {
     }
 }
 
-/// What is over cannot be given back: finishing late is allowed, this is not.
+/// A lapsed hold cannot be released. Finishing late is allowed, releasing late is not.
 fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
         return Err(Error::new(Code::Lapsed, format!("your hold on {task} has lapsed: there is nothing to give back"))

@@ -1,4 +1,5 @@
-//! Remembers: one live memory for each scope and key; saying it again changes it, and the log has old and new.
+//! Remembers: there is one live memory per scope and key. Remembering it again changes it, and the log has the old and
+//! the new text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ pub enum MemoryReach {
     Global,
 }
 
-/// Checks what can be checked without the store.
+/// Checks everything that needs no store.
 pub(crate) fn check(items: &[NewMemory]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
         let message = format!("{} memories in one request, at most {} fit", items.len(), memory::BATCH_MAX);
@@ -82,7 +83,7 @@ impl Operation for Remember {
     const NAME: &'static str = "remember";
     const ABOUT: &'static str = "Remembers facts, directives and lessons, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
-    // A memory that every agent is shown needs an operator, which `apply` checks.
+    // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
     type Answer = answer::Remembered;
 
@@ -100,8 +101,8 @@ impl Operation for Remember {
     }
 }
 
-/// Writes memories down, in their order: a later one under the same key changes an earlier one.
-/// `about` is the task they are for where an item says nothing else.
+/// Writes memories in order: a later one under the same key changes an earlier one. `about` is the task that an item
+/// without a scope belongs to.
 pub(crate) fn write(
     work: &mut UnitOfWork<'_>,
     items: &[NewMemory],
@@ -110,7 +111,7 @@ pub(crate) fn write(
     items.iter().map(|item| write_one(work, item, about, &[])).collect()
 }
 
-/// Writes one down that comes from events: they are named with it, and the last of them is its cause.
+/// Writes a memory that comes from events. It names them, and the last of them is its cause.
 pub(crate) fn write_from(work: &mut UnitOfWork<'_>, item: &NewMemory, from: &[i64]) -> Result<answer::RememberedItem> {
     write_one(work, item, None, from)
 }
@@ -126,12 +127,12 @@ fn write_one(
     let key = item.key.as_deref().map_or_else(|| Ok(memory::key_of(&text)), memory::key)?;
     let expires_at = item.ttl_s.map(|seconds| work.now + Span::seconds(seconds));
     let found = table::under(work.tx, &work.project.id, &scope, &key)?;
-    // One whose time is over is as good as none: nothing of it is carried over but the place it takes.
+    // An expired memory counts as absent. Only its id is reused.
     let live = found.as_ref().filter(|row| !row.is_over(work.now));
     if let Some(same) = live.filter(|row| row.text == text && row.kind == item.kind && row.expires_at == expires_at) {
         return Ok(answer::RememberedItem::of(same, MemoryOutcome::Unchanged));
     }
-    // What everybody is always shown is put there by people, and changed by them.
+    // Only people pin a memory for everyone, and only they change it.
     if live.is_some_and(|row| row.pinned && row.scope.is_shared()) && !work.call.actor.is_person() {
         return Err(people_only("changing what is pinned for everybody").entity(key));
     }

@@ -1,4 +1,4 @@
-//! Opens a finished or cancelled task again; what depends on it and has not started waits again.
+//! Reopens a finished or cancelled task. Dependents that have not started wait again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,8 @@ impl Operation for Reopen {
         full.task.updated_at = work.now;
         full.task.finished_by = None;
         full.task.finished_at = None;
-        // A hold that lapsed before the task was finished says nothing about the reopened task. Its fence stays the newest,
-        // so a late call of the former holder is checked against it.
+        // A hold that lapsed before the task was finished says nothing about the reopened task. Its fence stays the
+        // newest, so a late call of the former holder is checked against it.
         full.task.lapsed = false;
         work.reserve_for(full.task.assignee.as_ref())?;
         work.store_task(before, &full.task)?;

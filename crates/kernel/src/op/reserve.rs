@@ -1,4 +1,4 @@
-//! Takes paths, all or none: patterns of one checkout, exclusive or shared.
+//! Reserves paths, all or nothing: patterns of one checkout, exclusive or shared.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,19 +70,19 @@ impl Reserve {
     }
 }
 
-/// How paths are taken.
+/// How paths are reserved.
 pub(super) struct Taking<'a> {
     pub(super) mode: Mode,
-    /// The checkout; none for all of them.
+    /// The checkout; `None` for all of them.
     pub(super) here: Option<CheckoutId>,
-    /// A time to live that was given.
+    /// The TTL that the request gives.
     pub(super) ttl: Option<Span>,
-    /// How long they live without a task.
+    /// The TTL of holds without a task.
     pub(super) alone: Span,
     pub(super) reason: &'a str,
-    /// Whether any op of the holder renews them; else, without a task, only what takes them again.
+    /// Whether any op of the holder renews them. Otherwise, without a task, only reserving them again does.
     pub(super) by_session: bool,
-    /// Whether holds that stand in the way are ended, by the rules for that.
+    /// Whether blocking holds are taken over, subject to the rules for that.
     pub(super) force: bool,
     /// What the events say besides the holds.
     pub(super) said: PathReserved,
@@ -94,7 +94,7 @@ impl Taking<'_> {
     }
 }
 
-/// The task that new holds go with.
+/// The task that new holds belong to.
 #[derive(Default)]
 struct Bound {
     task: Option<TaskId>,
@@ -106,7 +106,8 @@ impl Operation for Reserve {
     const NAME: &'static str = "reserve";
     const ABOUT: &'static str = "Takes paths, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
-    // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
+    // With `force` any worker may take over from a dead holder. Taking over from a live one needs an operator, which
+    // `apply` checks.
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
     type Answer = answer::Reserved;
@@ -152,7 +153,7 @@ impl Operation for Reserve {
     }
 }
 
-/// What others hold of the same files in other checkouts.
+/// The holds of others on the same files in other checkouts.
 fn elsewhere(
     work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
@@ -179,17 +180,17 @@ fn elsewhere(
     paths::other_checkouts::of(work.tx, &sight, me, &own)
 }
 
-/// How many of the free paths of a refused request are named in its text.
+/// How many of the free paths of a refused request its message names.
 const FREE_NAMED: usize = 10;
 
-/// The refusal of what stands in the way.
+/// The refusal for a blocked request.
 pub(super) fn refusal(
     work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
     taking: &Taking<'_>,
     in_the_way: &Obstacles,
 ) -> Result<Error> {
-    // Without the flags of the request it would take something else.
+    // The advice repeats the flags of the request: without them it would reserve something else.
     let again = |paths: Vec<String>, wait: bool| Action::Reserve {
         paths,
         wait,
@@ -214,7 +215,7 @@ pub(super) fn refusal(
             });
         }
     }
-    // Relative to the top of the checkout; the door knows how they were typed.
+    // Relative to the root of the checkout. The door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
         Some(_) => refusal.attempt(again(typed, true)),
@@ -222,8 +223,8 @@ pub(super) fn refusal(
     })
 }
 
-/// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern, or what
-/// stands in the way.
+/// Reserves patterns, all or nothing, for `reserve` and for the edit guard. Returns the hold that answers each pattern,
+/// or the obstacles.
 pub(super) fn take(
     work: &mut UnitOfWork<'_>,
     patterns: &[Pattern],
@@ -238,7 +239,7 @@ pub(super) fn take(
     limit::patterns(work, patterns, &steps)?;
     let fresh = paths::fresh_ids(work, steps.iter().filter(|step| **step == PatternDecision::Grant).count())?;
     let mut taken = carry_out(work, taking, &bound, (patterns, &steps, &live), fresh)?;
-    // A longer time of its own does not outlive the task that a hold goes with.
+    // A longer TTL does not let a hold outlive its task.
     for row in taken.iter_mut().filter(|row| row.task.is_some() && row.task == bound.task) {
         row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
     }
@@ -247,8 +248,8 @@ pub(super) fn take(
     Ok(Ok(taken))
 }
 
-/// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
-/// knows. `force` takes what other agents hold; only a person takes it before the waiting agents.
+/// The live holds around the request and the decision for each pattern, or the obstacles. This is the only place that
+/// knows. `force` takes over the holds of other agents. Only a person gets them before the waiting agents.
 fn may_have(
     work: &mut UnitOfWork<'_>,
     taking: &Taking<'_>,
@@ -260,7 +261,7 @@ fn may_have(
         Ok(steps) => return Ok(Ok((around.live, steps))),
         Err(in_the_way) => in_the_way,
     };
-    // What another project has ends there, or not at all.
+    // A hold of another project can be ended only in that project.
     let is_ours = in_the_way.nested.iter().all(|one| one.owner.is_none());
     if !taking.force || !is_ours || !(in_the_way.places.is_empty() || overrides(work)) {
         return Ok(Err(in_the_way));
@@ -275,10 +276,10 @@ fn may_have(
     Ok(Ok((live, steps)))
 }
 
-/// The live holds around a request, and what becomes of each of its patterns.
+/// The live holds around a request, and the decision for each of its patterns.
 type Decided = (Vec<hold::Row>, Vec<PatternDecision>);
 
-/// The checkout that a request is about; none for all of them.
+/// The checkout of a request; `None` for all of them.
 pub(super) fn place(work: &UnitOfWork<'_>, all_checkouts: bool) -> Result<Option<CheckoutId>> {
     if all_checkouts {
         return Ok(None);
@@ -290,7 +291,7 @@ pub(super) fn place(work: &UnitOfWork<'_>, all_checkouts: bool) -> Result<Option
     Ok(work.checkout.clone())
 }
 
-/// The task in focus, if the actor holds it: what is reserved now ends with it.
+/// The task in focus, if the actor holds it: new holds end with it.
 fn bound(work: &mut UnitOfWork<'_>) -> Result<Bound> {
     let Some(focus) = work.focus().cloned() else { return Ok(Bound::default()) };
     let loaded = work.load(&focus)?;
@@ -303,8 +304,8 @@ fn bound(work: &mut UnitOfWork<'_>) -> Result<Bound> {
     }))
 }
 
-/// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
-/// answer the request, each once and as it is at last.
+/// Carries out the decisions, one pattern after the other: each finds the holds as the previous one left them. Returns
+/// the holds that answer the request, each once and in its final state.
 fn carry_out(
     work: &mut UnitOfWork<'_>,
     taking: &Taking<'_>,
@@ -313,7 +314,7 @@ fn carry_out(
     fresh: Vec<HoldId>,
 ) -> Result<Vec<hold::Row>> {
     let given = taking.ttl.map(|ttl| (work.now + ttl, ttl));
-    // What a guard takes is for what its holder works on.
+    // The holds of a guard have the holder's task as their reason.
     let reason = if taking.by_session { taking.reason } else { &bound.title };
     let mut fresh = fresh.into_iter();
     let mut live = live.to_vec();
@@ -321,7 +322,7 @@ fn carry_out(
     let me = work.me();
     for (pattern, step) in patterns.iter().zip(steps) {
         let row = match step {
-            // What it is within is among the answers already.
+            // The hold that contains it is already among the answers.
             PatternDecision::Within(_) => continue,
             PatternDecision::Keep(at) => {
                 let same = live[*at].subject == pattern.text();
@@ -364,8 +365,8 @@ fn carry_out(
     Ok(rows)
 }
 
-/// An own hold that answers a request: the same one and the same fence, renewed. Asked for by its own pattern, it goes on
-/// with the task that is in focus now.
+/// Renews an own hold that answers a request: the same hold and the same fence. If it was requested by its own pattern,
+/// it moves to the task in focus.
 fn renew(
     work: &mut UnitOfWork<'_>,
     row: &hold::Row,
@@ -395,7 +396,7 @@ fn renew(
     };
     path::change(work.tx, &work.project.id, &row.id, &change)?;
     if let Some(place) = row.place.take() {
-        // Taken: the fence stays, the time begins.
+        // The offer is taken: the fence stays, and the TTL starts.
         let taken = OfferTaken {
             kind: Some(row.kind.as_str().to_owned()),
             holder: row.holder.to_string(),

@@ -1,4 +1,4 @@
-//! Resumes: chooses what to work on, takes it, and says everything that is needed to go on, in one transaction.
+//! Resumes: chooses a task, claims it, and gives everything needed to continue it, in one transaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,12 +23,12 @@ use crate::focus::{Seeker, own};
 use crate::query::mail::look;
 use crate::unit_of_work::{LoadedTask, UnitOfWork};
 
-/// How many events are offered where no number is given.
+/// The default number of events offered.
 pub const EVENTS: usize = 20;
-/// How many messages are offered at the most.
+/// The maximum number of messages offered.
 pub(crate) const MAIL: usize = 10;
-/// How many events a page has at the most on the way to the ones to offer, and how many are looked through in all. The
-/// first page has what is asked for and a few: mostly that is enough.
+/// The maximum size of a page while reading the events to offer, and how many are read in total. The first page has the
+/// requested number and a few more, which is mostly enough.
 const PAGE: usize = 200;
 const FEW: usize = 8;
 const LOOKED_THROUGH: usize = 2_000;
@@ -88,14 +88,14 @@ impl Operation for Resume {
             agent::clear_focus(work.tx, &project, me, focus)?;
         }
 
-        // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
+        // The first time there is nothing to catch up on: what happened before is in the tasks themselves.
         let start = work.first_event;
         let mail = look(work.tx, &project, me, MAIL)?;
         let mut place =
             mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
         let first_kept = work.project.first_event;
         let (items, reached) = news(work.tx, &project, me, &place, self.limit.unwrap_or(EVENTS))?;
-        // What this op appended itself is no news to its actor.
+        // Events that this op appended are not news to its actor.
         let more = reached.is_some();
         let offered = reached.unwrap_or(work.project.last_event).max(place.confirmed);
         place.offered = offered.max(place.offered);
@@ -146,7 +146,7 @@ impl Operation for Resume {
     }
 }
 
-/// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
+/// Chooses and claims. The chosen task is loaded again with its hold settled, so it is claimed as it is.
 fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) -> Result<answer::Claimed> {
     let (project, focus, now) = (work.project.id.clone(), work.focus().cloned(), work.now);
     let (me, dead) = (work.me(), work.dead.clone());
@@ -174,7 +174,7 @@ fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) ->
     take(work, loaded, fresh, request.ttl_s, chosen_by)
 }
 
-/// Says in one sentence that the task in focus is no longer the agent's, and whose it is.
+/// A sentence that says that the task in focus is no longer the agent's, and whose it is.
 pub(crate) fn lost(
     tx: &mut dyn Tx,
     project: &str,
@@ -201,7 +201,7 @@ pub(crate) fn lost(
     })
 }
 
-/// Events of others that the agent was not shown, oldest first, and where the reading stopped if there are more.
+/// Events of others that the agent has not been shown, oldest first, and where the reading stopped if there are more.
 pub(crate) fn news(
     tx: &mut dyn Tx,
     project: &str,
@@ -219,7 +219,7 @@ pub(crate) fn news(
         step = PAGE;
         for row in page {
             let told = row.actor != me && !is_noise(&row.kind) && !is_for_few(&row)?;
-            // Only what would be told makes more of it.
+            // Only an event that would be shown counts as more.
             if seen == LOOKED_THROUGH || (told && items.len() == limit) {
                 return Ok((items, Some(after)));
             }
@@ -235,12 +235,12 @@ pub(crate) fn news(
     }
 }
 
-/// The oldest event that is kept, where that is beyond the next one to be told.
+/// The oldest kept event, if it is beyond the next one to show.
 pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
     (first_kept > place.confirmed + 1).then_some(first_kept)
 }
 
-/// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
+/// A memory of a task or an agent is private to it. Its readers find it in the brief.
 fn is_for_few(row: &log::Row) -> Result<bool> {
     if !row.kind.starts_with("memory.") {
         return Ok(false);
@@ -255,13 +255,13 @@ fn is_for_few(row: &log::Row) -> Result<bool> {
     Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
-/// Events that tell an agent nothing it could act on.
+/// Events that give an agent nothing to act on.
 fn is_noise(kind: &str) -> bool {
     matches!(
         kind,
         event::kind::AGENT_REGISTERED
             | event::kind::PROJECT_CREATED
-            // Mail is told to those who get it.
+            // Mail is delivered separately, to its recipients.
             | event::kind::MESSAGE_SENT
             | event::kind::MESSAGE_ACKED
             | event::kind::MESSAGE_ENDED

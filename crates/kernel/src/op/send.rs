@@ -1,4 +1,4 @@
-//! Sends a message: to agents by their names, or to whoever holds a task.
+//! Sends a message: to agents by name, or to the holder of a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,12 +36,12 @@ pub struct Send {
     pub request: bool,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Default)]
 struct MessageSubject {
-    /// As it was named.
+    /// As the request names it.
     named: String,
-    /// The hold there is now, with its holder.
+    /// The current hold and its holder.
     held: Option<(HoldId, AgentName)>,
 }
 
@@ -73,7 +73,8 @@ impl Operation for Send {
         let mut to = self.to.clone();
         to.sort();
         to.dedup();
-        // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
+        // To other agents the message only names the task. To the task's holder, or if the request names a hold, it is
+        // about that hold.
         let mut hold = None;
         match &about.held {
             Some((held, holder)) if to.is_empty() => {
@@ -128,7 +129,7 @@ impl Operation for Send {
     }
 }
 
-/// Finds what a message is about, and its holder.
+/// Finds the subject of a message, and its holder.
 fn find(work: &mut UnitOfWork<'_>, about: &str) -> Result<MessageSubject> {
     let named = about.to_owned();
     if sort(about) == id::Sort::Task {
@@ -136,7 +137,7 @@ fn find(work: &mut UnitOfWork<'_>, about: &str) -> Result<MessageSubject> {
         return Ok(MessageSubject { named, held: held.map(|held| (held.id, held.holder)) });
     }
     let row = hold::get(work.tx, &work.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
-    // The hold of a task whose time is over, or whose holder is proven dead, is ended by looking at the task.
+    // Loading the task ends its hold if that has lapsed or its holder is proven dead.
     let live = match row.held_task() {
         Some(task) => work.load(&task)?.full.held.is_some_and(|held| held.id == row.id),
         None => row.ended.is_none() && !rule::lapsed(work.now, row.expires_at),
@@ -157,11 +158,11 @@ fn nobody(task: &str) -> Error {
         .attempt(Action::note(task))
 }
 
-/// The longest times to live of what some agents hold.
+/// The longest TTL among the holds of some agents.
 type Longest = Vec<(AgentName, Span)>;
 
-/// An id for the message, the rows of the recipients, all of them known, and what they are judged by: one look at the
-/// store.
+/// An id for the message, the rows of the recipients, which must all be known, and their longest TTLs, in one round
+/// trip.
 fn known(work: &mut UnitOfWork<'_>, to: &[AgentName]) -> Result<(MessageId, Vec<agent::Row>, Longest)> {
     let project = work.project.id.clone();
     let fresh = work.draw_next();

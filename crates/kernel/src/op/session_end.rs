@@ -1,4 +1,4 @@
-//! A session is over: what its agent holds lapses now, so that others can go on at once.
+//! Ends a session: the holds of its agent lapse now, so that others can continue at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct SessionEnd {
 }
 
 impl SessionEnd {
-    /// Whether the process goes on under another id.
+    /// Whether the process continues under another session id.
     fn goes_on(&self) -> bool {
         matches!(self.reason.as_str(), "clear" | "resume" | "compact")
     }
@@ -70,7 +70,7 @@ impl Operation for SessionEnd {
         if others.count() > 0 {
             return Ok(answer::SessionEnded { agent: me.clone(), over: false, freed: Vec::new(), lessons: 0 });
         }
-        // Before anything of it ends; a lesson that cannot be written fails the call.
+        // Lessons are derived before anything ends. A lesson that cannot be written fails the call.
         let lessons = super::lessons::learn(work)?.len();
         let freed = settle::session_ended(work, me)?;
         agent::ended(work.tx, &project, me, work.now)?;

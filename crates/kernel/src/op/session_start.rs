@@ -1,4 +1,4 @@
-//! Registers a session of an agent tool and its process, and says which agent it is. It takes nothing.
+//! Registers a session of an agent tool and its process, and returns its agent. It claims nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Operation for SessionStart {
         if answer.agent != work.me() {
             return Err(other_session(&answer.agent));
         }
-        // What this agent was in processes that are over, this one is now.
+        // This process continues the agent of the processes that are over.
         let rows = table::of_agent(work.tx, &project, &answer.agent)?;
         let ended = rows.iter().filter(|row| row.seen.ended).map(|row| row.seen.began_at).max();
         let left_behind = match ended {
@@ -98,14 +98,14 @@ impl Operation for SessionStart {
     }
 }
 
-/// How many agents that were proven dead one start settles at the most.
+/// The maximum number of dead agents that one start settles.
 const DEAD_AT_MOST: usize = 16;
-/// How many paths are named, and how many ended holds are looked at for them.
+/// How many paths are named, and how many ended holds are read for them.
 const NAMED: usize = 5;
 const LOOKED_AT: usize = 200;
 
-/// What the actor held when its session ended that began at some time, as far as it was not given back before. A model that
-/// goes on with its conversation believes that it still has it.
+/// What the actor held when its session that began at `began_at` ended, except what it released before. A model that
+/// continues its conversation believes that it still holds it.
 fn left_behind(work: &mut UnitOfWork<'_>, began_at: Time) -> Result<Option<answer::LeftBehind>> {
     let (project, me, focus) = (work.project.id.clone(), work.me(), work.focus().cloned());
     let mut ended_at = Time(0);
@@ -138,14 +138,14 @@ fn left_behind(work: &mut UnitOfWork<'_>, began_at: Time) -> Result<Option<answe
     Ok(any.then(|| answer::LeftBehind { ended_at: ended_at.to_string(), task, paths, more }))
 }
 
-/// The session is another agent than its door thought; the door asks again.
+/// The refusal when the session is another agent than its door assumed. The door asks again.
 fn other_session(agent: &str) -> Error {
     Error::new(Code::OtherSession, format!("this session is {agent}"))
         .entity(agent)
         .hint("Ask again who it is; another process of the same session was quicker.")
 }
 
-/// A hook never creates a project.
+/// The refusal for a hook in an unused project: a hook never creates a project.
 pub(crate) fn not_switched_on() -> Error {
     Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet").hint(
         Advice::from("A hook does nothing here until a first `tenure` command or ")

@@ -1,4 +1,4 @@
-//! Switches a project on: hooks act in a project that something happened in, and in no other.
+//! Switches a project on. Hooks act only in a project with at least one event.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use crate::unit_of_work::UnitOfWork;
 #[serde(deny_unknown_fields)]
 pub struct SwitchOn {}
 
-// Being an op is what does it: the events of the project's making and of the caller's first op were appended when the
-// unit began, and a project with an event is switched on.
+// Running any op is enough: the events of the project's creation and of the caller's first op are appended when the
+// unit of work begins, and a project with an event is switched on.
 impl Operation for SwitchOn {
     const NAME: &'static str = "switch_on";
     const ABOUT: &'static str = "Switches a project on, so that hooks act in it";

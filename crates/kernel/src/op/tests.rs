@@ -10,7 +10,7 @@ fn every_op_is_read_by_its_name() {
     for entry in OPS {
         match Op::read(entry.name, "{}") {
             Ok(op) => assert_eq!(op.name(), entry.name),
-            // Its request has required fields: it was found all the same.
+            // Its request has required fields, so the op was found.
             Err(error) => assert_eq!((entry.name, error.code().as_str()), (entry.name, "bad_arguments")),
         }
     }

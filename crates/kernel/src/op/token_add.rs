@@ -1,4 +1,4 @@
-//! Gives a principal a token. The door draws the secret and shows it once; the request has its hash only.
+//! Adds a token for a principal. The door draws the secret and shows it once. The request contains only the hash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Operation for TokenAdd {
             return Err(Error::usage(Code::BadTokenLabel, "the label is not one line of at most 200 characters"));
         }
         if let Some(keys) = &self.projects {
-            // A token for no project would be none, and a list with `*` in it would not be one.
+            // A token needs at least one project, and a list must not contain `*`.
             if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
                 return Err(Error::usage(Code::BadTokenProjects, "the projects of a token are 1 to 100 keys")
                     .hint("Leave them out for a token that is good for all projects of its principal."));

@@ -1,4 +1,4 @@
-//! Revokes a token: from the commit on it is nothing. Its row stays, so that the log can be read.
+//! Revokes a token. It is invalid from the commit on. Its row stays, so that the log remains readable.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! Structured facts of one tool call: presence, files changed, failures. Never a prompt, never a command line.
+//! Records structured facts of one tool call: presence, files changed, failures. It never records a prompt or a command
+//! line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,13 @@ use crate::fact;
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::{answer, session as sessions};
 
-/// Most files of one call that are remembered.
+/// The maximum number of files recorded for one call.
 pub const PATHS_MAX: usize = 200;
-/// Most bytes of output that are kept of a failure.
+/// The maximum number of bytes kept of a failure's output.
 pub const OUTPUT_MAX: usize = 400;
-/// How far back an agent's events are looked through for what its tools did before.
+/// How many of an agent's last events are searched for earlier tool calls.
 pub(crate) const LOOK_BACK: usize = 64;
-/// How long the time at which a hook ran is not written again.
+/// The minimum interval between two recorded runs of a hook.
 pub const FIRED_EVERY: Span = Span::minutes(1);
 
 /// The request. Without the name of a tool it is presence alone.
@@ -76,7 +77,7 @@ pub struct ToolUsed {
     pub first: bool,
 }
 
-/// Checks a short word of a tool's own: at most 128 bytes, one line, or empty.
+/// Checks a short text of a tool: at most 128 bytes on one line, or empty.
 pub(crate) fn check_word(word: &str) -> Result<()> {
     if word.len() <= 128 && !word.chars().any(char::is_control) {
         return Ok(());
@@ -136,7 +137,7 @@ impl Operation for ToolUsed {
         let shortened_at = match self.context {
             session::Context::Kept => None,
             session::Context::Shortened => Some(Some(work.now)),
-            // An instant before all times says that nothing at all is left.
+            // A negative time means that nothing of the context is left.
             session::Context::Cleared => Some(Some(Time(-work.now.0))),
             session::Context::Shown => Some(None),
         };
@@ -156,7 +157,7 @@ impl Operation for ToolUsed {
     }
 }
 
-/// What is to be said about a call, by what was said before.
+/// The remark about a call, given the earlier remarks.
 pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUsed) -> Result<Option<Remark>> {
     if request.tool_name.is_empty() {
         return Ok(None);
@@ -187,7 +188,8 @@ fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus
     work.append(About::of(focus), event)
 }
 
-/// What is kept of a failing tool's output. Redacted before it is cut: half of a secret has no shape to know it by.
+/// The stored part of a failing tool's output. It is redacted before it is truncated, because half of a secret can no
+/// longer be recognised.
 fn kept(output: &str) -> String {
     let mut kept = redact::redact(output).replace('\0', "");
     let mut end = kept.len().min(OUTPUT_MAX);
@@ -198,7 +200,7 @@ fn kept(output: &str) -> String {
     kept
 }
 
-/// Remembers when a hook ran, at most once a minute.
+/// Records when a hook ran, at most once a minute.
 pub(crate) fn fired(work: &mut UnitOfWork<'_>, tool: &str, event: &str) -> Result<()> {
     if event.is_empty() {
         return Ok(());

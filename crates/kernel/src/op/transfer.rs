@@ -1,4 +1,5 @@
-//! Hands a held task to another agent: the remaining time stays, the fence is new, the focus and the paths go along.
+//! Transfers a held task to another agent: the remaining time stays, the fence is new, and the focus and the paths move
+//! along.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ impl Operation for Transfer {
         let next_number = work.project.last_event + 1;
         work.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
         let grant = Grant::Transfer { from: held.holder, ended_hold: held.id, overrode: overrode.clone() };
-        // A new row for the new grant: the old one keeps its own story.
+        // The new grant has a new row, so that the old one keeps its history.
         let hold = work.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;
         full.task.updated_at = work.now;

@@ -1,4 +1,4 @@
-//! Says that a blocked task can go on.
+//! Unblocks a task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ impl Operation for Unblock {
     }
 }
 
-/// Opens a blocked task; `met` says that what it was blocked on is done.
+/// Opens a blocked task. `met` says that the task it was blocked on is done.
 pub(crate) fn go_on(work: &mut UnitOfWork<'_>, full: &mut task::Full, met: bool) -> Result<()> {
     let id = full.task.id.clone();
     let status = transition(&id, full.task.status, Transition::Unblock).map_err(|error| finished(error, &full.task))?;

@@ -1,5 +1,5 @@
-//! The effective end of holds that go with a task, as the next write would find it. Rows that the store returns as
-//! candidates for an overlap contain it; for other rows it is looked up here. Both use [`tenure_core::hold::ends`].
+//! The effective end of holds that belong to a task, as the next write would find it. Rows that the store returns as
+//! overlap candidates contain it. For other rows it is looked up here. Both use [`tenure_core::hold::ends`].
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{hold, path};
 
-/// When the holds on the tasks of some rows end.
+/// The expiry of the task holds that some rows depend on.
 #[derive(Default)]
 pub(crate) struct Ends(HashMap<TaskId, Time>);
 
@@ -24,14 +24,14 @@ impl Ends {
         Ok(Ends(path::task_ends(tx, project, &tasks)?.into_iter().collect()))
     }
 
-    /// When a hold ends.
+    /// The effective end of a hold.
     pub(crate) fn end(&self, row: &hold::Row) -> Time {
         let task = row.task.as_ref().filter(|_| row.is_path());
         ends(row.expires_at, task.and_then(|task| self.0.get(task)).copied())
     }
 }
 
-/// Puts the end that a write would find where the stored one stands.
+/// Replaces the stored expiry with the one that a write would find.
 pub(crate) fn as_found(tx: &mut dyn Tx, project: &str, rows: &mut [hold::Row]) -> Result<()> {
     let ends = Ends::of(tx, project, rows)?;
     for row in rows.iter_mut().filter(|row| row.ended.is_none()) {

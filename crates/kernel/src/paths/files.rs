@@ -1,4 +1,4 @@
-//! Many files at once, such as those of a commit, against the patterns that are held.
+//! Matching many files at once, such as those of a commit, against held patterns.
 
 use tenure_core::Result;
 use tenure_core::hold::{HoldKind, lapsed};
@@ -10,19 +10,20 @@ use tenure_store::table::hold;
 
 use super::candidates;
 
-/// Up to here each file is looked up in the index; beyond it all holds on paths are read, which there are fewer of.
+/// Up to this number each file is looked up in the index. Beyond it all path holds are read, because there are fewer of
+/// them.
 const LOOKED_UP: usize = 64;
 
-/// Files of one checkout, in the order of what they begin with.
+/// Files of one checkout, sorted by prefix.
 pub(crate) struct FileSet {
     case: Case,
-    /// Each with its text as the index keeps it.
+    /// Each with its text in the form of the index.
     sorted: Vec<(String, String)>,
     patterns: Vec<Pattern>,
 }
 
 impl FileSet {
-    /// Reads paths as they are. One that nobody can hold, because it is too long, is left out.
+    /// Parses literal paths. A path that is too long to be held is left out.
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> FileSet {
         let case = if folded { Case::Folded } else { Case::Kept };
         let mut files = FileSet { case, sorted: Vec::new(), patterns: Vec::new() };
@@ -39,17 +40,16 @@ impl FileSet {
         files
     }
 
-    /// How case counts.
     pub(crate) fn case(&self) -> Case {
         self.case
     }
 
-    /// Whether case does not count.
+    /// Whether the file system is case-insensitive.
     pub(crate) fn is_folded(&self) -> bool {
         self.case == Case::Folded
     }
 
-    /// The files that are in a pattern.
+    /// The files that match a pattern.
     pub(crate) fn within<'a>(&'a self, pattern: &'a Pattern) -> impl Iterator<Item = &'a str> {
         let begin = pattern.prefix();
         let first = self.sorted.partition_point(|(text, _)| *text < begin);
@@ -60,7 +60,7 @@ impl FileSet {
             .filter(|path| pattern.matches(path))
     }
 
-    /// Patterns that have all of these files in them, few enough to be looked up.
+    /// Patterns that cover all of these files, few enough to be looked up.
     pub(crate) fn patterns(&self) -> Result<Vec<Pattern>> {
         if self.patterns.len() <= LOOKED_UP {
             return Ok(self.patterns.clone());
@@ -68,7 +68,8 @@ impl FileSet {
         Ok(vec![Pattern::parse("./", self.case)?])
     }
 
-    /// The files that are in a hold of a checkout around the one that they are in, which is these directories of it.
+    /// The files that match a hold of an enclosing checkout. `dirs` are the directories of that checkout at which these
+    /// files are.
     pub(crate) fn within_around<'a>(&'a self, pattern: &'a Pattern, dirs: &'a [String]) -> Vec<&'a str> {
         let is_in = |path: &&str| {
             dirs.iter().any(|dir| {
@@ -78,7 +79,7 @@ impl FileSet {
         self.sorted.iter().map(|(_, path)| path.as_str()).filter(is_in).collect()
     }
 
-    /// The pattern of a hold, as it is compared with these files.
+    /// The pattern of a hold, in the case mode of these files.
     pub(crate) fn pattern(&self, row: &hold::Row) -> Result<Pattern> {
         if self.case == Case::Folded && !row.folded {
             return super::pattern(&hold::Row { folded: true, ..row.clone() });
@@ -86,7 +87,7 @@ impl FileSet {
         super::pattern(row)
     }
 
-    /// The holds that have not been ended and may have one of these files in them, each with its pattern, in the order of
+    /// The holds that have not been ended and may match one of these files, each with its pattern, in the order of
     /// their grants.
     pub(crate) fn held(
         &self,
@@ -114,7 +115,7 @@ impl FileSet {
     }
 }
 
-/// All holds on paths in some checkouts that have not been ended, read a page at a time.
+/// All path holds in some checkouts that have not been ended, read page by page.
 fn all(tx: &mut dyn Tx, project: &str, checkouts: &[Option<CheckoutId>]) -> Result<Vec<hold::Row>> {
     const PAGE: usize = 1_000;
     let mut found: Vec<hold::Row> = Vec::new();
@@ -133,7 +134,7 @@ fn all(tx: &mut dyn Tx, project: &str, checkouts: &[Option<CheckoutId>]) -> Resu
     }
 }
 
-/// Whether a hold that has not been ended counts: its time is not over, and its holder is not proven dead.
+/// Whether a hold that has not been ended counts: it has not lapsed, and its holder is not proven dead.
 pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[AgentName]) -> bool {
     !lapsed(now, row.expires_at) && !dead.contains(&row.holder)
 }

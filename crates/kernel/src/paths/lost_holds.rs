@@ -17,15 +17,15 @@ use tenure_store::table::{event as log, hold, lock, path};
 use super::{live, pattern};
 use crate::unit_of_work::UnitOfWork;
 
-/// How many ended holds of one agent that begin like a pattern are compared with it, the newest.
+/// How many ended holds of one agent with the prefix of a pattern are compared with it, newest first.
 const COMPARED: usize = 100;
 
-/// Whether a hold that is over was lost, and not given back.
+/// Whether a hold that is over was lost and not released.
 pub(crate) fn is_lost(row: &hold::Row) -> bool {
     row.ended.is_none_or(|ended| matches!(ended.how, Ending::Expired | Ending::Forced))
 }
 
-/// The newest ended hold of an agent that had a file in common with a pattern, in one checkout, or without one in any.
+/// The newest ended hold of an agent that overlaps a pattern, in one checkout, or in any if there is none.
 pub(crate) fn last_own(
     tx: &mut dyn Tx,
     project: &str,
@@ -48,7 +48,7 @@ pub(crate) fn last_own(
     Ok(newest)
 }
 
-/// The refusal of whoever lost a hold: when, to whom, and who has it now.
+/// The refusal for an agent that lost a hold: when, to whom, and who has it now.
 pub(crate) fn stale(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error> {
     let now_with = now_with(work, row)?;
     let ended_by = match row.ended {
@@ -85,7 +85,7 @@ pub(crate) fn stale(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error>
     Ok(error.detail("now_held_by", json!(other)))
 }
 
-/// The live hold of another that came after one that was lost.
+/// The live hold of another agent that followed a lost one.
 fn now_with(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Option<hold::Row>> {
     let me = work.me();
     if row.is_name() {

@@ -1,4 +1,4 @@
-//! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
+//! Path holds: which of them conflict with a request, how they begin and end, and how a blocked agent is refused.
 
 mod effective_end;
 mod files;
@@ -38,12 +38,12 @@ use crate::mail::EndedHold;
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::waiting::LineView;
 
-/// Reads the patterns of a request: one spelling each, and each once.
+/// Parses the patterns of a request: each in canonical form, without duplicates.
 pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
     read_up_to(typed, folded, PATTERNS_MAX)
 }
 
-/// The same where more or fewer of them fit.
+/// The same with another maximum.
 pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
         return Err(Error::usage(Code::NoPath, "no path is named").hint("Name at least one path or pattern."));
@@ -71,13 +71,13 @@ pub(crate) fn pattern(row: &hold::Row) -> Result<Pattern> {
         .map_err(|error| corrupt(format!("the pattern of {} cannot be read", row.id)).entity(&row.id).cause(error))
 }
 
-/// A row as a decision sees it.
+/// A row in the form that decisions use.
 pub(crate) fn held(row: &hold::Row) -> Result<LivePattern<'_>> {
     Ok(LivePattern { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.as_ref() })
 }
 
-/// The checkouts whose holds meet a request in one of them, or without one in all of them. None stands for the holds that
-/// are about all checkouts.
+/// The checkouts whose holds can conflict with a request in one of them, or in all of them if there is none. `None`
+/// stands for holds on all checkouts.
 pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: Option<&CheckoutId>) -> Result<Vec<Option<CheckoutId>>> {
     let mut checkouts = vec![None];
     match here {
@@ -87,7 +87,7 @@ pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: Option<&CheckoutId>) -
     Ok(checkouts)
 }
 
-/// The holds that may overlap some patterns, settled or not, out of the index on what files begin with.
+/// The holds that may overlap some patterns, settled or not, from the index on path prefixes.
 pub(crate) fn candidates(
     tx: &mut dyn Tx,
     project: &str,
@@ -97,7 +97,7 @@ pub(crate) fn candidates(
     tx.fetch(candidate_statements(project, checkouts, patterns).map(merged))
 }
 
-/// The statements that read them; see [`merged`].
+/// The statements that read the candidates; see [`merged`].
 pub(crate) fn candidate_statements(
     project: &str,
     checkouts: &[Option<CheckoutId>],
@@ -114,25 +114,26 @@ pub(crate) fn candidate_statements(
     statements
 }
 
-/// Candidates of one project, each once, in the order of their grants.
+/// Candidates of one project, without duplicates, in the order of their grants.
 pub(crate) fn merged(found: impl IntoIterator<Item = Vec<hold::Row>>) -> Vec<hold::Row> {
     let by_fence: BTreeMap<Fence, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
     by_fence.into_values().collect()
 }
 
-/// What is around a request.
+/// The surroundings of a request.
 pub(crate) struct Around {
-    /// Where the request is.
+    /// The location of the request.
     pub(crate) site: Site,
     /// Live holds of its checkout that may overlap it.
     pub(crate) live: Vec<hold::Row>,
-    /// Live holds of checkouts around it and inside it that do.
+    /// Live holds of enclosing and nested checkouts that overlap it.
     pub(crate) nested: Vec<Nested>,
     /// Those checkouts.
     pub(crate) near: Vec<NearbyCheckout>,
 }
 
-/// Looks around a request, in one round trip where no checkout lies inside another. What is over is among the rest.
+/// Reads the surroundings of a request, in one round trip if no checkout is nested in another. Lapsed holds are
+/// included.
 pub(crate) fn look_around(
     tx: &mut dyn Tx,
     sight: &LineView<'_>,
@@ -150,11 +151,11 @@ pub(crate) fn look_around(
     Ok(Around { live, nested, near, site })
 }
 
-/// Where a request of an op is: in one checkout, or without one in all of them.
+/// The location of an op's request: one checkout, or all of them if there is none.
 pub(crate) fn site(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Site> {
     let project = work.project.id.clone();
     match &work.call.checkout {
-        // The usual case: it is where the call comes from, and nothing has to be read.
+        // In the usual case it is the checkout of the call, and nothing has to be read.
         Some(place) if here.is_some() && here == work.checkout.as_ref() => {
             let tops = vec![Top { host: place.host.clone(), path: place.path.clone() }];
             Ok(Site { project, checkout: here.cloned(), tops })
@@ -163,7 +164,7 @@ pub(crate) fn site(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Resu
     }
 }
 
-/// What is around a request of an op. What is over and does overlap it is ended first.
+/// The surroundings of an op's request. Holds that are over and overlap it are ended first.
 pub(crate) fn around(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Around> {
     let project = work.project.id.clone();
     let site = site(work, here)?;
@@ -174,12 +175,12 @@ pub(crate) fn around(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>, patte
     Ok(around)
 }
 
-/// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
+/// Whether a hold is over for this op: it has lapsed, or its holder was just proven dead.
 fn is_over(work: &UnitOfWork<'_>, row: &hold::Row) -> bool {
     lapsed(work.now, row.expires_at) || work.dead.contains(&row.holder)
 }
 
-/// The live holds that may overlap some patterns. What is over and does overlap is ended first.
+/// The live holds that may overlap some patterns. Holds that are over and overlap them are ended first.
 pub(crate) fn live(
     work: &mut UnitOfWork<'_>,
     here: Option<&CheckoutId>,
@@ -191,7 +192,7 @@ pub(crate) fn live(
     end_over(work, found, patterns)
 }
 
-/// Ends those of some holds that are over and overlap some patterns. Returns those that live.
+/// Ends those holds that are over and overlap some patterns. Returns the live ones.
 fn end_over(work: &mut UnitOfWork<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
     let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(work, row));
     for row in over {
@@ -203,13 +204,14 @@ fn end_over(work: &mut UnitOfWork<'_>, found: Vec<hold::Row>, patterns: &[Patter
     Ok(live)
 }
 
-/// Ends a hold that is on no task because its time is over, its holder is proven dead, or its task has lapsed.
+/// Ends a hold, other than a task hold, because it has lapsed, its holder is proven dead, or its task's hold has
+/// lapsed.
 pub(crate) fn expire(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<()> {
     let dead = work.dead.contains(&row.holder);
     cut_short(work, row, dead.then_some(CutShort::ProvenDead))
 }
 
-/// Ends a hold that is on no task; `why` names what cut it short, if its time was not over anyway.
+/// Ends a hold, other than a task hold. `why` says what cut it short, if it had not lapsed anyway.
 pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
     let over = lapsed(work.now, row.expires_at);
     let ended_at = if over { row.expires_at } else { work.now };
@@ -236,7 +238,7 @@ pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<
     hold::end(work.tx, &work.project.id, &row.id, ended_at, Ending::Expired)
 }
 
-/// Ends a hold that is on no task for good. `said` is what its event says besides the hold.
+/// Ends a hold, other than a task hold, for good. `said` is what its event says besides the hold.
 pub(crate) fn end(
     work: &mut UnitOfWork<'_>,
     row: &hold::Row,
@@ -277,13 +279,13 @@ pub(crate) struct Granting<'a> {
     pub(crate) place: Option<&'a PlaceId>,
 }
 
-/// Why a hold on a path is granted, with what its event says besides the hold.
+/// Why a path hold is granted, with what its event says besides the hold.
 pub(crate) enum PathGrant {
-    /// Its holder took it.
+    /// Its holder reserved it.
     Reserve(PathReserved),
-    /// Its holder has waited for it.
+    /// Its holder waited for it.
     Offer,
-    /// It was handed over with its task.
+    /// It was transferred with its task.
     Transfer(Transferred),
 }
 
@@ -315,7 +317,7 @@ impl Granting<'_> {
     }
 }
 
-/// Grants a hold on a path: the fence is the number of the event that says so.
+/// Grants a path hold. Its fence is the number of its event.
 pub(crate) fn grant(
     work: &mut UnitOfWork<'_>,
     fresh: HoldId,
@@ -342,7 +344,7 @@ pub(crate) fn grant(
     Ok(row)
 }
 
-/// A hold as the response shows it: with the place of its checkout.
+/// A hold as the answer shows it, with the location of its checkout.
 pub(crate) fn shown(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<answer::Hold> {
     let mut hold = match row.ended {
         None => answer::Hold::granted(row, work.now),
@@ -354,7 +356,7 @@ pub(crate) fn shown(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<answer
     Ok(hold)
 }
 
-/// Ids for some holds, all free.
+/// Unused ids for some holds.
 pub(crate) fn fresh_ids(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<HoldId>> {
     let mut drawn: Vec<HoldId> = (0..count).map(|_| work.draw_next()).collect();
     let taken = drawn.iter().map(|id| hold::exists(&work.project.id, id));

@@ -1,11 +1,12 @@
-//! Holds of checkouts that lie around or inside the one that a request is about. They may be of the same project (worktrees)
-//! or of others (submodules, clones), and they stand in the way of it like its own: what counts is the file.
+//! Holds of checkouts that enclose the checkout of a request or are nested in it. They may belong to the same project
+//! (worktrees) or to others (submodules, clones), and they block the request like its own: what counts is the file.
 //!
-//! Only checkouts that the store knows can have holds, so they are found by an index on where checkouts are and not by a
-//! walk through directories. Writers of two projects do not wait for each other by their rows, so a transaction that grants
-//! paths has the top of its checkout for itself until its end, and shares every directory above that. Of two whose tops
-//! are one inside the other, one has what the other shares: the second sees what the first wrote. This would stop being
-//! true if anything granted a path without coming here first.
+//! Only checkouts that the store knows can have holds, so they are found by an index on the locations of checkouts, not
+//! by walking directories. Writers of two projects do not wait for each other's project rows. So a transaction that
+//! grants paths locks the root of its checkout exclusively until its end, and every directory above it in shared mode.
+//! If one of two roots is inside the other, one transaction holds exclusively what the other needs shared: the second
+//! one sees what the first wrote. This would stop being true if anything granted a path without taking these locks
+//! first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,31 +24,31 @@ use tenure_store::{Batch, Tx};
 
 use crate::call::Call;
 
-/// Patterns, and where they are.
+/// Patterns and their location.
 pub(crate) struct Spot<'a> {
     pub(crate) site: &'a Site,
     pub(crate) patterns: &'a [Pattern],
 }
 
-/// A project that is not the one an op or a query is about.
+/// A project other than that of the op or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OtherProject {
     pub(crate) project: ProjectId,
     pub(crate) label: String,
 }
 
-/// A live hold around or inside.
+/// A live hold of an enclosing or nested checkout.
 #[derive(Clone, Debug)]
 pub(crate) struct Nested {
     pub(crate) row: hold::Row,
     pub(crate) pattern: Pattern,
     pub(crate) site: Site,
-    /// What people call the project, if it is another.
+    /// Its project, if that is another.
     pub(crate) owner: Option<OtherProject>,
 }
 
 impl Nested {
-    /// Whether it stands in the way of a pattern that an agent asks for.
+    /// Whether it blocks a pattern that an agent requests.
     pub(crate) fn blocks(&self, (agent, mode): (&str, Mode), site: &Site, asked: &[Pattern]) -> bool {
         self.row.holder != agent
             && (self.row.mode == Mode::Exclusive || mode == Mode::Exclusive)
@@ -58,17 +59,17 @@ impl Nested {
         site.overlap(pattern, &self.site, &self.pattern).is_some()
     }
 
-    /// Whether its checkout lies around a site, or is at the same place.
+    /// Whether its checkout encloses a site, or is at the same location.
     pub(crate) fn is_around(&self, site: &Site) -> bool {
         self.site.tops.iter().any(|top| site.tops.iter().any(|here| top == here || top.dir_of(here).is_some()))
     }
 }
 
-/// What holds around and inside are looked at with.
+/// The context for reading holds of enclosing and nested checkouts.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) call: &'a Call,
-    /// The project that is asked about.
+    /// The project of the request.
     pub(crate) project: &'a str,
     pub(crate) now: Time,
     /// The clock as it was read: no project's time is behind it.
@@ -78,8 +79,8 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether a hold of a project counts. Of another project the time of the last op is not known, and its clock may
-    /// have been set back since: a hold lives no longer than its time from now.
+    /// Whether a hold of a project counts. The time of another project's last op is not known, and its clock may have
+    /// been set back since. So a hold lasts no longer than its TTL from now.
     fn counts(&self, project: &str, row: &hold::Row) -> bool {
         match project == self.project {
             true => super::counts(row, self.now, self.dead),
@@ -87,8 +88,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether the caller sees a project: a principal of a server is told nothing of those it has no role in, and is not
-    /// kept from anything by them.
+    /// Whether the caller sees a project. A principal of a server is told nothing about projects in which it has no
+    /// role, and their holds do not block it.
     fn sees(&self, near: &NearbyCheckout) -> bool {
         match &self.call.actor.principal {
             _ if near.project == self.project => true,
@@ -103,7 +104,8 @@ impl View<'_> {
     }
 }
 
-/// Has the checkouts of some patterns for itself until the end of the transaction, and shares what is above them.
+/// Locks the checkouts of some patterns exclusively until the end of the transaction, and the directories above them in
+/// shared mode.
 pub(crate) fn take_turns(tx: &mut dyn Tx, spots: &[Spot<'_>]) -> Result<()> {
     let mut turns = BTreeSet::new();
     for top in spots.iter().flat_map(|spot| &spot.site.tops) {
@@ -123,13 +125,13 @@ fn key(host: &str, dir: &str) -> i64 {
     i64::from_be_bytes(std::array::from_fn(|at| hash[at]))
 }
 
-/// The directories above a place, the root last.
+/// The directories above a location, the root last.
 fn above(place: &str) -> impl Iterator<Item = &str> {
     let slashes = place.rmatch_indices('/').map(|(at, _)| at).filter(move |at| at + 1 < place.len() || *at > 0);
     slashes.map(|at| if at == 0 { "/" } else { &place[..at] })
 }
 
-/// The statements that find the checkouts that some patterns may reach into or be reached from, but for those that the
+/// The statements that find the checkouts that some patterns may reach into or be reached from, except those that the
 /// caller does not see.
 pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output = Vec<NearbyCheckout>> + use<'a> {
     let mut exact: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -139,7 +141,7 @@ pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output
             let tops = exact.entry(&top.host).or_default();
             tops.extend(above(&top.place("")).map(str::to_owned));
             for pattern in spot.patterns {
-                // Where case does not count, the index on places does not know what begins alike.
+                // On a case-insensitive file system the index on locations cannot find equal prefixes.
                 let begins = if pattern.case() == Case::Folded { "" } else { pattern.beginning() };
                 let begins = top.place(begins);
                 tops.extend(above(&begins).take_while(|dir| dir.len() > top.path.len()).map(str::to_owned));
@@ -161,7 +163,7 @@ pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output
     })
 }
 
-/// The first text after all that begin with one: places are compared by their bytes, and end in a slash or a name.
+/// The first text after all texts with a prefix. Locations are compared bytewise, and end in a slash or a name.
 fn after(begin: &str) -> String {
     let mut end = begin.to_owned();
     match end.pop() {
@@ -172,20 +174,20 @@ fn after(begin: &str) -> String {
     end
 }
 
-/// The holds around and inside some patterns, for those who only look.
+/// The holds of enclosing and nested checkouts for some patterns, for read-only callers.
 pub(crate) fn seen(tx: &mut dyn Tx, view: &View<'_>, spots: &[Spot<'_>]) -> Result<Vec<Nested>> {
     let near = tx.fetch(near(view, spots))?;
     holds(tx, view, &near, spots)
 }
 
-/// What is looked up in one checkout.
+/// The lookups in one checkout.
 #[derive(Default)]
 struct NestedLookup {
     shorter: BTreeSet<String>,
     longer: BTreeSet<(String, String)>,
 }
 
-/// The holds around and inside that count and have a file in common with one of some patterns.
+/// The live holds of enclosing and nested checkouts that overlap one of some patterns.
 pub(crate) fn holds(
     tx: &mut dyn Tx,
     view: &View<'_>,
@@ -238,7 +240,8 @@ pub(crate) fn holds(
     Ok(all)
 }
 
-/// What of a checkout may overlap patterns at a top. What is of the same checkout is looked up without this.
+/// The candidates in a checkout that may overlap patterns at a root. Holds of the same checkout are looked up
+/// elsewhere.
 fn candidates(near: &NearbyCheckout, spot: &Spot<'_>, top: &Top) -> Vec<Candidates> {
     let is_own =
         near.project == spot.site.project && (spot.site.checkout.as_ref() == Some(&near.id) || near.top == *top);

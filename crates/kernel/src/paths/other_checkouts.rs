@@ -14,11 +14,11 @@ use super::{candidates, counts, held, pattern};
 use crate::answer::Elsewhere;
 use crate::checkouts::Checkouts;
 
-/// How many own holds are compared with those of others, the newest: an agent that has more is told of the rest when it
-/// comes to them.
+/// How many own holds are compared with those of others, newest first. An agent with more is told about the rest when
+/// it uses them.
 const OWN_MAX: usize = 500;
 
-/// What is looked at, and as of when.
+/// The context of the comparison.
 pub(crate) struct CheckoutView<'a> {
     pub(crate) project: &'a str,
     pub(crate) now: Time,
@@ -26,16 +26,15 @@ pub(crate) struct CheckoutView<'a> {
     pub(crate) checkouts: &'a Checkouts,
 }
 
-/// What an agent holds or asks for in one checkout.
+/// What an agent holds or requests in one checkout.
 pub(crate) struct OwnHold {
     pub(crate) pattern: Pattern,
     pub(crate) mode: Mode,
     pub(crate) checkout: Option<CheckoutId>,
-    /// Since when.
     pub(crate) since: Time,
 }
 
-/// The holds of others that have a file in common with what an agent holds in another checkout, the newest meeting first.
+/// The holds of others that overlap what an agent holds in another checkout, newest overlap first.
 pub(crate) fn of(tx: &mut dyn Tx, sight: &CheckoutView<'_>, me: &AgentName, own: &[OwnHold]) -> Result<Vec<Elsewhere>> {
     let own: Vec<(&OwnHold, String)> =
         own.iter().filter(|one| one.checkout.is_some()).map(|one| (one, one.pattern.prefix())).collect();
@@ -55,7 +54,7 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &CheckoutView<'_>, me: &AgentName, own:
         let (its, begins) = (held(&row)?, its_prefix(&row)?);
         let meets = |(one, prefix): &&(&OwnHold, String)| {
             let wanted = PatternRequest { agent: me, checkout: one.checkout.as_ref(), mode: one.mode, patterns: &[] };
-            // What does not begin alike has no file in common, and most pairs do not.
+            // Patterns without a common prefix do not overlap, which is true of most pairs.
             (begins.starts_with(prefix.as_str()) || prefix.starts_with(&begins))
                 && meets_elsewhere(&its, &wanted, &one.pattern)
         };
@@ -67,7 +66,8 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &CheckoutView<'_>, me: &AgentName, own:
     Ok(found.into_iter().map(|(.., one)| one).collect())
 }
 
-/// Since when an agent has what answers a pattern: a hold on just that, else the first that has files of it.
+/// Since when an agent holds what answers a pattern: the hold on exactly that pattern, else the earliest that overlaps
+/// it.
 pub(crate) fn since(asked: &Pattern, own: &[hold::Row]) -> Option<Time> {
     let same = own.iter().find(|row| row.subject == asked.text());
     let meets = |row: &&hold::Row| pattern(row).is_ok_and(|its| its.overlap(asked).is_some());
@@ -78,7 +78,7 @@ fn its_prefix(row: &hold::Row) -> Result<String> {
     Ok(pattern(row)?.prefix())
 }
 
-/// The same of everything that an agent holds.
+/// The same for everything that an agent holds.
 pub(crate) fn of_agent(tx: &mut dyn Tx, sight: &CheckoutView<'_>, agent: &AgentName) -> Result<Vec<Elsewhere>> {
     if !sight.checkouts.are_several() {
         return Ok(Vec::new());

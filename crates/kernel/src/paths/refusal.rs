@@ -1,4 +1,4 @@
-//! How a path that others hold or wait for is refused: what, who, what helps now, and how a person overrides it.
+//! The refusal of a path that others hold or wait for: what, who, what helps now, and how a person overrides it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,14 +16,14 @@ use super::nested_holds::{Nested, OtherProject};
 use crate::answer::{Blocker, Blockers, Hold};
 use crate::waiting::{LivePlace, Obstacles};
 
-/// How many of those who stand in the way are named.
+/// How many blockers are named.
 pub(crate) const BLOCKERS_MAX: usize = 50;
-/// How many holders are named where there are more holds than that.
+/// How many holders are named if there are more holds than that.
 const HOLDERS_MAX: usize = 1_000;
-/// What helps where everything is taken; where some of it is free, that is a better thing to try.
+/// What helps if everything is taken. If some paths are free, reserving those is the better attempt.
 pub(crate) const ANOTHER_TASK: Action = Action::ListTasks { which: Tasks::Ready };
 
-/// One that stands in the way.
+/// One blocker.
 enum Blocking<'a> {
     Hold(&'a hold::Row),
     Nested(&'a Nested),
@@ -39,7 +39,7 @@ impl Blocking<'_> {
         }
     }
 
-    /// The project that its holder is an agent of.
+    /// The project of its holder, if that is another.
     fn owner(&self) -> Option<&OtherProject> {
         match self {
             Blocking::Hold(_) => None,
@@ -48,7 +48,7 @@ impl Blocking<'_> {
         }
     }
 
-    /// The top of its checkout, if that is not the one of the request.
+    /// The root of its checkout, if that is not the checkout of the request.
     fn place(&self) -> Option<String> {
         let site = match self {
             Blocking::Hold(_) => return None,
@@ -60,8 +60,8 @@ impl Blocking<'_> {
     }
 }
 
-/// All that stand in the way. Where not all of it is named, whose it is matters more than how much each has: every holder
-/// is there once before any is there twice.
+/// All blockers. If not all of them are named, the holders matter more than their number of holds: every holder comes
+/// once before any comes twice.
 fn all(in_the_way: &Obstacles) -> Vec<Blocking<'_>> {
     let mut all: Vec<Blocking<'_>> = in_the_way.holds.iter().map(Blocking::Hold).collect();
     all.extend(in_the_way.nested.iter().map(Blocking::Nested));
@@ -75,7 +75,7 @@ fn all(in_the_way: &Obstacles) -> Vec<Blocking<'_>> {
     first
 }
 
-/// The holders of all that stand in the way, where not all of that is named.
+/// The holders of all blockers, if not all blockers are named.
 pub(crate) fn holders(in_the_way: &Obstacles) -> Vec<AgentName> {
     if in_the_way.total() <= BLOCKERS_MAX {
         return Vec::new();
@@ -87,7 +87,7 @@ pub(crate) fn holders(in_the_way: &Obstacles) -> Vec<AgentName> {
     holders
 }
 
-/// The agents that hold something, each looked up once.
+/// A cache of holders.
 #[derive(Default)]
 struct HoldingAgents(HashMap<(String, String), Option<agent::Row>>);
 
@@ -102,7 +102,7 @@ impl HoldingAgents {
     }
 }
 
-/// The first holds and places that stand in the way, as whoever they block sees them.
+/// The first holds and places that block a request, as shown to the blocked agent.
 pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &Obstacles, now: Time) -> Result<Vec<Blocker>> {
     let mut agents = HoldingAgents::default();
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &Obstacles, n
     Ok(found)
 }
 
-/// Holds of other projects as they are shown beside those of the one that was asked about.
+/// Holds of other projects, as shown beside those of the project of the request.
 pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Result<Vec<Hold>> {
     let mut agents = HoldingAgents::default();
     let mut views = Vec::new();
@@ -192,7 +192,7 @@ pub(crate) fn held_by(
             Span::seconds(first.last_seen_s),
         ))
         .attempt(match (first.state.as_str(), &first.project) {
-            // An id is known in its own project.
+            // An id is known only in its own project.
             (_, Some(_)) => holds_around(patterns),
             ("waiting", _) => Action::holds(),
             _ => Action::why(&first.id),
@@ -205,9 +205,9 @@ pub(crate) fn held_by(
     Ok(if holders.is_empty() { refusal } else { refusal.detail("holders", json!(holders)) })
 }
 
-/// What shows who has what of some paths, in other repositories too.
+/// The action that shows who holds some paths, in other repositories too.
 fn holds_around(patterns: &[Pattern]) -> Action {
-    // A pattern that no shell takes as one word is not named.
+    // A pattern that cannot be written as one shell word is not named.
     let first = patterns.first().map(|first| first.text().to_owned());
     let first = first.filter(|text| text::shell_words(std::slice::from_ref(text)).is_some());
     first.map_or_else(Action::holds, Action::holds_around)

@@ -19,16 +19,16 @@ use crate::answer;
 use crate::unit_of_work::UnitOfWork;
 use crate::waiting;
 
-/// What a take-over made of the paths of its task.
+/// What happened to the paths of a task in a take-over.
 #[derive(Default)]
 pub(crate) struct Regained {
-    /// Held anew.
+    /// The paths granted again.
     pub(crate) holds: Vec<answer::Hold>,
-    /// What stands in the way of the others.
+    /// The blockers of the others.
     pub(crate) lost: Vec<answer::Blocker>,
 }
 
-/// Ends what was held for a task by the op that `number` is the event of.
+/// Ends the holds of a task. `number` is the event of the op that does it.
 pub(crate) fn end_with_task(
     work: &mut UnitOfWork<'_>,
     bound: Vec<hold::Row>,
@@ -49,9 +49,9 @@ pub(crate) fn end_with_task(
     Ok(())
 }
 
-/// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last` is the fence of the hold
-/// that lapsed, and who had it. What was reserved before the task was taken, and again for it, is older than that fence;
-/// it ended after it.
+/// Grants the paths of a lapsed task to the agent that has taken it over, if they are free. `last` is the fence of the
+/// lapsed hold and its holder. A path that was reserved before the task was claimed, and again for it, has an older
+/// fence but ended after it.
 pub(crate) fn take_over(
     work: &mut UnitOfWork<'_>,
     task: &hold::Row,
@@ -60,7 +60,7 @@ pub(crate) fn take_over(
     let project = work.project.id.clone();
     let held_task = task.held_task();
     let mut by_checkout: BTreeMap<Option<CheckoutId>, Vec<hold::Row>> = BTreeMap::new();
-    // The newest hold on a pattern says what became of it: what was given back since is not wanted.
+    // The newest hold on a pattern decides: a path that was released since is not wanted.
     let mut newest: BTreeMap<(Option<CheckoutId>, String), hold::Row> = BTreeMap::new();
     for row in path::last_of_task(work.tx, &project, &task.subject, last)? {
         if row.fence < task.fence {
@@ -100,7 +100,7 @@ pub(crate) fn take_over(
                     regained.holds.push(super::shown(work, &granted)?);
                     around.live.push(granted);
                 }
-                // Its own already.
+                // The agent already holds it.
                 Ok(_) => {}
                 Err(in_the_way) => regained.lost.extend(blockers(work.tx, &project, &in_the_way, work.now)?),
             }
@@ -110,7 +110,7 @@ pub(crate) fn take_over(
     Ok(regained)
 }
 
-/// Refuses to hand a task over where the paths that go with it would stand in the way of something that stays.
+/// Refuses to transfer a task if its paths would conflict with something that stays behind.
 pub(crate) fn refuse_split(
     work: &mut UnitOfWork<'_>,
     task: &TaskId,
@@ -151,7 +151,7 @@ pub(crate) fn refuse_split(
     Ok(())
 }
 
-/// Hands the paths of a task to its new holder: the remaining time stays, the fences are new.
+/// Transfers the paths of a task to its new holder: the remaining time stays, the fences are new.
 pub(crate) fn hand_over(
     work: &mut UnitOfWork<'_>,
     bound: Vec<hold::Row>,
@@ -177,7 +177,7 @@ pub(crate) fn hand_over(
             .into_iter()
             .any(|other| same(&other));
         if has {
-            // Both share it: one row for a holder and a pattern is enough.
+            // The new holder shares the pattern already, and one row per holder and pattern is enough.
             debug_assert_eq!(row.mode, Mode::Shared);
             let task = Some(or_empty(row.task.as_ref()).to_owned());
             end(work, &row, Ending::Transferred, None, PathReleased { task, ..PathReleased::default() })?;

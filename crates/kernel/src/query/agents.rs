@@ -30,7 +30,7 @@ pub struct Agents {
     pub cursor: Option<String>,
 }
 
-/// Agents as they are seen now. One that has a live hold is judged by the longest time to live of those.
+/// Agents as seen now. An agent with live holds is judged by the longest TTL among them.
 pub(super) fn seen(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
     let names: Vec<AgentName> = rows.iter().map(|row| row.name.clone()).collect();
     let longest = tx.fetch(hold::longest(snapshot.project_id(), &names, snapshot.now))?;

@@ -1,4 +1,4 @@
-//! `any_id`: what a text typed for an id means. Any unique beginning is resolved before a request is built.
+//! `any_id`: resolves a typed id. Any unique prefix is resolved before a request is built.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Query for AnyId {
     }
 }
 
-/// Of which sort a text typed for an id is.
+/// The sort of a typed id.
 pub(crate) fn sort(typed: &str) -> id::Sort {
     match typed.as_bytes() {
         [b'h', b'-', ..] => id::Sort::Hold,
@@ -44,7 +44,7 @@ pub(crate) fn sort(typed: &str) -> id::Sort {
     }
 }
 
-/// The id that begins with a text.
+/// The id with a prefix.
 pub(crate) fn expand(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, typed: &str, sort: id::Sort) -> Result<id::AnyId> {
     let letter = format!("{}-", sort.letter());
     if typed.is_empty() || !id::is_prefix(typed) {

@@ -71,7 +71,7 @@ fn beginning(
     let row = tx.fetch(agent::get(project, me))?;
     let focus = row.as_ref().and_then(|row| row.focus.as_ref());
     let over = |held: &task::TaskHold| snapshot.is_over(held);
-    // Who is gone matters to what else it might take, and nothing is taken.
+    // `gone` matters only for the choice of other tasks, and nothing is claimed here.
     let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over };
     if let Some(full) = in_focus(tx, &seeker)? {
         let about = BriefSubject { task: Some((&full.task.id, true)), nothing: "", lost: None };
@@ -79,7 +79,7 @@ fn beginning(
         return Ok(SessionOpening::Brief(told.brief.text));
     }
     let lost = lost(tx, project, me, focus, &over)?;
-    // Some may be reserved for others.
+    // More than needed are read, because some may be assigned to others.
     let (states, limit) = (vec![TaskState::Ready], most.saturating_mul(4).min(LIMIT_MAX));
     let filter = List { states, labels: labels.to_vec(), limit, ..List::default() };
     let may = |task: &answer::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);

@@ -1,4 +1,4 @@
-//! `check`: whether paths are free for the asker, and who has them if not.
+//! `check`: whether paths are free for the caller, and who holds them if not.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Query for Check {
     }
 }
 
-/// The checkout that the asker is in. One that was never written from has no id: only holds over all checkouts are in it.
+/// The caller's checkout. One that no op has come from has no id, so only holds on all checkouts apply to it.
 pub(super) fn here(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<CheckoutId> {
     let Some(place) = &snapshot.call.checkout else { return Ok(UNSEEN.into()) };
     let rows = tx.fetch(checkout::of_host(snapshot.project_id(), &place.host))?;
@@ -79,7 +79,7 @@ fn check(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, question: &Check, patterns: &
         let me = &snapshot.call.actor.name;
         let held: Vec<_> = around.live.iter().filter(|row| row.holder == *me).cloned().collect();
         let own = |pattern: &Pattern| {
-            // What is not held yet would meet what others have had all the time.
+            // A path that is not held yet would overlap existing holds from the beginning.
             let since = paths::other_checkouts::since(pattern, &held).unwrap_or(Time(0));
             paths::other_checkouts::OwnHold { pattern: pattern.clone(), mode, checkout: here.clone(), since }
         };
@@ -90,8 +90,8 @@ fn check(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, question: &Check, patterns: &
     Ok(Checked { free: total == 0, blockers, total, holders, elsewhere })
 }
 
-/// What is around some patterns, as a write would find it. A project that does not exist yet has no holds, and its checkout
-/// may lie in one that has.
+/// The surroundings of some patterns, as a write would find them. A project that does not exist yet has no holds, but
+/// its checkout may be inside one that has.
 pub(super) fn around(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -113,7 +113,7 @@ pub(super) fn around(
     Ok(around)
 }
 
-/// Refuses a kind of hold that there is not.
+/// Parses a kind of hold, and refuses an unknown one.
 pub(super) fn kind(text: &str) -> Result<Option<HoldKind>> {
     match (text, HoldKind::from_stored(text)) {
         ("", _) => Ok(None),

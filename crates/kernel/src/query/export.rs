@@ -1,4 +1,4 @@
-//! `export`: everything of a project that is its own, line by line, over one snapshot.
+//! `export`: all data of a project, line by line, over one snapshot.
 
 use std::cell::RefCell;
 
@@ -22,7 +22,7 @@ use crate::kernel::Kernel;
 
 /// How many rows are read at a time.
 const PAGE: usize = 500;
-/// Most bytes of an export that is answered in one piece: it is in memory on both sides.
+/// The maximum size in bytes of an export in one document: it is in memory on both sides.
 const EXPORT_MAX: usize = 64 * 1024 * 1024;
 
 /// All tasks and notes of a project, and its log if that is wanted.
@@ -47,7 +47,7 @@ impl Query for Export {
     const NAME: &'static str = "export";
     const ABOUT: &'static str = "Everything of the project, as lines";
     const PUBLIC: bool = true;
-    /// It includes the private memories of agents.
+    /// The export includes the private memories of agents.
     const ACCESS: Access = Access::project(Role::Admin);
     type Answer = Exported;
 
@@ -58,12 +58,13 @@ impl Query for Export {
     }
 }
 
-/// Where the lines go.
+/// The destination of the lines.
 ///
-/// A snapshot that is lost is read anew from its beginning: whatever came before `begin` must be forgotten then. Lines
-/// come while the snapshot is open, so a sink must not make the reader wait for a person or another program.
+/// If the snapshot is lost, the export starts again from the beginning: a sink must discard everything it got before
+/// `begin`. Lines come while the snapshot is open, so a sink must not make the reader wait for a person or another
+/// program.
 pub trait ExportSink {
-    /// The first line comes next; what came before it does not count.
+    /// Starts or restarts the export: the first line comes next.
     fn begin(&mut self) -> Result<()>;
 
     /// One line, without its newline.
@@ -84,7 +85,8 @@ impl ExportSink for Vec<u8> {
 }
 
 impl Kernel {
-    /// The query [`Export`] as a stream: of a long project only the ids are kept in memory; its rows are read page by page.
+    /// The query [`Export`] as a stream. Only the ids of a long project are kept in memory; its rows are read page by
+    /// page.
     pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn ExportSink) -> Result<ExportEnd> {
         access::admit_query::<Export>(call)?;
         let sink = RefCell::new(sink);
@@ -129,11 +131,10 @@ fn everything(
     Ok(end)
 }
 
-/// No count of a task comes near this.
+/// An upper bound for the counts of a task.
 const COUNT_MAX: i64 = 1 << 53;
 
-/// Reads everything of a project as an export would: a row that makes no sense is found here, and not when it is needed
-/// later.
+/// Reads all data of a project as an export would, so that a corrupt row is found now and not when it is needed.
 pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     for page in task::order(tx, project)?.chunks(PAGE) {
         for task in whole(tx, project, page)? {
@@ -153,7 +154,7 @@ pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     log(tx, project, &mut Nowhere).map(|_| ())
 }
 
-/// A sink for lines that are not read.
+/// A sink that discards its lines.
 struct Nowhere;
 
 impl ExportSink for Nowhere {
@@ -166,7 +167,7 @@ impl ExportSink for Nowhere {
     }
 }
 
-/// Tasks with their dependencies, in the order of their creation; those that do not exist are not among them.
+/// Tasks with their dependencies, in the order of their creation. Missing ids are skipped.
 pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<ExportedTask>> {
     let mut found = task::get_many(tx, project, ids)?;
     found.sort_by(|a, b| (a.task.number, &a.task.id).cmp(&(b.task.number, &b.task.id)));
@@ -194,7 +195,7 @@ fn write(sink: &mut dyn ExportSink, line: &impl Serialize) -> Result<()> {
     sink.line(&json)
 }
 
-/// An export that is kept in memory.
+/// An export in memory.
 struct ExportBuffer {
     text: String,
     most: usize,

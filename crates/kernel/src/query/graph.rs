@@ -1,4 +1,4 @@
-//! `graph`: a task and everything it is connected with.
+//! `graph`: a task and everything connected with it.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::answer::Task;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// How many edges a picture has at the most.
+/// The maximum number of edges in a graph.
 const EDGES: usize = 500;
 
 /// The graph around a task.
@@ -53,7 +53,8 @@ impl Query for Graph {
     }
 }
 
-/// The edges nearest to a task, both ways, ring by ring: where the picture is cut, what is far away goes first.
+/// The edges nearest to a task, in both directions, level by level: if the graph is cut, the farthest edges are left
+/// out.
 fn around(tx: &mut dyn Tx, project: &str, root: &TaskId) -> Result<(Vec<(TaskId, TaskId)>, bool)> {
     let mut edges: Vec<(TaskId, TaskId)> = Vec::new();
     let mut known: HashSet<(TaskId, TaskId)> = HashSet::new();

@@ -1,4 +1,4 @@
-//! `health`: what `doctor` asks about a project's own rows.
+//! `health`: the checks of `doctor` on a project's own rows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `holds`: who has what, by expiry.
+//! `holds`: the live holds, by expiry.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ fn page(
     start: Option<&(Time, String)>,
 ) -> Result<Page<Hold>> {
     let project = snapshot.project_id();
-    // A lapsed hold is over, settled or not: the page begins after now.
+    // A lapsed hold is over, settled or not, so the page begins after now.
     let now = (snapshot.now, "\u{7f}".to_owned());
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
     let mut cut = false;
@@ -117,7 +117,7 @@ fn page(
     found.truncate(fitting);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
     let mut items = views(tx, snapshot, &found)?;
-    // Those of other projects stand after all that are of this one.
+    // Holds of other projects come after all holds of this one.
     nested.retain(|one| is_wanted(&one.row));
     if !more {
         items.extend(paths::nested_views(tx, &nested, snapshot.now)?);
@@ -130,7 +130,7 @@ fn page(
     Ok(page)
 }
 
-/// Who waits for what the filter lets through. What was offered is a hold, and among those.
+/// The places in the waiting line that match the filter. An offer is a hold, and listed as one.
 fn waiting(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Filter, patterns: &[Pattern]) -> Result<Vec<Place>> {
     let case = if filter.fold_case { Case::Folded } else { Case::Kept };
     let meets = |place: &Place| {
@@ -149,7 +149,7 @@ fn waiting(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Filter, patterns: 
     Ok(places)
 }
 
-/// The first holds after a place in the order of their end. What a dead agent holds is over.
+/// The first holds after a position in the order of their expiry. A hold of a dead agent is over.
 pub(super) fn soonest(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -160,7 +160,7 @@ pub(super) fn soonest(
     soonest_within(tx, snapshot, kind, begin, (limit, usize::MAX)).map(|found| found.rows)
 }
 
-/// The same, until they have about as many bytes as fit.
+/// The same, up to about `most` bytes.
 fn soonest_within(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -190,7 +190,7 @@ fn soonest_within(
     }
 }
 
-/// About how long a hold is when it is shown.
+/// The approximate size of a hold in an answer.
 fn bytes(hold: &hold::Row) -> usize {
     const REST: usize = 512;
     hold.subject.len() + hold.reason.len() + REST
@@ -202,8 +202,8 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
     found
 }
 
-/// The live holds of all agents that have a file in common with some patterns: those of the project, and those of
-/// others whose checkouts lie around the asker's or inside it.
+/// The live holds of all agents that overlap some patterns: those of the project, and those of others whose checkouts
+/// enclose the caller's or are nested in it.
 fn meeting(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
     let here = check::here(tx, snapshot)?;
     let around = check::around(tx, snapshot, Some(&here), patterns)?;
@@ -242,7 +242,7 @@ pub(crate) fn views(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, found: &[hold::Row
     Ok(views)
 }
 
-/// Puts the place of a checkout where its id stands.
+/// Replaces the id of a checkout with its location.
 pub(crate) fn name_checkouts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, holds: &mut [Hold]) -> Result<()> {
     if holds.iter().all(|hold| hold.checkout.is_none()) {
         return Ok(());

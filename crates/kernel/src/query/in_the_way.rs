@@ -1,4 +1,4 @@
-//! `in_the_way`: the refusal that an edit of files would meet.
+//! `in_the_way`: the refusal that an edit of files would get.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

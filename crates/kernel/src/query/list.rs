@@ -51,7 +51,7 @@ impl Default for List {
 }
 
 impl List {
-    /// The states that are wanted.
+    /// The states that the filter selects.
     fn wanted(&self) -> Vec<TaskState> {
         match (self.states.is_empty(), self.all) {
             (false, _) => self.states.clone(),
@@ -108,7 +108,7 @@ pub(super) fn page(
     Ok(Page::of(views(tx, snapshot, &found)?, total, next))
 }
 
-/// About how long a task is when it is shown.
+/// The approximate size of a task in an answer.
 fn bytes(full: &task::Full) -> usize {
     const REST: usize = 512;
     const EDGE: i64 = 24;
@@ -126,7 +126,7 @@ fn total(project: &project::Row, all: bool) -> i64 {
     sum(&open) + if all { sum(&closed) } else { 0 }
 }
 
-/// Tasks as they are seen, with their dependencies.
+/// Tasks as seen now, with their dependencies.
 pub(crate) fn views(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, found: &[task::Full]) -> Result<Vec<Task>> {
     with_edges(tx, snapshot.project_id(), found, |full, edges| {
         let held = full.held.as_ref().filter(|held| snapshot.dead.contains(&held.holder));
@@ -140,7 +140,7 @@ pub(crate) fn views(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, found: &[task::Ful
     })
 }
 
-/// Makes something of each task and what it comes after.
+/// Maps each task with its dependencies.
 pub(super) fn with_edges<T>(
     tx: &mut dyn Tx,
     project: &str,
@@ -152,7 +152,7 @@ pub(super) fn with_edges<T>(
     Ok(found
         .iter()
         .map(|full| {
-            // Edges come sorted by task, so each task's are one run.
+            // Edges are sorted by task, so those of each task are contiguous.
             let from = edges.partition_point(|edge| edge.task < full.task.id);
             let to = edges.partition_point(|edge| edge.task <= full.task.id);
             make(full, &edges[from..to])
@@ -160,10 +160,10 @@ pub(super) fn with_edges<T>(
         .collect())
 }
 
-/// The first `limit` tasks after a place in the order that a filter lets through.
+/// The first `limit` tasks after a position in the order that match a filter.
 ///
 /// Each stream is a range of one index. A started task may be seen as held, ready, waiting or stuck, depending on its
-/// hold, so its stream is read for each of those and the view decides.
+/// hold. So its stream is read for each of those, and the view decides.
 pub(crate) fn select(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -174,8 +174,8 @@ pub(crate) fn select(
     select_within(tx, snapshot, filter, start, (limit, usize::MAX)).map(|found| found.rows)
 }
 
-/// The same, as far as the bytes of each stream fit. A stream that goes on beyond what was read ends the page for all:
-/// what comes later in the order may not stand before what was not read.
+/// The same within a number of bytes per stream. A stream with unread rows ends the page for all: a later row must not
+/// come before an unread one.
 fn select_within(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -210,7 +210,7 @@ fn select_within(
     Ok(RowsWithin { rows, cut: end.is_some() })
 }
 
-/// What an agent holds: few enough to sort here.
+/// The tasks that an agent holds: few enough to sort in memory.
 fn of_holder(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -256,7 +256,7 @@ fn streams(filter: &List, wanted: &[TaskState]) -> Vec<task::TaskStream> {
     }
 }
 
-/// Reads a stream until enough of it was let through.
+/// Reads a stream until enough rows match.
 pub(crate) fn read(
     tx: &mut dyn Tx,
     project: &str,
@@ -268,7 +268,8 @@ pub(crate) fn read(
     read_within(tx, project, stream, start, (limit, usize::MAX), lets_through).map(|(found, _)| found)
 }
 
-/// The same, until what was let through has about as many bytes as fit: with the last that was read, if there is more.
+/// The same, up to about `most` bytes of matching rows. Also returns the position of the last row read, if there are
+/// more.
 fn read_within(
     tx: &mut dyn Tx,
     project: &str,
@@ -280,7 +281,7 @@ fn read_within(
     let mut found = Vec::new();
     let mut size = 0;
     let mut after = start.clone();
-    // A filter that lets little through reads on in growing steps.
+    // A selective filter reads on in growing steps.
     let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
     loop {
         let RowsWithin { rows, cut } = tx.fetch_within(stream.page(project, &after, step), most)?;

@@ -1,4 +1,4 @@
-//! `lock_of`: the lock of a name, for doors that are given a word which may name one.
+//! `lock_of`: the lock with a name, for doors that get a word which may name one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -53,7 +53,7 @@ impl Query for Log {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<LoggedEvent>> {
         limit(self.limit)?;
         self.agent.as_deref().map(name::check).transpose()?;
-        // A subject may be anything that events are about; no event is about this.
+        // A subject may be anything that events are about, but no event is about a text with NUL.
         if let Some(subject) = self.subject.as_deref().filter(|subject| subject.contains('\0')) {
             return Err(id::unknown(subject, id::Sort::Task));
         }
@@ -81,7 +81,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     };
     let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();
     let incarnation = &snapshot.identity.incarnation;
-    // Pages that follow pass over the same events: where the clock was set back, older ones may have newer numbers.
+    // The following pages need the same bound: if the clock was set back, older events may have newer numbers.
     let mut bound = None;
     let page = match &filter.since {
         None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
@@ -116,7 +116,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     };
     let cursor = Some(format!("{incarnation}.{end}"));
     let items = found.into_iter().map(|row| LoggedEvent::read_by(me, row)).collect::<Result<Vec<_>>>()?;
-    // Said where a reader would look for what came before.
+    // Reported where a reader would look for earlier events.
     let older = match &filter.since {
         None => newest_first && !more,
         Some(Since::Time(time)) => event::time_at(tx, project, first)?.is_some_and(|oldest| *time < oldest),
@@ -126,7 +126,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new() })
 }
 
-/// Rows, whether there are more, and whether the newest stands first.
+/// Rows, whether there are more, and whether the newest comes first.
 type LogRows = (Vec<event::Row>, bool, bool);
 
 /// The newest events below a number.
@@ -156,7 +156,7 @@ fn forward(
         above = rows.last().map_or(above, |row| row.number);
         let before = found.len();
         found.extend(rows.into_iter().filter(|row| at_least.is_none_or(|time| row.at >= time)));
-        // What was cut ends the page, unless all of it was passed over.
+        // A cut ends the page, unless all of its rows were skipped.
         let full = found.len() > limit || cut && found.len() > before;
         if full || exhausted {
             let more = full;
@@ -170,11 +170,12 @@ fn forward(
 enum PageStart {
     /// Before a number, towards older events.
     Below(i64),
-    /// After a number, towards newer events, passing over those before an instant.
+    /// After a number, towards newer events, skipping those before an instant.
     Above(i64, Option<Time>),
 }
 
-/// Where to read from. What cannot be answered truthfully is `stale`, with the oldest cursor that can.
+/// Resolves the position to read from. A position that cannot be answered correctly is `stale`, with the oldest valid
+/// cursor.
 fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last): (i64, i64)) -> Result<PageStart> {
     let oldest = first - 1;
     let stale = |message: String| {
@@ -200,7 +201,7 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
                 None => (&number[usize::from(back)..], None),
             };
             let number: i64 = number.parse().map_err(|_| bad_cursor(text))?;
-            // A reader that began where no store was has seen nothing of any incarnation.
+            // A reader that began before the store existed has seen nothing of any incarnation.
             let nothing_seen = incarnation.is_empty() && number == 0;
             if incarnation != snapshot.identity.incarnation && !nothing_seen {
                 return stale("the cursor belongs to another incarnation of this store".to_owned());
@@ -209,8 +210,8 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
             (number, back)
         }
     };
-    // The event that a cursor towards older ones asks for is the one before it. Such a cursor was given only because
-    // there was one, so where it is below the oldest it has gone since.
+    // A backward cursor asks for the event before it. Such a cursor is given only if there was one, so if that event is
+    // below the oldest, it has been dropped since.
     let wanted = if back { number.saturating_sub(1) } else { number };
     if wanted > last {
         return stale(format!("event {wanted} is beyond the end: the newest is {last}"));
@@ -218,7 +219,8 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
     if wanted < oldest || (back && wanted < first) {
         return stale(format!("events up to {oldest} are no longer kept"));
     }
-    // A restore leaves a gap in the numbers. One inside it is what a reader saw before, of events that are no more.
+    // A restore leaves a gap in the numbers. A number inside the gap is one that a reader saw before, of an event that
+    // no longer exists.
     let gap = snapshot.project.is_some_and(|project| project.events != last - first + 1);
     if gap && wanted > oldest && event::time_at(tx, snapshot.project_id(), wanted)?.is_some() {
         let at = tx.fetch(event::page(
@@ -235,8 +237,8 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
     Ok(if back { PageStart::Below(number) } else { PageStart::Above(number, at_least) })
 }
 
-/// The first number at or after an instant. Times rise with numbers, so it is found by halving; only where the clock
-/// was ever set back are all events looked at.
+/// The first number at or after an instant. Times rise with numbers, so it is found by bisection. Only if the clock was
+/// ever set back are all events examined.
 fn first_at(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
     let project = snapshot.project_id();
     let stepped =

@@ -1,4 +1,4 @@
-//! `look_up`: what has an id that begins with a text.
+//! `look_up`: the things whose id starts with a text.
 
 pub(super) mod by_id;
 

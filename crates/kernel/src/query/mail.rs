@@ -1,4 +1,4 @@
-//! `mail`: what is new in an agent's mail, without offering it.
+//! `mail`: the new mail of an agent, without offering it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,26 +12,24 @@ use crate::answer::{InboxPage, Message, Overdue};
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// Most new messages that are counted.
+/// The maximum number of new messages that are counted.
 const COUNT_MAX: usize = 1_000;
 
-/// New mail, as much as is offered at once.
+/// The part of the new mail that is offered at once.
 pub(crate) struct NewMail {
-    /// In order.
     pub(crate) items: Vec<Message>,
-    /// How many there are in all, where that is not beyond counting.
+    /// The total number, unless it exceeds the maximum.
     pub(crate) total: Option<i64>,
-    /// Whether there is more.
     pub(crate) more: bool,
-    /// How far the agent has been offered and shown things.
+    /// The agent's delivery cursors: what it was offered and shown.
     pub(crate) cursors: Option<delivery::Row>,
 }
 
-/// Reads the mail of an agent that was not confirmed as shown: one look at the store.
+/// Reads the unconfirmed mail of an agent, in one round trip.
 pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<NewMail> {
     let (cursors, rows) =
         tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
-    // Mostly all that there is has just been read.
+    // Usually everything has just been read.
     let count = if rows.len() <= limit {
         i64::try_from(rows.len()).unwrap_or(i64::MAX)
     } else {
@@ -48,20 +46,21 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
 }
 
 impl NewMail {
-    /// As a query shows it.
+    /// The page for a query.
     pub(crate) fn seen(self) -> InboxPage {
         let NewMail { items, total, more, .. } = self;
         InboxPage { items, total, more, next: None, offered: None, acked: Vec::new() }
     }
 
-    /// As it is shown by an op that offers it, and writes down that it did.
+    /// The page for an op that offers it and records the offer.
     pub(crate) fn offered(self) -> InboxPage {
         let offered = self.items.last().map(|last| last.number);
         InboxPage { offered, ..self.seen() }
     }
 }
 
-/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for callers that only mention it.
+/// The first new messages of an agent, in order, and how many there are (at most 1,001), for callers that only mention
+/// them.
 pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
     let found = look(tx, project, agent, limit)?;
     let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);

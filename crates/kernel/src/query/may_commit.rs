@@ -1,4 +1,4 @@
-//! `may_commit`: whether files may be committed by the caller, as git's hooks ask.
+//! `may_commit`: whether the caller may commit files, for git's hooks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -27,9 +27,9 @@ use crate::paths::nested_holds::{self, Nested, Spot};
 use crate::paths::{self, FileSet};
 use crate::waiting::Obstacles;
 
-/// How many of an agent's own holds that are over are looked through.
+/// How many of an agent's own ended holds are read.
 const PAST_MAX: usize = 1_000;
-/// How many grants since a loss are looked through, the newest first.
+/// How many grants since a loss are read, newest first.
 const SINCE_MAX: usize = 2_000;
 
 /// Whether files may be committed; nothing where the project is not switched on.
@@ -62,13 +62,13 @@ impl Query for MayCommit {
     }
 }
 
-/// Files of a checkout, and the holds that have one of them in them.
+/// Files of a checkout, and the holds that match them.
 pub(super) struct Look {
     here: Option<CheckoutId>,
     pub(super) files: FileSet,
-    /// Holds that count.
+    /// Live holds.
     pub(super) held: Vec<(hold::Row, Pattern)>,
-    /// Holds of checkouts around this one that count, each with the files that are in it.
+    /// Live holds of enclosing checkouts, each with the files that match it.
     around: Vec<(Nested, Vec<String>)>,
     /// Own holds that are over and that no write has ended yet.
     over: Vec<hold::Row>,
@@ -89,7 +89,7 @@ impl Look {
         Ok(Look { here: Some(here), files, held, around, over })
     }
 
-    /// The files that others hold, but for those that are shared with the asker.
+    /// The files that others hold, except those shared with the caller.
     fn taken(&self, tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Vec<TakenFile>> {
         let me = &snapshot.call.actor.name;
         let shared = self.own(snapshot);
@@ -120,13 +120,13 @@ impl Look {
         Ok(taken.into_values().collect())
     }
 
-    /// The files that the asker holds.
+    /// The files that the caller holds.
     pub(super) fn own(&self, snapshot: &Snapshot<'_>) -> BTreeSet<&str> {
         let own = self.held.iter().filter(|(row, _)| row.holder == snapshot.call.actor.name);
         own.flat_map(|(_, pattern)| self.files.within(pattern)).collect()
     }
 
-    /// The files of which the asker's last hold was lost, and that another has held or changed since.
+    /// The files whose last hold the caller lost, and that another agent has held or changed since.
     fn lost(&mut self, tx: &mut dyn Tx, snapshot: &Snapshot<'_>, taken: &[TakenFile]) -> Result<Vec<LostFile>> {
         let project = snapshot.project_id();
         let me = &snapshot.call.actor.name;
@@ -169,7 +169,7 @@ impl Look {
         Ok(lost.collect())
     }
 
-    /// Who has changed or held each of some files since the own hold on it ended: the latest of them.
+    /// The latest agent that has changed or held each file since the caller's hold on it ended.
     fn since(
         &self,
         tx: &mut dyn Tx,
@@ -196,7 +196,7 @@ impl Look {
         for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
             let filter = log::EventFilter { kind: Some(kind.to_owned()), ..log::EventFilter::default() };
             for row in tx.fetch(log::page(project, &filter, (above, i64::MAX), true, SINCE_MAX))? {
-                // The hold on a task has no checkout, nor has a lock.
+                // Task holds and locks have no checkout.
                 let (holder, checkout) = match fact::seen(&row.kind, &row.data) {
                     Event::PathReserved(PathReserved { holder, checkout, .. }) => (holder, Some(checkout)),
                     Event::OfferTaken(OfferTaken { holder, checkout, .. })
@@ -216,7 +216,7 @@ impl Look {
     }
 }
 
-/// The holds of checkouts around one that have some of its files in them, each with those.
+/// The holds of enclosing checkouts that match some of the files, each with those files.
 fn reaching(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -242,12 +242,12 @@ fn reaching(
     Ok(found)
 }
 
-/// Whether a hold that is over was not given back by its holder.
+/// Whether a hold that is over was not released by its holder.
 fn is_lost(row: &hold::Row) -> bool {
     row.ended.is_some_and(|ended| matches!(ended.how, Ending::Expired | Ending::Forced | Ending::Transferred))
 }
 
-/// The agents that hold something, each looked up once.
+/// A cache of holders.
 #[derive(Default)]
 pub(super) struct Holders(HashMap<AgentName, Option<agent::Row>>);
 

@@ -1,4 +1,4 @@
-//! `may_push`: whether commits may be pushed by the caller.
+//! `may_push`: whether the caller may push commits.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +59,9 @@ impl Query for MayPush {
     }
 }
 
-/// The commits that are in another holder's way. A file that is held in all checkouts is pushed by its holder alone. A file
-/// that is held in this one was committed past the guard if it was committed while it was held; earlier commits are fine.
+/// The commits that conflict with a hold of another agent. Only the holder may push a file that is held in all
+/// checkouts. A file held in this checkout was committed past the guard if it was committed while it was held; earlier
+/// commits are fine.
 fn late(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commits: &[Made], fold_case: bool) -> Result<Vec<Late>> {
     let all: BTreeSet<&String> = commits.iter().flat_map(|commit| &commit.paths).collect();
     let all: Vec<String> = all.into_iter().cloned().collect();
@@ -95,7 +96,7 @@ fn late(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commits: &[Made], fold_case: b
     Ok(found)
 }
 
-/// Who made a commit, and the number of the event that says so, if it was said.
+/// The author of a commit and the number of its event, if it was recorded.
 fn recorded(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commit: &str) -> Result<Option<(AgentName, i64)>> {
     let filter = log::EventFilter { subject: Some(commit.to_owned()), ..log::EventFilter::default() };
     let events = tx.fetch(log::page(snapshot.project_id(), &filter, (0, i64::MAX), false, 5))?;

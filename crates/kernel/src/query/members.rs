@@ -1,4 +1,4 @@
-//! `members`: who has which role where.
+//! `members`: the roles of principals in projects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Query for Members {
         }
         let after = match cursor {
             None => ("", ""),
-            // A name has no blank in it.
+            // A name contains no space.
             Some(text) => text
                 .split_once(' ')
                 .filter(|(name, _)| access::principal(name).is_ok())
@@ -62,7 +62,7 @@ impl Query for Members {
         kernel.in_snapshot(call, |tx, _| {
             let found = match principal {
                 None => member::list(tx, project, after, rows + 1)?,
-                // As many as there are projects, which are not many.
+                // At most as many rows as projects, which are few.
                 Some(name) => {
                     let mut own = member::of(tx, name)?;
                     own.retain(|row| (row.principal.as_str(), row.key.as_str()) > after);

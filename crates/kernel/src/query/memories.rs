@@ -1,4 +1,4 @@
-//! `memories`: what is remembered, as a list.
+//! `memories`: memories as a list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! `memory`: one memory; and what a reader sees of what is remembered, and how it is searched.
+//! `memory`: one memory; also which memories a reader sees, and how they are searched.
 //!
-//! A reader sees the memories of the task it asks about, its own, the project's and the whole store's; never those of
-//! another agent, task or project.
+//! A reader sees the memories of the task it asks about, its own, the project's and the whole store's. It never sees
+//! those of another agent, task or project.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,17 @@ use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// How hard a question is thought about.
+/// The limits of a search.
 pub(crate) struct Effort {
-    /// Most words of it that are looked for.
+    /// The maximum number of words that are looked up.
     words: usize,
-    /// Most memories of one scope that are looked at for one word. A word that more of them have says little.
+    /// The maximum number of memories of one scope that are read for one word. A word that more of them contain says
+    /// little.
     having: usize,
 }
 
 impl Effort {
-    /// For a caller that asks.
+    /// For a caller that searches.
     pub(crate) const ASKED: Effort = Effort { words: 32, having: 2_000 };
     /// For a brief, which must be quick: a project with 10,000 memories costs no more than one with 1,000.
     pub(crate) const BRIEF: Effort = Effort { words: 16, having: 100 };
@@ -68,7 +69,7 @@ impl Query for Memory {
     }
 }
 
-/// A scope that a reader sees, in the project that has its rows.
+/// A scope that a reader sees, with the project that has its rows.
 pub(crate) type ScopeKey = (ProjectId, MemoryScope);
 
 /// The scopes that a reader sees, nearest first.
@@ -82,7 +83,7 @@ pub(crate) fn visible(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, task: Option<&Ta
     places(tx, here, me, focus.as_ref())
 }
 
-/// The same for a task that is known.
+/// The same for a known task.
 pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&TaskId>) -> Result<Vec<ScopeKey>> {
     let mut places = Vec::new();
     if let Some(task) = task {
@@ -96,32 +97,33 @@ pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&
     Ok(places)
 }
 
-/// Which memories a search is for.
+/// The memories that a search wants.
 pub(crate) struct SearchRequest<'a> {
-    /// Which of those that have a word of the question.
+    /// A filter for the memories that contain a word of the question.
     pub(crate) takes: &'a dyn Fn(&memory::Weight) -> bool,
-    /// Most that are read.
+    /// The maximum number of memories to read.
     pub(crate) most: usize,
     pub(crate) effort: Effort,
 }
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct SearchResult {
-    /// The best, best first.
+    /// The best memories, best first.
     pub(crate) rows: Vec<memory::Row>,
-    /// How many there are.
+    /// The number of matches.
     pub(crate) total: usize,
 }
 
-/// One that has a word of the question: its place, what it is ranked by, how often it has each word.
+/// A memory that contains a word of the question: the index of its scope, its ranking data, and how often it contains
+/// each word.
 struct Hit {
     place: usize,
     weight: memory::Weight,
     counts: Vec<u32>,
 }
 
-/// The memories of some places that have a word of the question, best first. One ranking for every door and engine. All
-/// are weighed, and only the best are read.
+/// The memories of some scopes that contain a word of the question, best first. The ranking is the same for every door
+/// and engine. All matches are weighed, but only the best are read.
 pub(crate) fn search(
     tx: &mut dyn Tx,
     now: Time,
@@ -173,7 +175,7 @@ pub(crate) fn search(
     Ok(SearchResult { rows, total: hits.len() })
 }
 
-/// All that have a word, and for each word how many have it.
+/// All memories that contain a word, and for each word how many contain it.
 fn hits(
     tx: &mut dyn Tx,
     places: &[ScopeKey],

@@ -1,4 +1,4 @@
-//! `memory_id`: the memory that a typed text means.
+//! `memory_id`: the memory with a typed id.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl Query for MemoryId {
                 let Some(project) = project else { continue };
                 let ids = memory::beginning(tx, project, &prefix, 11)?;
                 let rows = memory::get_many(tx, project, &ids)?;
-                // Those of other agents are as if they did not exist.
+                // The memories of other agents do not exist for the caller.
                 let seen =
                     rows.into_iter().filter(|row| !matches!(row.scope, MemoryScope::Agent(_)) || row.scope == me);
                 found.extend(seen.map(|row| (of_store, row.id)));

@@ -1,4 +1,4 @@
-//! `message_id`: the message that a typed text means.
+//! `message_id`: the message with a typed id.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

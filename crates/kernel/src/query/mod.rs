@@ -1,5 +1,5 @@
-//! Queries: a trait and a plain list. They read one snapshot, settle nothing, and show the same view that a write would
-//! find. One query is one file, named for the query; its description is its `impl Query`.
+//! Queries: a trait and a list. They read one snapshot, settle nothing, and show the same view that a write would find.
+//! One query is one file, named for the query; its description is its `impl Query`.
 
 pub mod agents;
 pub mod any_id;
@@ -122,7 +122,7 @@ pub const QUERIES: &[QueryEntry] = &[
     QueryEntry::of::<principals::Principals>(),
 ];
 
-/// A query of any type, for what carries queries without looking into them: the wire, servers, tests.
+/// A query of any type, for code that carries queries without inspecting them: the wire format, servers, tests.
 #[derive(Debug)]
 pub struct AnyQuery(Box<dyn ErasedQuery>);
 
@@ -138,7 +138,7 @@ impl AnyQuery {
         AnyQuery(Box::new(request))
     }
 
-    /// The query of a name with a request. Unknown fields are refused by name.
+    /// Parses the request of a query by name. Unknown fields are refused by name.
     pub fn read(name: &str, json: &str) -> Result<AnyQuery> {
         find(name).and_then(|entry| (entry.read)(json))
     }
@@ -148,12 +148,10 @@ impl AnyQuery {
         self.0.as_any().downcast_ref()
     }
 
-    /// Its description.
     pub fn entry(&self) -> &'static QueryEntry {
         self.0.entry()
     }
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
@@ -168,18 +166,18 @@ impl AnyQuery {
         self.0.set_lines(lines);
     }
 
-    /// The request as JSON, as [`AnyQuery::read`] reads it.
+    /// The request as JSON, as [`AnyQuery::read`] parses it.
     pub fn to_json(&self) -> Result<String> {
         self.0.to_json()
     }
 
-    /// Asks it as [`Kernel::ask`] does, with the answer as JSON.
+    /// Asks it like [`Kernel::ask`], with the answer as JSON.
     pub fn ask(&self, kernel: &Kernel, call: &Call) -> Result<String> {
         self.0.ask(kernel, call)
     }
 }
 
-/// The description of the query of a name.
+/// The description of a query, by name.
 pub fn find(name: &str) -> Result<&'static QueryEntry> {
     QUERIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let shown = excerpt(name);
@@ -191,48 +189,46 @@ pub fn find(name: &str) -> Result<&'static QueryEntry> {
     })
 }
 
-/// What a query looks at.
+/// What a query reads.
 pub struct Snapshot<'a> {
-    /// Who asks.
     pub call: &'a Call,
-    /// The store.
     pub identity: &'a StoreIdentity,
-    /// The project's row, if anything happened in it.
+    /// The project's row, if the project exists.
     pub project: Option<&'a project::Row>,
     /// The time of the snapshot, by the step rule.
     pub now: Time,
     /// The clock as it was read.
     pub clock: Time,
-    /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
+    /// Agents that the door has proven dead: their holds are over, as they are for a claim.
     pub dead: Vec<AgentName>,
-    /// The words of the doors.
+    /// The phrasing of the doors.
     pub words: Words,
 }
 
 impl Snapshot<'_> {
-    /// The project's id; of a project that does not exist, one that no row has.
+    /// The project's id. For a project that does not exist, an id that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
     }
 
-    /// What holds and the waiting line of a project are looked at with.
+    /// The context for reading the holds and the waiting line of a project.
     pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> LineView<'b> {
         let Snapshot { call, now, clock, dead, .. } = self;
         LineView { project, now: *now, clock: *clock, dead, call, is_write: false }
     }
 
-    /// The checkouts of the project, with the caller's machine as the one they are seen from.
+    /// The checkouts of the project, as seen from the caller's machine.
     pub(crate) fn checkouts(&self, tx: &mut dyn Tx) -> Result<Checkouts> {
         let host = self.call.checkout.as_ref().map_or("", |here| here.host.as_str());
         Checkouts::load(tx, self.project_id(), host)
     }
 
-    /// Whether a hold that is not ended is over all the same: its time has passed, or its holder is dead.
+    /// Whether a hold that has not ended yet is over all the same: it has lapsed, or its holder is dead.
     pub(crate) fn is_over(&self, held: &task::TaskHold) -> bool {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
-    /// When a hold on a task ends, as far as that is known now.
+    /// When a task hold ends, as far as is known now.
     pub(crate) fn end_of(&self, holder: &AgentName, expires_at: Time) -> Time {
         if self.dead.contains(holder) { expires_at.min(self.now) } else { expires_at }
     }
@@ -243,14 +239,14 @@ impl Snapshot<'_> {
     }
 }
 
-/// Most rows on a page.
+/// The maximum number of rows on a page.
 pub const LIMIT_MAX: usize = 1_000;
 
-/// Most bytes of the rows of a page, which ends early where they have more. A row with more is a page of its own. A client
-/// chooses how many rows it asks for, and other clients how long each of them is.
+/// The maximum size of the rows of a page in bytes. A page with larger rows ends early, and a single larger row is a
+/// page of its own. A client chooses the number of rows, but other clients determine the length of each.
 pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// How many rows make a page, from the first on: at most so many, whose bytes fit; and one at the least.
+/// How many rows make a page: at most `limit`, as many as fit, and at least one.
 pub(crate) fn fitting(sizes: impl Iterator<Item = usize>, limit: usize) -> usize {
     let mut left = PAGE_BYTES;
     let fits = |(at, size): &(usize, usize)| {
@@ -261,7 +257,7 @@ pub(crate) fn fitting(sizes: impl Iterator<Item = usize>, limit: usize) -> usize
     sizes.take(limit).enumerate().take_while(fits).count()
 }
 
-/// The page size where none is given.
+/// The default page size.
 fn usual() -> usize {
     50
 }
@@ -281,7 +277,7 @@ pub(crate) fn bad_cursor(text: &str) -> Error {
         .hint("Take `next` of the page before.")
 }
 
-/// A page of rows that were read with one more than the page has. `at` is the cursor after a row.
+/// A page of rows, of which one more was read than the page has. `at` is the cursor after a row.
 pub(crate) fn page<R, T>(
     mut found: Vec<R>,
     rows: usize,

@@ -68,7 +68,7 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
             heads.extend(read(tx, project, &stream, &start, 1, &may)?);
         }
     }
-    // Only a hold that is over frees a started task, and mostly there is none.
+    // Only a hold that is over frees a started task, and usually there is none.
     if !snapshot.dead.is_empty() || !tx.fetch(hold::due(project, snapshot.now, 1))?.is_empty() {
         heads.extend(read(tx, project, &task::TaskStream::Status(TaskStatus::Started, false), &start, 1, &over)?);
     }
@@ -90,7 +90,7 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
     Ok(answer::NextChoice { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
 }
 
-/// Agents that the next write will mark as gone: what is reserved for them counts as free.
+/// Agents that the next write will mark as gone: tasks assigned to them count as free.
 pub(crate) fn gone_agents(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Vec<AgentName>> {
     let quiet: Time = snapshot.now - rule::TASK_TTL;
     let rows = tx.fetch(agent::due(snapshot.project_id(), quiet, snapshot.now))?;

@@ -1,4 +1,4 @@
-//! `others_here`: who else holds anything in a checkout.
+//! `others_here`: the other agents that hold anything in a checkout.
 
 use std::collections::HashSet;
 
@@ -34,11 +34,12 @@ impl Query for OthersHere {
             let here = here(tx, snapshot)?;
             let me = &snapshot.call.actor.name;
             let around = around(tx, snapshot, Some(&here), &everything)?;
-            // What is held around this checkout reaches into it; git leaves alone what lies inside of it.
+            // Holds of enclosing checkouts reach into this one. Nested checkouts do not matter, because git leaves them
+            // alone.
             let is_around = |one: &Nested| one.row.holder != *me && one.is_around(&around.site);
             let nested = around.nested.into_iter().filter(is_around).collect();
             let mut holds: Vec<hold::Row> = around.live.into_iter().filter(|row| row.holder != *me).collect();
-            // Whose work is at risk matters more than how many files it is: each holder stands there first.
+            // Whose work is at risk matters more than the number of files, so one hold of each holder comes first.
             let mut seen = HashSet::new();
             holds.sort_by_key(|row| !seen.insert(row.holder.clone()));
             let in_the_way = Obstacles { holds, nested, ..Obstacles::default() };

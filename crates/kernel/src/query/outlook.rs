@@ -1,4 +1,4 @@
-//! `outlook`: how an edit stands before anything is written.
+//! `outlook`: whether an edit is allowed, before anything is written.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl Query for Outlook {
     }
 }
 
-/// Whether every file is in an own live exclusive hold that needs no renewal and goes with the task in focus.
+/// Whether every file is covered by an own live exclusive hold that needs no renewal and belongs to the task in focus.
 fn covered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, mine: &Mine, files: &[String], fold_case: bool) -> Result<bool> {
     let case = if fold_case { Case::Folded } else { Case::Kept };
     let Ok(patterns) = files.iter().map(|file| Pattern::parse(file, case)).collect::<Result<Vec<_>>>() else {
@@ -75,7 +75,7 @@ fn covered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, mine: &Mine, files: &[Strin
     let own: Vec<&hold::Row> = rows
         .iter()
         .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, snapshot.now))
-        // What is only offered is taken by the first edit.
+        // An offer is taken by the first edit.
         .filter(|row| row.place.is_none())
         .collect();
     let goes_on = |row: &hold::Row| mine.focus.is_none() || row.task == mine.focus;
@@ -88,7 +88,7 @@ fn covered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, mine: &Mine, files: &[Strin
     Ok(rest.all(|pattern| wider.iter().any(|wider| wider.text() != pattern.text() && wider.covers(pattern))))
 }
 
-/// Whether a hold has more than three quarters of its time left.
+/// Whether a hold has more than three quarters of its TTL left.
 fn is_fresh(row: &hold::Row, now: Time) -> bool {
     !lapsed(now, row.expires_at) && (row.expires_at - now).0 > row.ttl.0 - row.ttl.0 / 4
 }

@@ -1,4 +1,4 @@
-//! `own_files`: the caller's holds on single files, for hooks that have to look at the files.
+//! `own_files`: the caller's holds on single files, for hooks that must inspect the files.
 
 use std::collections::BTreeSet;
 

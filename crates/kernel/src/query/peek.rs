@@ -1,4 +1,4 @@
-//! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
+//! `resume --peek`: what `resume` would claim, with its brief. It claims, offers and confirms nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ fn peek(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, request: &Resume, labels: &[St
     })
 }
 
-/// What a brief is about: the task and whether it is held, why there is none, what was lost.
+/// The subject of a brief: the task and whether it is held, why there is none, what was lost.
 pub(super) struct BriefSubject<'a> {
     pub(super) task: Option<(&'a TaskId, bool)>,
     pub(super) nothing: &'a str,

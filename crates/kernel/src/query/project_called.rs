@@ -1,4 +1,4 @@
-//! `project_called`: the project that a key or a name means.
+//! `project_called`: the project with a key or a name.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use crate::answer::ProjectName;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// How many projects of one name are named when a name is not enough.
+/// How many candidates are listed for an ambiguous name.
 const CANDIDATES: usize = 10;
-/// How many projects of one name are looked at.
+/// How many projects with one name are read.
 const CALLED_MAX: usize = 1_000;
 
 /// The one project that has this key or this name. A forgotten project is found only where it is asked for, by a caller

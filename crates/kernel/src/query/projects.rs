@@ -43,7 +43,7 @@ impl Query for Projects {
     }
 }
 
-/// Projects that the caller may see, by key: the others are as if they did not exist.
+/// The projects that the caller may see, by key. For the caller, the others do not exist.
 fn visible(tx: &mut dyn Tx, call: &Call, after: &str, limit: usize) -> Result<Vec<project::ProjectSummary>> {
     let mut seen = Vec::new();
     let mut after = after.to_owned();

@@ -1,7 +1,7 @@
-//! The trait of a query, and what is known about a query without asking it.
+//! The trait of a query, and its description.
 //!
-//! A query is described once, by its `impl Query`. The kernel, the doors, the wire, OpenAPI and the access check read that
-//! description; none keeps a list of its own.
+//! A query is described once, by its `impl Query`. The kernel, the doors, the wire format, OpenAPI and the access check
+//! read that description; none keeps a list of its own.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -22,20 +22,19 @@ pub(super) use crate::op::{Access, Domain};
 
 /// A request that changes nothing.
 ///
-/// The JSON of the struct is the request as doors read it.
+/// The JSON of the struct is the request that doors parse.
 pub trait Query: Serialize + DeserializeOwned + JsonSchema + Clone + Debug + Send + Sync + 'static {
     /// The name, which is also the name of its file.
     const NAME: &'static str;
-    /// What it answers, in one line.
+    /// A one-line description.
     const ABOUT: &'static str;
-    /// Whether it is part of the documented interface; the others belong to our own doors.
+    /// Whether it is part of the documented interface. The others are for our own doors.
     const PUBLIC: bool;
     /// The role that a principal needs. There is no default: a query without an access rule does not compile.
     const ACCESS: Access;
     /// Whether it concerns a project, the whole store, or no project in particular.
     const DOMAIN: Domain = Domain::Project;
 
-    /// The answer.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
     /// See [`crate::Operation::lines`].
@@ -51,12 +50,12 @@ pub trait Query: Serialize + DeserializeOwned + JsonSchema + Clone + Debug + Sen
 }
 
 impl Kernel {
-    /// Asks a query of a known type, whose answer has a known type too.
+    /// Asks a query of a known type and returns its typed answer.
     pub fn ask<Q: Query>(&self, call: &Call, query: &Q) -> Result<Q::Answer> {
         access::admit_query::<Q>(call)?;
         match Q::DOMAIN {
             Domain::Project | Domain::Anywhere => query.answer(self, call),
-            // What belongs to the whole store is in no checkout, and its readers hold nothing.
+            // The whole store has no checkout, and readers of it hold nothing.
             Domain::Store => query.answer(self, &Call { proven_dead: Vec::new(), ..call.about_store() }),
         }
     }
@@ -78,12 +77,11 @@ pub struct QueryEntry {
     pub request: fn() -> Schema,
     /// The schema of the answer.
     pub answer: fn() -> Schema,
-    /// Reads a request from JSON. Unknown fields are refused by name.
+    /// Parses a request from JSON. Unknown fields are refused by name.
     pub read: fn(&str) -> Result<AnyQuery>,
 }
 
 impl QueryEntry {
-    /// The description of a query.
     pub const fn of<Q: Query>() -> QueryEntry {
         QueryEntry {
             name: Q::NAME,
@@ -100,22 +98,22 @@ impl QueryEntry {
         }
     }
 
-    /// Reads a request from JSON and asks it, as [`Kernel::ask`] does. The answer is JSON too.
+    /// Parses a request from JSON and asks it like [`Kernel::ask`]. The answer is JSON too.
     pub fn run(&self, kernel: &Kernel, call: &Call, json: &str) -> Result<String> {
         (self.read)(json)?.ask(kernel, call)
     }
 }
 
-/// In documents a request is named for its place, not for its Rust type.
+/// In documents a request is titled by its role, not by its Rust type.
 fn request_schema<Q: Query>() -> Schema {
     let mut schema = schema_for!(Q);
     schema.insert("title".to_owned(), "Request".into());
     schema
 }
 
-/// No stored text has a NUL, and not every engine can look for one.
+/// No stored text contains NUL, and not every engine can search for it.
 fn refuse_nul(json: &str) -> Result<()> {
-    // Written plainly it is no JSON; so only this escape can make one.
+    // A raw NUL is not valid JSON, so only this escape can produce one.
     if !json.contains("\\u0000") {
         return Ok(());
     }
@@ -135,13 +133,13 @@ fn text_with_nul(value: &Value) -> bool {
     }
 }
 
-/// The half of [`Query`] that a server can hold without knowing the type.
+/// The object-safe part of [`Query`], for servers.
 pub(super) trait ErasedQuery: Debug + Send + Sync {
     fn entry(&self) -> &'static QueryEntry;
     fn lines(&self) -> Vec<usize>;
     fn set_lines(&mut self, lines: &[usize]);
     fn to_json(&self) -> Result<String>;
-    /// As [`Kernel::ask`], with the answer as JSON.
+    /// Like [`Kernel::ask`], with the answer as JSON.
     fn ask(&self, kernel: &Kernel, call: &Call) -> Result<String>;
     fn as_any(&self) -> &dyn Any;
     fn boxed(&self) -> Box<dyn ErasedQuery>;

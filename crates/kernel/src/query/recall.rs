@@ -1,4 +1,4 @@
-//! `recall`: what is remembered, by words.
+//! `recall`: searches memories by words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Query for Recall {
     }
 }
 
-/// How many of the best come before a page.
+/// How many matches precede the page of a cursor.
 fn skipped(cursor: &str) -> Result<usize> {
     cursor.parse().ok().filter(|skip| *skip <= 1_000_000).ok_or_else(|| bad_cursor(cursor))
 }

@@ -1,4 +1,4 @@
-//! `session_of`: which session a command runs in.
+//! `session_of`: the session that a command runs in.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ fn session_of(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, asked: &SessionOf) -> Re
                 Some(Above { distance, tool: &row.tool, seen: &row.seen })
             })
             .collect();
-        // The id that counts is that of the tool whose process is nearest.
+        // The id of the tool with the nearest process counts.
         let inner = registered.iter().filter(|row| !row.seen.ended).min_by_key(|row| row.distance).map(|row| row.tool);
         let id = tools.iter().find(|(tool, _)| Some(tool.as_str()) == inner).and_then(|(_, id)| id.as_deref());
         if let Some(agent) = nearest(&registered, id) {
@@ -66,7 +66,7 @@ fn session_of(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, asked: &SessionOf) -> Re
     let of_id = tx.fetch(session::of_id(project, tool, id))?;
     let of_id = sessions::visible(tx, snapshot.call, project, of_id)?;
     let of_id: Vec<StoredSession> = of_id.into_iter().map(|row| row.seen).collect();
-    // Where nothing is known of the id it is a name alone, and that may be another's.
+    // If nothing is known of the id, it is only a name, which may belong to another principal.
     if let (Some(project), [], Some(_)) = (snapshot.project, of_id.as_slice(), &snapshot.call.actor.principal)
         && let Some(name) = sessions::free_name(tx, snapshot.call, project, (tool, id), &[])?
     {

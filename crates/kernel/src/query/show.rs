@@ -16,9 +16,9 @@ use crate::answer::{LoggedEvent, NoteView, Shown};
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// How many notes and dependents are shown.
+/// The maximum number of notes and of dependents.
 const MANY: usize = 100;
-/// How many events are shown.
+/// The maximum number of events.
 const EVENTS: usize = 20;
 
 /// One task.

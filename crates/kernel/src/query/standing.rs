@@ -1,4 +1,4 @@
-//! `standing`: what a hook must know before it does anything.
+//! `standing`: everything a hook must know before it acts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,9 @@ use crate::op::tool_used::{self, FIRED_EVERY};
 use crate::paths;
 use crate::session as sessions;
 
-/// An agent that was seen within this time need not say again that it is there.
+/// An agent that was seen within this time need not record its presence again.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
-/// A file that was remembered as changed within this time need not be remembered again.
+/// A file that was recorded as changed within this time need not be recorded again.
 const TOUCHED_ENOUGH: Span = Span::minutes(1);
 
 /// What a hook must know before it does anything; nothing in a project that is not switched on.
@@ -151,7 +151,7 @@ pub(super) fn standing(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, look: &Standing
         None => None,
     };
     let Some((own, agent)) = own else {
-        // It is about to be registered, in the light of all that is known.
+        // The session is about to be registered, which takes everything that is known into account.
         if look.depth != Depth::Who {
             let more = sessions::known(tx, snapshot.call, project, (&says.tool, &says.session))?;
             sessions::add(&mut known, more);
@@ -197,7 +197,7 @@ pub(super) fn standing(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, look: &Standing
     Ok(HookContext { known: seen, now: snapshot.now, mine: Some(mine), guards, agent })
 }
 
-/// Who a session would be that comes through a server, unless it finds out itself from what is known.
+/// The agent that a session through a server would be, unless the door can derive it from what is known.
 fn would_be(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -208,7 +208,7 @@ fn would_be(
         return Ok(None);
     };
     let process = sessions::process(snapshot.call);
-    // How it began says something of its process only.
+    // How the session began matters only for its process.
     let (tool, session, start) = (look.says.tool.as_str(), look.says.session.as_str(), Start::Resume);
     let asking = UnknownSession { tool, session, start, process: &process };
     let own = decide(&asking, known, snapshot.now, |_| false).agent;
@@ -216,7 +216,7 @@ fn would_be(
     Ok((process.host.is_empty() || answer.agent != own).then_some(answer.agent))
 }
 
-/// Whether all that a tool call says is stored, and no hold waits for a sign of life.
+/// Whether everything that a tool call reports is stored, and no hold is due for renewal.
 fn is_stored(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row, says: &tool_used::ToolUsed) -> Result<bool> {
     let project = snapshot.project_id();
     if hold::renewal_due(tx, project, &agent.name, snapshot.now)? {

@@ -38,11 +38,11 @@ impl Query for Status {
     }
 }
 
-/// The counters as they are seen: a started task whose hold is over counts as what it will be.
+/// The counters as seen now: a started task whose hold is over counts as what it will be.
 pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCounts> {
     let Some(project) = snapshot.project else { return Ok(StateCounts::default()) };
     let mut counts = claim::counts(project);
-    // All of them: a count that leaves some out is wrong. They are few, or else the next writes end them.
+    // All of them are read, because a partial count would be wrong. They are few, or the next writes end them.
     let mut over = tx.fetch(hold::due(&project.id, snapshot.now, usize::MAX))?;
     for agent in &snapshot.dead {
         over.extend(hold::all_of_holder(tx, &project.id, agent)?);
@@ -83,7 +83,7 @@ fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
     let holds = super::holds::views(tx, snapshot, &soonest)?;
     let over = over_with_task(tx, snapshot)?;
     if over > 0 {
-        // What its task ended with it is still in the sum.
+        // Path holds that are over with their task are still in the sum.
         held -= over;
         next_expiry = soonest.first().map(|hold| rule::until(snapshot.now, hold.expires_at, hold.ttl));
     }
@@ -112,7 +112,7 @@ fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
     })
 }
 
-/// How many holds on paths have time left, while the hold on their task has none.
+/// How many path holds have time left although the hold on their task has lapsed.
 fn over_with_task(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<i64> {
     let project = snapshot.project_id();
     let due = tx.fetch(hold::due(project, snapshot.now, usize::MAX))?;

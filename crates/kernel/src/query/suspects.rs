@@ -1,4 +1,4 @@
-//! `suspects`: the processes that a door looks at before an op.
+//! `suspects`: the processes that a door checks before an op.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,8 @@ impl Query for Suspects {
                     }
                 }
             }
-            // An agent may run in more processes than the one it was last seen in. One that a single event came out of
-            // may be what started the hook rather than the tool, and is gone in a moment.
+            // An agent may run in more processes than the one it was last seen in. A process that sent only one event
+            // may be the one that started the hook rather than the tool, and is gone in a moment.
             for (name, process, again) in session::of_holders(tx, snapshot.project_id(), host)? {
                 let session = (name, process);
                 if !again {
@@ -60,7 +60,8 @@ impl Query for Suspects {
                 }
             }
             if call.actor.principal.is_some() {
-                // Of others it is not believed that they are dead, so it is not told where they run either.
+                // A remote caller is not believed about the death of others' agents, so it is not told where they run
+                // either.
                 let names: Vec<AgentName> = found.iter().map(|(name, _)| name.clone()).collect();
                 let mut own = agent::whereabouts(tx, snapshot.project_id(), &names)?;
                 own.retain(|one| access::is_own(call, &one.name, one.owner.as_ref()));

@@ -1,4 +1,4 @@
-//! `task_id`: the task that a typed text means.
+//! `task_id`: the task with a typed id.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

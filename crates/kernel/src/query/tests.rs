@@ -13,7 +13,7 @@ fn every_query_is_read_by_its_name() {
                 let again = AnyQuery::read(entry.name, &query.to_json().unwrap()).unwrap();
                 assert_eq!(again.to_json().unwrap(), query.to_json().unwrap());
             }
-            // Its request has required fields: it was found all the same.
+            // Its request has required fields, so the query was found.
             Err(error) => assert_eq!((entry.name, error.code().as_str()), (entry.name, "bad_arguments")),
         }
     }
@@ -40,7 +40,7 @@ fn every_query_describes_its_request_and_its_answer() {
         // A query about an op takes the request of the op.
         let is_typed = request["properties"].is_object() || request["$ref"].is_string();
         assert!(is_typed || request["additionalProperties"] == false, "{}: {request}", entry.name);
-        // Any value at all would be a schema without one of these.
+        // A schema without any of these keywords would allow any value.
         let answer = (entry.answer)();
         let answer = answer.as_object().unwrap();
         let is_typed = ["properties", "oneOf", "anyOf", "items", "prefixItems", "type"]
@@ -77,7 +77,7 @@ fn a_query_is_only_what_it_is() {
     assert!(query.get::<any_id::AnyId>().is_none());
 }
 
-/// The requests as clients have sent them since before queries were types of their own.
+/// The bytes of requests that existing clients send must stay the same.
 #[test]
 fn requests_keep_their_bytes() {
     let sent = [

@@ -1,4 +1,4 @@
-//! `token_id`: the token that a typed text means.
+//! `token_id`: the token with a typed id.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

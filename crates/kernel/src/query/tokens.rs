@@ -50,7 +50,7 @@ impl Query for Tokens {
     }
 }
 
-/// Refuses agents: who has access is for people to see. The role of a principal was checked before.
+/// Refuses agents: only people see who has access. The role of a principal has been checked before.
 pub(super) fn people(call: &Call) -> Result<()> {
     if call.actor.principal.is_none() && !call.actor.is_person() {
         return Err(people_only("who has access"));

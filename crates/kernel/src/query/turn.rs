@@ -1,4 +1,4 @@
-//! `turn`: how a place in the waiting line stands.
+//! `turn`: the state of a place in the waiting line.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

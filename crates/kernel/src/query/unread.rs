@@ -1,4 +1,4 @@
-//! `unread`: how much mail is new, for callers that only mention it.
+//! `unread`: the number of new messages, for callers that only mention them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

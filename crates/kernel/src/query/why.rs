@@ -1,5 +1,5 @@
-//! `why`: the story of a task, a hold or a memory, in plain sentences. Those of locks and paths are in
-//! [`super::why_lock`] and [`super::why_path`].
+//! `why`: the history of a task, a hold or a memory, in sentences. Those of locks and paths are in [`super::why_lock`]
+//! and [`super::why_path`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,14 +19,14 @@ use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 
-/// How many sentences a story has at the most.
+/// The maximum number of sentences in a history.
 pub(super) const LONGEST: usize = 200;
-/// How many pages of events are looked through for those of one thing, where others are spelled like it.
+/// How many pages of events are searched for those of one thing when other things have the same spelling.
 const PAGES: usize = 20;
 
-/// What the story of a task begins with, as long as all of it is kept.
+/// The first event of a task's history, if all of it is kept.
 const OF_TASK: [&str; 1] = [kind::TASK_ADDED];
-/// The same of a hold.
+/// The possible first events of a hold's history.
 const OF_HOLD: [&str; 6] = [
     kind::TASK_CLAIMED,
     kind::HOLD_TRANSFERRED,
@@ -35,7 +35,7 @@ const OF_HOLD: [&str; 6] = [
     kind::LOCK_TAKEN,
     kind::LOCK_OFFERED,
 ];
-/// The same of a memory.
+/// The first event of a memory's history.
 const OF_MEMORY: [&str; 1] = [kind::MEMORY_ADDED];
 
 /// The story of a task, a hold or a memory.
@@ -84,8 +84,8 @@ impl Query for Why {
     }
 }
 
-/// The newest events about one thing, newest first, and whether there are more. What is spelled like it and is another
-/// thing is left out.
+/// The newest events about one thing, newest first, and whether there are more. Events about another thing with the
+/// same spelling are left out.
 pub(super) fn newest(
     tx: &mut dyn Tx,
     project: &str,
@@ -110,7 +110,7 @@ pub(super) fn newest(
     Ok((found, more))
 }
 
-/// The events of a memory, which may be one of the whole store. What was forgotten is known by its events alone.
+/// The events of a memory, which may belong to the whole store. A forgotten memory is known only by its events.
 fn of_memory(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
     let own = snapshot.project_id().to_owned();
     let (events, more) = newest(tx, &own, id, Topic::Other, LONGEST)?;
@@ -125,7 +125,7 @@ fn of_memory(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, id: &str) -> Result<(Vec<
     if events.is_empty() { Err(id::unknown(id, id::Sort::Memory)) } else { Ok((events, more)) }
 }
 
-/// Tells events, given newest first.
+/// Turns events, given newest first, into a history.
 pub(super) fn tell(
     snapshot: &Snapshot<'_>,
     subject: &str,
@@ -139,7 +139,7 @@ pub(super) fn tell(
     Ok(Story { subject: subject.to_owned(), story, more, forgotten })
 }
 
-/// That a hold has lapsed, where no event says so yet: a write would find it over.
+/// Reports that a hold has lapsed if there is no event for it yet: a write would find it over.
 pub(super) fn over(snapshot: &Snapshot<'_>, row: &hold::Row) -> Option<Sentence> {
     let is_over = row.ended.is_none() && (lapsed(snapshot.now, row.expires_at) || snapshot.died(row));
     is_over.then(|| {

@@ -1,4 +1,4 @@
-//! `why_lock`: the story of a named lock.
+//! `why_lock`: the history of a named lock.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ impl Query for WhyLock {
         rule::name(&self.name)?;
         kernel.in_snapshot(call, |tx, snapshot| {
             let found = newest(tx, snapshot.project_id(), &self.name, Topic::Lock, LONGEST)?;
-            // It began when it was first taken, and the oldest event that is kept is of that.
+            // The history is complete if the oldest event kept is the first grant of the lock.
             tell(snapshot, &self.name, found, &[kind::LOCK_TAKEN])
         })
     }

@@ -1,4 +1,4 @@
-//! `why_path`: who held or changed a path, when, for which task, and with which commits.
+//! `why_path`: who held or changed a path, when, for which task, and in which commits.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 
-/// How many holds of one beginning are looked at, the newest first.
+/// How many holds with one prefix are read, newest first.
 const HOLDS: usize = 200;
-/// How many events of one hold are told.
+/// How many events of one hold are shown.
 const EVENTS: usize = 20;
-/// How many changes to files are looked at.
+/// How many file changes are read.
 const CHANGES: usize = 500;
-/// How many commits are looked through, the newest first.
+/// How many commits are read, newest first.
 const COMMITS: usize = 500;
-/// How many notes of a task are looked through for the commit that a change was in.
+/// How many notes of a task are searched for the commit of a change.
 const NOTES: usize = 50;
 
 /// The story of one path or pattern, in all checkouts.
@@ -64,7 +64,7 @@ impl Query for WhyPath {
     }
 }
 
-/// A sentence with what it is sorted by.
+/// A sentence with its sort key.
 type DatedSentence = (Time, i64, Sentence);
 
 fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<Story> {
@@ -79,7 +79,7 @@ fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<S
     Ok(Story { subject: pattern.text().to_owned(), story, more: more || surplus > 0, forgotten })
 }
 
-/// What became of all holds that had a file in common with the pattern.
+/// The events of all holds that overlap the pattern.
 fn held(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -117,7 +117,7 @@ fn held(
         let filter = event::EventFilter { hold: Some(row.id.clone()), ..event::EventFilter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
-            // Mail about it is private, and commits are told below.
+            // Mail about it is private, and commits are reported below.
             if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }
@@ -133,7 +133,7 @@ fn held(
     Ok(more)
 }
 
-/// Who changed files of the pattern, and the commit that was noted after it.
+/// Who changed files of the pattern, and the commit that was noted afterwards.
 fn changed(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -169,7 +169,7 @@ fn changed(
     Ok(more)
 }
 
-/// What the names of all files of a pattern begin with, in the spelling of the pattern.
+/// The common prefix of all file names of a pattern, in the spelling of the pattern.
 fn literal(pattern: &Pattern) -> &str {
     match pattern.text().strip_prefix(GLOB) {
         Some(body) => body.split(['*', '?', '[', '{']).next().unwrap_or_default(),
@@ -177,7 +177,7 @@ fn literal(pattern: &Pattern) -> &str {
     }
 }
 
-/// The commits that files of the pattern were in.
+/// The commits that contain files of the pattern.
 fn committed(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,

@@ -1,5 +1,5 @@
-//! A task as an op works on it: loading it with everything that a decision needs, the actor's right, granting and
-//! ending its hold.
+//! A task as an op works on it: loading it with everything a decision needs, the actor's right, granting and ending its
+//! hold.
 
 use tenure_core::action::{Action, Tasks};
 use tenure_core::choice::ChoiceRule;
@@ -20,7 +20,7 @@ use crate::answer;
 use crate::answer::Blockers;
 use crate::settle;
 
-/// A task as an op finds it, with what its actor was last shown.
+/// A task as an op finds it, with the fence that its actor was last shown.
 pub(crate) struct LoadedTask {
     pub(crate) full: task::Full,
     pub(crate) edges: Vec<dep::Edge>,
@@ -29,20 +29,20 @@ pub(crate) struct LoadedTask {
     pub(crate) bound: Vec<hold::Row>,
 }
 
-/// What the store knows of a task, as [`UnitOfWork::load`] reads it: the task, what was shown of it, its dependencies,
-/// its paths.
+/// The rows of a task, as [`UnitOfWork::load`] reads them: the task, the fence that was shown, its dependencies, its
+/// paths.
 type TaskRows = (Option<task::Full>, Option<Fence>, Vec<dep::Edge>, Vec<hold::Row>);
 
 /// Why the hold on a task is granted.
 pub(crate) enum Grant {
-    /// Its holder took it.
+    /// Its holder claimed it.
     Claim { rule: ChoiceRule, lapsed_from: Option<AgentName> },
-    /// It was handed over.
+    /// It was transferred.
     Transfer { from: AgentName, ended_hold: HoldId, overrode: Option<AgentName> },
 }
 
 impl UnitOfWork<'_> {
-    /// The task an op means: the one named, else the actor's focus.
+    /// The task of an op: the named one, else the actor's focus.
     pub(crate) fn meant(&self, named: Option<&TaskId>) -> Result<TaskId> {
         named.or_else(|| self.focus()).cloned().ok_or_else(|| {
             Error::new(Code::NoFocus, "no task is named and you have none in focus")
@@ -51,7 +51,7 @@ impl UnitOfWork<'_> {
         })
     }
 
-    /// Loads a task with everything an op decides on, and ends its hold first if that is over.
+    /// Loads a task with everything an op decides on. Its hold is ended first if it is over.
     pub(crate) fn load(&mut self, task: &TaskId) -> Result<LoadedTask> {
         id::named(task, id::Sort::Task)?;
         let statements = self.load_statements(task);
@@ -59,7 +59,7 @@ impl UnitOfWork<'_> {
         self.loaded(task, found)
     }
 
-    /// The same, with an id that is free, drawn for what the op is about to make.
+    /// The same, with an unused id for what the op is about to create.
     pub(crate) fn load_and_draw<K: Drawn>(&mut self, task: &TaskId) -> Result<(LoadedTask, Id<K>)> {
         id::named(task, id::Sort::Task)?;
         let fresh = self.draw_next();
@@ -87,18 +87,18 @@ impl UnitOfWork<'_> {
         Ok(LoadedTask { full, edges, shown, bound })
     }
 
-    /// Which of some tasks that a request names exist, with their status, in no order.
+    /// Which of the named tasks exist, with their status, in no order.
     pub(crate) fn existing(&mut self, ids: &[TaskId]) -> Result<Vec<(TaskId, TaskStatus)>> {
         ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
         task::existing(self.tx, &self.project.id, ids)
     }
 
-    /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
+    /// Whether a hold is over for this op: it has lapsed, or its holder was just proven dead.
     pub(crate) fn is_over(&self, held: &task::TaskHold) -> bool {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
-    /// Stores a task and keeps counters and label rows in step.
+    /// Stores a task and updates the counters and label rows.
     pub(crate) fn store_task(&mut self, before: project::Class, row: &task::Row) -> Result<()> {
         self.project.counts[before as usize] -= 1;
         self.project.counts[row.class() as usize] += 1;
@@ -109,7 +109,7 @@ impl UnitOfWork<'_> {
         Ok(())
     }
 
-    /// With what right the actor acts on a task, or the refusal with everything it should say.
+    /// The actor's right to act on a task, or the complete refusal.
     pub(crate) fn right(&self, loaded: &LoadedTask, given: Option<Fence>) -> Result<Right> {
         let LoadedTask { full, shown, .. } = loaded;
         let claim = HoldHistory {
@@ -126,7 +126,7 @@ impl UnitOfWork<'_> {
         })
     }
 
-    /// The right to act, where a person may override the holder. Returns whom they overrode.
+    /// The right to act if a person may override the holder. Returns the overridden holder.
     pub(crate) fn right_or_force(
         &self,
         loaded: &LoadedTask,
@@ -146,7 +146,7 @@ impl UnitOfWork<'_> {
         }
     }
 
-    /// Ends the hold on a task by the op that `number` is the event of.
+    /// Ends the hold on a task. `number` is the event of the op that does it.
     pub(crate) fn end_hold(
         &mut self,
         full: &mut task::Full,
@@ -162,13 +162,13 @@ impl UnitOfWork<'_> {
             hold::end(self.tx, &project, &held.id, self.now, how)?;
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
             if overrode.is_some() {
-                // An override is newer than the fence it ends: the former holder is stale from here on.
+                // An override is newer than the fence it ends: the former holder is stale from now on.
                 full.task.last_fence = Some(Fence(number));
                 full.task.last_holder = None;
             }
             full.task.lapsed = false;
         }
-        // What the actor was shown stays: it is how a later call of a former holder is told from a stranger's.
+        // The fence shown to the actor stays: it tells a late call of a former holder from that of a stranger.
         if overrode.is_none() {
             let me = self.me();
             agent::clear_focus(self.tx, &project, me, &task)?;
@@ -176,7 +176,7 @@ impl UnitOfWork<'_> {
         Ok(())
     }
 
-    /// Grants the hold on a task: the fence is the number of the event that says so.
+    /// Grants the hold on a task. Its fence is the number of its event.
     pub(crate) fn grant(
         &mut self,
         full: &mut task::Full,
@@ -224,8 +224,8 @@ impl UnitOfWork<'_> {
         if holder == self.me() {
             agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
         } else {
-            // Who is handed a task while working on another goes on with that one: a plain `done` must never finish
-            // what its sender has not looked at.
+            // An agent that gets a task while it works on another keeps its focus: a plain `done` must never finish a
+            // task that the agent has not looked at.
             agent::offer_focus(self.tx, &self.project.id, holder, &full.task.id)?;
         }
         full.held = Some(task::TaskHold {
@@ -242,7 +242,7 @@ impl UnitOfWork<'_> {
         Ok(row)
     }
 
-    /// Tells everything that depends on a task that it is done, cancelled or open again. Returns what became ready.
+    /// Updates the dependents of a task that is done, cancelled or open again. Returns those that became ready.
     pub(crate) fn shift(&mut self, task: &TaskId, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<TaskId>> {
         let project = self.project.id.clone();
         let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
@@ -285,13 +285,13 @@ impl UnitOfWork<'_> {
         Ok(ready)
     }
 
-    /// The task as the response shows it.
+    /// The task as shown in the answer.
     pub(crate) fn view(&self, full: &task::Full, edges: &[dep::Edge]) -> answer::Task {
         answer::Task::of(full, edges, self.now)
     }
 }
 
-/// The four-part refusal of a task that another holds.
+/// The four-part refusal of a task that another agent holds.
 pub(crate) fn held_by(now: Time, task: &TaskId, held: &task::TaskHold) -> Error {
     let blocker = answer::Blocker::of(held, now);
     Error::new(Code::TaskHeld, format!("{task} is held by {}", held.holder))

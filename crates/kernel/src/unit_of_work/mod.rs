@@ -1,4 +1,4 @@
-//! The atomic unit an op works in: its transaction, its time, its actor, and the ways it may change state.
+//! The atomic unit of an op: its transaction, its time, its actor, and the ways it may change state.
 
 mod loaded_task;
 
@@ -22,7 +22,7 @@ use crate::checkouts::Checkouts;
 use crate::mail::EndedHold;
 use crate::waiting::LineView;
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Clone, Copy)]
 pub(crate) struct About<'a> {
     subject: &'a str,
@@ -31,23 +31,23 @@ pub(crate) struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// A task, a path, an agent or anything else that has a name; empty for the project as a whole.
+    /// A task, a path, an agent or anything else with a name; empty for the project as a whole.
     pub(crate) fn of(subject: &'a str) -> About<'a> {
         About { subject, hold: "", cause: None }
     }
 
-    /// With the hold that it is about, empty for none.
+    /// Adds the hold that it is about; empty for none.
     pub(crate) fn hold(self, hold: &'a str) -> About<'a> {
         About { hold, ..self }
     }
 
-    /// With the event that caused it.
+    /// Adds the event that caused it.
     pub(crate) fn cause(self, cause: impl Into<Option<i64>>) -> About<'a> {
         About { cause: cause.into(), ..self }
     }
 }
 
-/// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
+/// One op in progress. It has no access to the store itself, so a nested transaction cannot be written.
 pub struct UnitOfWork<'a> {
     pub(crate) tx: &'a mut dyn Tx,
     pub(crate) call: &'a Call,
@@ -60,23 +60,23 @@ pub struct UnitOfWork<'a> {
     pub(crate) first_event: i64,
     /// Whether lapsed holds remain that this op did not settle.
     pub(crate) more_due: bool,
-    /// Holds that this op has ended and that messages are about.
+    /// Holds with messages that this op has ended.
     pub(crate) over: Vec<EndedHold>,
-    /// Whether something ended, or changed, that somebody in the waiting line may have waited for.
+    /// Whether anything ended or changed that a place in the waiting line may wait for.
     pub(crate) freed: bool,
     /// How many places got an offer.
     pub(crate) offers: usize,
-    /// Agents that were proven dead just before, and have not come back in another process.
+    /// Agents that were just proven dead and have not come back in another process.
     pub(crate) dead: Vec<AgentName>,
-    /// The id of the working tree that the op comes from.
+    /// The id of the working tree of the call.
     pub(crate) checkout: Option<CheckoutId>,
-    /// All checkouts of the project, once somebody asked for them.
+    /// All checkouts of the project, once they were needed.
     pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     words: Words,
     op: &'static str,
-    /// The row as it was at the savepoint: numbers that were drawn since are given back with everything else.
+    /// The row at the savepoint: numbers drawn since are returned with everything else on a rollback.
     mark: Option<(project::Row, usize)>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
-    /// The transaction, and what holds and the waiting line are looked at with.
+    /// The transaction, and the context for reading holds and the waiting line.
     pub(crate) fn look(&mut self) -> (&mut dyn Tx, LineView<'_>) {
         let sight = LineView {
             project: &self.project,
@@ -132,12 +132,12 @@ impl<'a> UnitOfWork<'a> {
         &self.call.actor.name
     }
 
-    /// Presence: the actor was here, and its session holds that run low are renewed. No event.
+    /// Presence: records that the actor was here, and renews its session holds that run low. There is no event.
     pub(crate) fn be_present(&mut self) -> Result<()> {
         if let Some(agent) = &self.agent {
             let me = self.me();
             agent::seen(self.tx, &self.project.id, me, self.now)?;
-            // A door that does not know the process says nothing about it.
+            // A door that does not know the process leaves it unchanged.
             if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
                 agent::moved(self.tx, &self.project.id, me, process)?;
             }
@@ -155,7 +155,7 @@ impl<'a> UnitOfWork<'a> {
         self.tx.savepoint()
     }
 
-    /// Takes the op's own part back.
+    /// Rolls back the op's own part.
     pub(crate) fn take_back(&mut self) -> Result<()> {
         self.tx.undo()?;
         self.over.clear();
@@ -189,7 +189,7 @@ impl<'a> UnitOfWork<'a> {
             agent::insert(self.tx, &project, &row)?;
             let registered = AgentRegistered { tool: Some(actor.tool.clone()), imported: false };
             let number = self.append(About::of(&actor.name), Event::AgentRegistered(registered))?;
-            // From here on there is something to tell it.
+            // The agent's news begin here.
             let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
             delivery::put(self.tx, &project, &actor.name, &begins)?;
             self.agent = Some(row);
@@ -209,7 +209,7 @@ impl<'a> UnitOfWork<'a> {
                 }
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
-            // One that is only seen in another repository than before keeps its id.
+            // A checkout that is only seen in another repository than before keeps its id.
             let id = self.checkout.take().unwrap_or_else(|| self.draw(8));
             self.checkout = Some(id.clone());
             let row = checkout::Row {
@@ -232,17 +232,17 @@ impl<'a> UnitOfWork<'a> {
         Ok(row.number)
     }
 
-    /// Appends many events by one statement.
+    /// Appends many events with one statement.
     pub(crate) fn append_all(&mut self, events: &[log::Row]) -> Result<()> {
         log::insert_many(self.tx, &self.project.id, events)
     }
 
-    /// Makes the next event without storing it.
+    /// Creates the next event without storing it.
     #[allow(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
     pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
-        // Who stands behind an agent is part of what happened: of force above all.
+        // The principal behind an agent is part of the event, above all for uses of force.
         let (kind, mut data) = event.columns();
         if let Some(owner) = owner_of(self.call) {
             data.insert("principal".to_owned(), owner.into());
@@ -271,7 +271,7 @@ impl<'a> UnitOfWork<'a> {
         self.project.last_task
     }
 
-    /// Draws so many ids with one look at the source of randomness; some may be equal.
+    /// Draws many ids with one call to the source of randomness. Some may be equal.
     pub(crate) fn draw_many<K: Drawn>(&self, length: usize, count: usize) -> Vec<Id<K>> {
         let mut bytes = vec![0; length * count];
         self.entropy.fill(&mut bytes);
@@ -284,24 +284,25 @@ impl<'a> UnitOfWork<'a> {
         (0..count).map(|_| Id::draw(length, &mut fill)).collect()
     }
 
-    /// Draws an id; the caller checks that it is free.
+    /// Draws an id. The caller checks that it is unused.
     pub(crate) fn draw_next<K: Drawn>(&self) -> Id<K> {
         let issued = match K::SORT {
             id::Sort::Task => self.project.last_task,
             id::Sort::Hold => self.project.holds_issued,
-            // Not by the newest number: a restore lets it jump, and no ids are issued for the numbers in between. Where
-            // old events were dropped this is too few, and an id that is taken is drawn again a little more often.
+            // The newest event number is not used: a restore makes it jump, and no ids are issued for the numbers in
+            // between. If old events were dropped, this count is too low, and an id in use is drawn again slightly more
+            // often.
             _ => self.project.events.max(self.project.last_task).max(self.project.holds_issued),
         };
         self.draw(id::length(u64::try_from(issued).unwrap_or(0)))
     }
 
-    /// Whether the actor calls tools and does not type commands.
+    /// Whether the actor calls tools instead of commands.
     pub(crate) fn uses_tools(&self) -> bool {
         self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
     }
 
-    /// The words for the actor.
+    /// The phrasing for the actor.
     pub(crate) fn phrasing(&self) -> &'static dyn Phrasing {
         (self.words)(if self.uses_tools() { Door::Mcp } else { Door::Cli })
     }
@@ -311,7 +312,7 @@ impl<'a> UnitOfWork<'a> {
         self.agent.as_ref()?.focus.as_ref()
     }
 
-    /// Draws ids until one is free: the rare second try of a collision.
+    /// Draws ids until one is unused: the rare second attempt after a collision.
     pub(crate) fn redraw<K: Drawn>(&mut self) -> Result<Id<K>> {
         loop {
             let drawn = self.draw_next();
@@ -321,7 +322,7 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
-    /// Notes that this op has ended a hold, for those who wrote messages about it. `number` is the event that says so.
+    /// Records that this op has ended a hold, for the authors of messages about it. `number` is its event.
     pub(crate) fn ended(&mut self, hold: &HoldId, asked: i64, how: Ending, number: i64) {
         if asked > 0 {
             let (hold, by) = (hold.clone(), self.me().clone());
@@ -329,8 +330,8 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
-    /// Something is reserved for an agent from now on. One that was marked as gone is looked at anew by the next write,
-    /// which takes back what is reserved for it: otherwise nobody would ever choose the task.
+    /// Prepares an agent for a new assignment. If it was marked as gone, the next write examines it again and unassigns
+    /// its tasks. Otherwise no agent would ever choose the task.
     pub(crate) fn reserve_for(&mut self, agent: Option<&AgentName>) -> Result<()> {
         match agent {
             Some(agent) if !tenure_core::name::is_person(agent) => agent::look_again(self.tx, &self.project.id, agent),
@@ -338,7 +339,7 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
-    /// Refuses an agent that nobody has seen.
+    /// Refuses an unknown agent.
     pub(crate) fn known_agent(&mut self, name: &str) -> Result<agent::Row> {
         tenure_core::name::check(name)?;
         if let Some(agent) = self.agent.as_ref().filter(|agent| agent.name == name) {
@@ -350,7 +351,7 @@ impl<'a> UnitOfWork<'a> {
         }
     }
 
-    /// The refusal of an agent that nobody has seen, with the one that may be meant.
+    /// The refusal of an unknown agent, with the nearest known name.
     pub(crate) fn unknown_agent(&mut self, name: &str) -> Result<Error> {
         let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
         let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
@@ -374,8 +375,8 @@ fn exists<K: Drawn>(project: &str, drawn: &Id<K>) -> Statement<bool> {
     }
 }
 
-/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done, and whoever
-/// overrode the holder, it was this that they did.
+/// How a hold ended, in words for the authors of messages about it. A blocked or cancelled task is not done. After an
+/// override the words name what the op did.
 fn told(op: &str, how: Ending) -> &'static str {
     match (how, op) {
         (Ending::Finished | Ending::Forced, "block") => "blocked",

@@ -1,9 +1,9 @@
-//! The line as it is now: the places of a project, those of other projects that want the same files, and all that is held
+//! Loading the waiting line: the places of a project, those of other projects that want the same files, and all holds
 //! around them.
 //!
-//! Each project has a line of its own, and its ops offer to its own places alone. Where checkouts of two projects lie one
-//! inside the other, both lines are looked at as one, in the order of time: so neither passes those who wait in the other.
-//! Whoever waits for what another project has finds out by looking.
+//! Each project has its own line, and its ops make offers only to its own places. If checkouts of two projects are
+//! nested, both lines are treated as one, ordered by time, so that neither overtakes the other. An agent that waits for
+//! a hold of another project finds out by polling.
 
 use tenure_core::hold::{HoldKind, lapsed};
 use tenure_core::id::CheckoutId;
@@ -26,28 +26,27 @@ use crate::paths::nested_holds::{self, Nested, OtherProject, Spot};
 #[derive(Clone, Debug)]
 pub(crate) struct LivePlace {
     pub(crate) row: table::Row,
-    /// What it is for.
     pub(crate) thing: HoldTarget,
-    /// The project whose line it stands in, if it is another.
+    /// The project whose line it is in, if that is another.
     pub(crate) owner: Option<OtherProject>,
 }
 
-/// The line as it is now.
+/// The waiting line as it is now.
 pub(crate) struct LoadedLine {
-    /// Those who wait, in the order of the line: those of `line`.
+    /// The waiting places, in order. They are the places of `line`.
     pub(crate) waiting: Vec<LivePlace>,
-    /// Live places of the project that have an offer.
+    /// Live places of the project with an offer.
     pub(crate) offered: Vec<table::Row>,
-    /// Live holds of the project that may concern them, and the request: the first of those of `line`.
+    /// Live holds of the project that may conflict with the places or the request. They are the first holds of `line`.
     pub(crate) holds: Vec<hold::Row>,
-    /// Those of other projects: the rest of them.
+    /// Live holds of other projects. They are the remaining holds of `line`.
     pub(crate) nested: Vec<Nested>,
     /// Holds of the project that are over and not ended yet.
     pub(super) over: Vec<(hold::Row, HoldTarget)>,
     pub(crate) line: WaitingLine,
 }
 
-/// Loads the line, with what is around a request.
+/// Loads the line, with the surroundings of a request.
 pub(crate) fn load(tx: &mut dyn Tx, sight: &LineView<'_>, request: Option<&Want<'_>>) -> Result<LoadedLine> {
     let project = &sight.project.id;
     let (mut places, known) = tx.fetch((table::line(project), checkout::all(project)))?;
@@ -104,7 +103,7 @@ pub(crate) fn load(tx: &mut dyn Tx, sight: &LineView<'_>, request: Option<&Want<
     Ok(LoadedLine { waiting, offered, holds, nested, over, line: WaitingLine::new(all, waiters) })
 }
 
-/// A place, and what it is for.
+/// A place and its target.
 struct PlaceEntry {
     row: table::Row,
     owner: Option<OtherProject>,
@@ -129,8 +128,8 @@ fn is_among(nested: &[Nested], owner: &OtherProject, row: &hold::Row) -> bool {
     nested.iter().any(|one| one.owner.as_ref() == Some(owner) && one.row.id == row.id)
 }
 
-/// The holds of the project that have not been ended, lapsed or not, and may concern some things; and the checkouts around
-/// and inside theirs.
+/// The holds of the project that have not been ended, lapsed or not, and may conflict with some targets; also the
+/// enclosing and nested checkouts.
 fn around(
     tx: &mut dyn Tx,
     sight: &LineView<'_>,
@@ -167,12 +166,12 @@ fn around(
 #[derive(Default)]
 struct Others {
     entries: Vec<PlaceEntry>,
-    /// What is held around what those wait for, in their own checkouts.
+    /// The holds around the targets of those places, in their own checkouts.
     holds: Vec<Nested>,
     near: Vec<NearbyCheckout>,
 }
 
-/// Who waits in the lines of other projects, and for what.
+/// The places in the lines of other projects, with their targets.
 fn others(tx: &mut dyn Tx, sight: &LineView<'_>, near: &[NearbyCheckout]) -> Result<Others> {
     let mut projects: Vec<&NearbyCheckout> = near.iter().filter(|near| near.waiting > 0).collect();
     projects.retain(|near| near.project != sight.project.id);
@@ -183,7 +182,7 @@ fn others(tx: &mut dyn Tx, sight: &LineView<'_>, near: &[NearbyCheckout]) -> Res
     let lines = projects.iter().map(|near| (table::line(&near.project), checkout::all(&near.project)));
     let lines = tx.fetch(lines.collect::<Vec<_>>())?;
     let mut entries = Vec::new();
-    // What is read for each entry on paths, and the project that it is of.
+    // The statements for each entry with paths, and its project.
     let (mut of, mut statements) = (Vec::new(), Vec::new());
     let mut whose: Vec<(&NearbyCheckout, Checkouts)> = Vec::new();
     for (near, (places, known)) in projects.into_iter().zip(lines) {
@@ -224,7 +223,7 @@ fn others(tx: &mut dyn Tx, sight: &LineView<'_>, near: &[NearbyCheckout]) -> Res
     Ok(Others { entries, holds, near })
 }
 
-/// What a place is for.
+/// The target of a place.
 pub(super) fn thing(place: &table::Row, site: Site) -> Result<HoldTarget> {
     if place.kind == HoldKind::Name {
         return Ok(HoldTarget::Name(place.wanted.concat()));
@@ -238,7 +237,7 @@ pub(super) fn thing(place: &table::Row, site: Site) -> Result<HoldTarget> {
     Ok(HoldTarget::Paths { site, mode: place.mode, patterns })
 }
 
-/// A hold as the line sees it.
+/// A hold in the form that the line uses.
 fn held_thing(row: &hold::Row, project: &str, known: &Checkouts) -> Result<HoldTarget> {
     if row.is_name() {
         return Ok(HoldTarget::Name(row.subject.clone()));

@@ -1,6 +1,6 @@
 //! The waiting line: loading it, deciding a request by it, and serving it.
 //!
-//! Nothing here is asked for while nobody waits: the project's row counts the places.
+//! While no agent waits, nothing here reads the store: the project's row counts the places.
 
 mod load;
 mod place;
@@ -27,7 +27,7 @@ use crate::paths::Around;
 use crate::paths::nested_holds::{Nested, View};
 use crate::{locks, paths};
 
-/// What the line is looked at with.
+/// The context for reading the line.
 #[derive(Clone, Copy)]
 pub(crate) struct LineView<'a> {
     pub(crate) project: &'a project::Row,
@@ -37,56 +37,55 @@ pub(crate) struct LineView<'a> {
     /// Agents that are proven dead: they hold nothing and wait for nothing.
     pub(crate) dead: &'a [AgentName],
     pub(crate) call: &'a Call,
-    /// Whether something may be granted by what is seen.
+    /// Whether a grant may follow from what is read.
     pub(crate) is_write: bool,
 }
 
 impl<'a> LineView<'a> {
-    /// The same for holds of other checkouts.
+    /// The context for holds of other checkouts.
     pub(crate) fn view(&self) -> View<'a> {
         View { call: self.call, project: &self.project.id, now: self.now, clock: self.clock, dead: self.dead }
     }
 
-    /// Whether a place is over: its time has passed, or its agent is dead.
+    /// Whether a place is over: it has lapsed, or its agent is dead.
     fn is_over(&self, agent: &AgentName, expires_at: Time) -> bool {
         lapsed(self.now, expires_at) || self.dead.contains(agent)
     }
 
-    /// The same of a hold. One that goes on without its holder does.
+    /// Whether a hold is over. A lock that outlives its holder is not.
     fn has_ended(&self, row: &hold::Row) -> bool {
         let died = self.dead.contains(&row.holder) && !locks::outlives_holder(row);
         died || lapsed(self.now, row.expires_at)
     }
 }
 
-/// What stands in the way of a request.
+/// What blocks a request.
 #[derive(Default)]
 pub(crate) struct Obstacles {
     /// Holds of others.
     pub(crate) holds: Vec<hold::Row>,
-    /// Those in checkouts around and inside the one of the request.
+    /// Holds of others in enclosing and nested checkouts.
     pub(crate) nested: Vec<Nested>,
     /// Places of others, each with its number in the line.
     pub(crate) places: Vec<(LivePlace, i64)>,
-    /// The patterns of the request that nothing stands in the way of.
+    /// The patterns of the request that nothing blocks.
     pub(crate) free: Vec<String>,
-    /// The place that the same request has already.
+    /// The existing place of the same request.
     pub(crate) own: Option<table::Row>,
-    /// The agents that would wait for each other in a circle if the request waited too.
+    /// The agents that would wait for each other in a cycle if the request waited too.
     pub(crate) circle: Option<Vec<AgentName>>,
     /// The number that the request has or would have.
     pub(crate) number: i64,
 }
 
 impl Obstacles {
-    /// How many there are.
     pub(crate) fn total(&self) -> usize {
         self.holds.len() + self.nested.len() + self.places.len()
     }
 }
 
-/// Decides a request for paths by the live holds around it and by the line: a step for each pattern, or everything that
-/// stands in the way. Everybody who grants paths asks here, so that nobody passes those who wait.
+/// Decides a request for paths by the live holds around it and by the line: a decision for each pattern, or everything
+/// that blocks it. All code that grants paths calls this, so that no request overtakes the waiting agents.
 pub(crate) fn decide(
     tx: &mut dyn Tx,
     sight: &LineView<'_>,
@@ -123,7 +122,7 @@ pub(crate) fn decide(
     }
 }
 
-/// What stands in the way, with the patterns that nothing stands in the way of.
+/// Adds the patterns that nothing blocks.
 fn with_free(found: Obstacles, wanted: &PatternRequest<'_>, site: &Site) -> Result<Obstacles> {
     let held = found.holds.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let is_free = |pattern: &&Pattern| {
@@ -137,7 +136,7 @@ fn with_free(found: Obstacles, wanted: &PatternRequest<'_>, site: &Site) -> Resu
     Ok(Obstacles { free, ..found })
 }
 
-/// Decides a request for a named lock: whether anything stands in its way.
+/// Decides a request for a named lock: whether anything blocks it.
 pub(crate) fn decide_name(
     tx: &mut dyn Tx,
     sight: &LineView<'_>,
@@ -153,7 +152,7 @@ pub(crate) fn decide_name(
     Ok(Some(in_the_way).filter(|way| !(way.holds.is_empty() && way.places.is_empty())))
 }
 
-/// What stands in the way of a request besides some holds: those who wait before it.
+/// Adds what blocks a request besides some holds: the agents that wait before it.
 fn in_line(
     tx: &mut dyn Tx,
     sight: &LineView<'_>,
@@ -175,16 +174,15 @@ fn in_line(
     })
 }
 
-/// What is asked for, and by whom.
+/// What is requested, and by which agent.
 #[derive(Clone, Copy)]
 pub(crate) enum Want<'a> {
-    /// Paths, and where they are.
+    /// Paths and their location.
     Paths(PatternRequest<'a>, &'a Site),
     /// A named lock.
     Name {
-        /// By whom.
+        /// The agent that wants it.
         agent: &'a AgentName,
-        /// The name.
         name: &'a str,
     },
 }
@@ -197,7 +195,7 @@ impl Want<'_> {
         }
     }
 
-    /// A place for it, not queued yet.
+    /// A new place for it, not queued yet.
     fn place(&self) -> table::Row {
         let (kind, mode, checkout, folded, mut wanted) = match self {
             Want::Paths(wanted, _) => (
@@ -228,7 +226,7 @@ impl Want<'_> {
         }
     }
 
-    /// Whether a place is for just this: the same things, in the same checkout and mode, for the same agent.
+    /// Whether a place is for exactly this: the same targets, in the same checkout and mode, for the same agent.
     fn is_of(&self, place: &table::Row) -> bool {
         let own = self.place();
         let key = |row: &table::Row| (row.kind, row.mode, row.checkout.clone(), row.folded);

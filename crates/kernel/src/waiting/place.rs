@@ -24,17 +24,17 @@ use crate::answer;
 use crate::paths::{self, Granting, PathGrant};
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// What a request that waits says besides what it wants.
+/// The parameters of a waiting request besides its target.
 pub(crate) struct WaitRequest<'a> {
     pub(crate) reason: &'a str,
-    /// How long a place lives after its last renewal.
+    /// The TTL of a place after its last renewal.
     pub(crate) ttl: Span,
-    /// How long an offer to it lives.
+    /// The TTL of an offer to it.
     pub(crate) offer_ttl: Span,
 }
 
 impl<'a> WaitRequest<'a> {
-    /// What a request says, in seconds; what it does not say is as usual.
+    /// The parameters of a request, in seconds, with the defaults.
     pub(crate) fn of(reason: &'a str, place_ttl_s: Option<i64>, offer_ttl_s: Option<i64>) -> WaitRequest<'a> {
         WaitRequest {
             reason,
@@ -56,7 +56,7 @@ fn told(place: &Row) -> Queued {
     }
 }
 
-/// Takes a place in the line for a request that something stands in the way of, or renews the one it has.
+/// Takes a place in the line for a blocked request, or renews the one it has.
 pub(crate) fn wait(
     work: &mut UnitOfWork<'_>,
     want: &Want<'_>,
@@ -115,7 +115,7 @@ fn queue(work: &mut UnitOfWork<'_>, want: &Want<'_>, asking: &WaitRequest<'_>) -
     place.ticket = work.append(About::of(&place.id), Event::PlaceQueued(told(&place)))?;
     table::insert(work.tx, &work.project.id, &place)?;
     work.project.waiting += 1;
-    // One more who waits may be why another need wait no longer: those who wait for it are passed.
+    // A new waiter may unblock another agent, because an agent may overtake the places that wait for it.
     work.freed = true;
     Ok(place)
 }
@@ -133,7 +133,7 @@ fn in_a_circle(circle: &[AgentName]) -> Error {
         .detail("circle", json!(circle))
 }
 
-/// Ends a place without a word: what came of it was told otherwise.
+/// Ends a place without an event: another event has reported the outcome.
 fn end(work: &mut UnitOfWork<'_>, place: &Row, how: &str) -> Result<()> {
     let at = if lapsed(work.now, place.expires_at) { place.expires_at } else { work.now };
     table::end(work.tx, &work.project.id, &place.id, at, how)?;
@@ -142,7 +142,7 @@ fn end(work: &mut UnitOfWork<'_>, place: &Row, how: &str) -> Result<()> {
     Ok(())
 }
 
-/// Ends places whose time is over, given in the order of that, and those of agents that are proven dead.
+/// Ends lapsed places, given in the order of their expiry, and those of agents that are proven dead.
 pub(crate) fn settle(work: &mut UnitOfWork<'_>, due: Vec<Row>) -> Result<()> {
     let mut over = due;
     if work.project.waiting > 0 {
@@ -155,7 +155,7 @@ pub(crate) fn settle(work: &mut UnitOfWork<'_>, due: Vec<Row>) -> Result<()> {
         }
     }
     for place in over {
-        // The end of an offer is told by the holds that it was.
+        // The end of an offer is reported by the holds it consisted of.
         if place.state == PlaceState::Waiting {
             let proven_dead = !lapsed(work.now, place.expires_at);
             let event = Event::PlaceLapsed(Lapsed { proven_dead, ..told(&place).into() });
@@ -166,7 +166,7 @@ pub(crate) fn settle(work: &mut UnitOfWork<'_>, due: Vec<Row>) -> Result<()> {
     Ok(())
 }
 
-/// Leaves the line. What was offered is given back.
+/// Leaves the line. An offer is returned.
 pub(crate) fn leave(work: &mut UnitOfWork<'_>, place: &Row) -> Result<()> {
     left(work, place, told(place).into())
 }
@@ -176,7 +176,7 @@ fn left(work: &mut UnitOfWork<'_>, place: &Row, event: Left) -> Result<()> {
     end(work, place, "left")
 }
 
-/// Takes an agent out of the line altogether: its session is over.
+/// Removes an agent from the line altogether: its session has ended.
 pub(crate) fn leave_all(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<()> {
     if work.project.waiting == 0 {
         return Ok(());
@@ -184,14 +184,14 @@ pub(crate) fn leave_all(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<
     for place in table::of_agent(work.tx, &work.project.id, agent)? {
         match place.state {
             PlaceState::Waiting => left(work, &place, Left { session_ended: true, ..told(&place).into() })?,
-            // The holds that were offered end with the session, and say so.
+            // The offered holds end with the session, with their own events.
             _ => end(work, &place, "left")?,
         }
     }
     Ok(())
 }
 
-/// What was asked for is held now: whoever waited for just this waits no longer.
+/// Ends the agent's places for exactly this target: it is held now.
 pub(crate) fn take(work: &mut UnitOfWork<'_>, want: &Want<'_>) -> Result<()> {
     if work.project.waiting == 0 {
         return Ok(());
@@ -204,8 +204,9 @@ pub(crate) fn take(work: &mut UnitOfWork<'_>, want: &Want<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Serves the line, if something ended that somebody may wait for: walks those who wait in the order of their tickets and
-/// offers to each whose whole set is free. Comes after settling, and after the op's own part, in the same transaction.
+/// Serves the line, if anything ended that an agent may wait for: walks the waiting places in the order of their
+/// tickets and makes an offer to each whose whole set is free. This comes after settling, and after the op's own part,
+/// in the same transaction.
 pub(crate) fn serve(work: &mut UnitOfWork<'_>) -> Result<()> {
     if !std::mem::take(&mut work.freed) || work.project.waiting == 0 {
         return Ok(());
@@ -223,7 +224,7 @@ pub(crate) fn serve(work: &mut UnitOfWork<'_>) -> Result<()> {
         }
     }
     while let Some(at) = loaded.line.serve() {
-        // Whoever waits in the line of another project takes it there; here it only goes first.
+        // A waiter in the line of another project takes it there. Here it only goes first.
         let LivePlace { row: place, owner: None, .. } = loaded.waiting[at].clone() else { continue };
         offer(work, &place, &mut loaded.holds)?;
     }
@@ -231,8 +232,8 @@ pub(crate) fn serve(work: &mut UnitOfWork<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Holds what a place waits for, for its agent, until that takes it or does not come in time. What the agent shares
-/// already becomes its own alone at once: one row for a holder and a pattern is enough.
+/// Holds the target of a place for its agent, until the agent takes it or the offer lapses. A pattern that the agent
+/// already shares becomes exclusive at once: one row per holder and pattern is enough.
 fn offer(work: &mut UnitOfWork<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<()> {
     let project = work.project.id.clone();
     let nowhere = Site { project: ProjectId::default(), checkout: None, tops: Vec::new() };
@@ -240,7 +241,7 @@ fn offer(work: &mut UnitOfWork<'_>, place: &Row, live: &mut Vec<hold::Row>) -> R
         HoldTarget::Paths { patterns, .. } => patterns,
         HoldTarget::Name(name) => return offer_name(work, place, &name),
     };
-    // Whatever it is called, a lock that somebody else waits for is no path.
+    // A lock that another agent waits for is not a path, whatever its name.
     let around: Vec<hold::Row> = live.iter().filter(|row| !row.is_name()).cloned().collect();
     let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let wanted = PatternRequest {
@@ -256,7 +257,7 @@ fn offer(work: &mut UnitOfWork<'_>, place: &Row, live: &mut Vec<hold::Row>) -> R
     for (pattern, step) in patterns.iter().zip(&steps) {
         match step {
             PatternDecision::Keep(_) | PatternDecision::Within(_) => {}
-            // More than it asks for: another of its places may be offered that.
+            // The agent holds it in a stronger mode than it asks for: another of its places may have been offered that.
             PatternDecision::Change(at) if around[*at].mode > place.mode => {}
             PatternDecision::Change(at) => {
                 let own = &around[*at];
@@ -290,13 +291,13 @@ fn offer(work: &mut UnitOfWork<'_>, place: &Row, live: &mut Vec<hold::Row>) -> R
     if offered { mark(work, place) } else { end(work, place, "taken") }
 }
 
-/// Notes that a place has an offer.
+/// Records that a place has an offer.
 fn mark(work: &mut UnitOfWork<'_>, place: &Row) -> Result<()> {
     let until = work.now + place.offer_ttl;
     table::update(work.tx, &work.project.id, &Row { state: PlaceState::Offered, expires_at: until, ..place.clone() })
 }
 
-/// The same of a named lock.
+/// The same for a named lock.
 fn offer_name(work: &mut UnitOfWork<'_>, place: &Row, name: &str) -> Result<()> {
     let fresh = paths::fresh_ids(work, 1)?.remove(0);
     let expires_at = work.now + place.offer_ttl;

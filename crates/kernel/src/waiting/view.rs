@@ -1,4 +1,4 @@
-//! The line as it is shown: places with their numbers, and how one place stands.
+//! The waiting line in answers: places with their numbers, and the state of one place.
 
 use tenure_core::id::PlaceId;
 use tenure_core::waiting::{Waiter, WaitingLine};
@@ -29,8 +29,8 @@ fn all(loaded: &LoadedLine, now: Time) -> Vec<Place> {
     all.into_iter().map(|(_, place)| place).collect()
 }
 
-/// How a place stands. The earlier answer is returned as long as nothing happened in the project and nothing that is in the
-/// place's way ran out of time.
+/// The state of a place. The previous answer is returned as long as nothing happened in the project and nothing that
+/// blocks the place has lapsed.
 pub(crate) fn turn(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn turn(
     Ok(turn)
 }
 
-/// How one stands who waits: what is in its way, and when to look again if nothing happens until then.
+/// The state of a waiting place: what blocks it, and when to check again if nothing happens until then.
 fn waits(loaded: &LoadedLine, row: &table::Row) -> PlaceTurn {
     let line: &WaitingLine = &loaded.line;
     let own = loaded.waiting.iter().position(|place| place.owner.is_none() && place.row.id == row.id);
@@ -67,7 +67,7 @@ fn waits(loaded: &LoadedLine, row: &table::Row) -> PlaceTurn {
     let hold = |at: usize| loaded.holds.get(at).unwrap_or_else(|| &loaded.nested[at - loaded.holds.len()].row);
     let holds = blocked.holds.iter().map(|at| hold(*at));
     let places = blocked.places.iter().map(|at| &loaded.waiting[*at]);
-    // Nothing here says when something ends in another project.
+    // It is not known here when a hold of another project ends.
     let is_elsewhere =
         blocked.holds.iter().any(|at| *at >= loaded.holds.len()) || places.clone().any(|place| place.owner.is_some());
     let soonest = holds.clone().map(|hold| hold.expires_at).chain(places.clone().map(|place| place.row.expires_at));

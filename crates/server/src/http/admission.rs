@@ -1,5 +1,5 @@
-//! Admission: what a request holds while it is answered, a permit and the bytes of its body. It returns the permit
-//! while it waits for its body, so that a client that sends none blocks no other.
+//! Admission: the resources of a request while it is processed, a permit and the bytes of its body. A request returns
+//! its permit while it waits for its body, so that a client that sends none blocks no other.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,17 +10,17 @@ use tokio::sync::Notify;
 use super::{Permit, Server};
 use crate::quota::{Bounds, QuotaPart, Shares};
 
-/// Bodies of callers that have not shown who they are: how many may be awaited. The oldest gives way to one more.
+/// How many bodies of unauthenticated callers may be awaited. One more evicts the oldest.
 const AWAITED: Bounds = Bounds { all: 256, of_one: 32 };
 
-/// What one request has.
+/// The resources of one request.
 #[derive(Clone, Default)]
 pub(crate) struct Admission(Arc<Mutex<AdmissionState>>);
 
 #[derive(Default)]
 struct AdmissionState {
     permit: Option<Permit>,
-    /// Whose request it is, as soon as that is known.
+    /// The principal of the request, as soon as it is known.
     principal: Option<String>,
     body: Option<QuotaPart>,
 }
@@ -30,7 +30,7 @@ impl Admission {
         Admission(Arc::new(Mutex::new(AdmissionState { permit, ..AdmissionState::default() })))
     }
 
-    /// The request is answered.
+    /// Releases everything: the request is answered.
     pub(super) fn leave(&self) {
         *self.has() = AdmissionState::default();
     }
@@ -41,7 +41,7 @@ impl Admission {
 }
 
 impl Server {
-    /// Waits for something of a client without the place of its request; takes one again for what follows.
+    /// Waits for input from a client without the permit of its request, and takes a permit again afterwards.
     pub(super) async fn outside<T>(&self, parts: &request::Parts, wait: impl Future<Output = Result<T>>) -> Result<T> {
         let admission = parts.extensions.get::<Admission>();
         let had = admission.and_then(|admission| admission.has().permit.take());
@@ -59,7 +59,7 @@ impl Server {
         Ok(outcome)
     }
 
-    /// It is known whose request it is: from now on its place is one of those that one principal may have.
+    /// Assigns a request to its principal. From now on its permit counts towards the principal's limit.
     pub(super) fn belongs(&self, parts: &request::Parts, principal: &str) -> Result<()> {
         let Some(admission) = parts.extensions.get::<Admission>() else { return Ok(()) };
         let mut has = admission.has();
@@ -67,14 +67,15 @@ impl Server {
         has.permit.as_mut().map_or(Ok(()), |permit| self.doors.claim(permit, principal))
     }
 
-    /// Gives the place of a request back for good, because it stays as listeners do and is counted among them.
+    /// Returns the permit of a request for good, because the request becomes a long-lived listener and is counted as
+    /// one.
     pub(super) fn stays(&self, parts: &request::Parts) {
         if let Some(admission) = parts.extensions.get::<Admission>() {
             admission.has().permit = None;
         }
     }
 
-    /// Keeps the bytes of a body counted as long as its request is answered.
+    /// Keeps the bytes of a body counted until its request is answered.
     pub(super) fn keep_counted(&self, parts: &request::Parts, part: QuotaPart) {
         if let Some(admission) = parts.extensions.get::<Admission>() {
             admission.has().body = Some(part);
@@ -82,7 +83,7 @@ impl Server {
     }
 }
 
-/// The callers that have not shown who they are and whose bodies are awaited.
+/// Unauthenticated callers whose bodies are awaited.
 pub(crate) struct Strangers(Mutex<StrangerQueue>);
 
 struct StrangerQueue {
@@ -97,7 +98,7 @@ impl Default for Strangers {
 }
 
 impl Strangers {
-    /// Waits for the body of a stranger, until a newer one takes its place.
+    /// Waits for the body of an unauthenticated caller, until a newer one takes its place.
     pub(super) async fn wait<T>(&self, share: &str, body: impl Future<Output = Result<T>>) -> Result<T> {
         let leave = Arc::new(Notify::new());
         let turn = {

@@ -1,5 +1,5 @@
-//! Authentication and authorisation over HTTP: the caller, the project, and whether the caller may use it. Whatever is
-//! not allowed here is denied.
+//! Authentication and authorisation over HTTP: the caller, the project, and whether the caller may use it. Everything
+//! that is not allowed here is denied.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -19,49 +19,48 @@ use super::Server;
 use super::client::ClientAddress;
 use super::limits::RateClass;
 
-/// The header that names the agent, among those of a person.
+/// The header that names the agent, among the agents of a person.
 pub(crate) const AGENT: &str = "tenure-agent";
-/// The header that names the project, where the address does not.
+/// The header that names the project if the URL does not.
 pub(crate) const PROJECT: &str = "tenure-project";
 /// The header that names the working tree, as `HOST:PATH`.
 pub(crate) const CHECKOUT: &str = "tenure-checkout";
-/// The header with the id that every retry carries.
+/// The header with the request id that every retry repeats.
 pub(crate) const IDEMPOTENCY: &str = "idempotency-key";
-/// The header that a page repeats what it was given in, so that no other site can make a browser ask.
+/// The header in which a page repeats its CSRF token, so that no other site can make a browser send a request.
 pub(crate) const CSRF: &str = "tenure-csrf";
-/// The cookie of a browser that is signed in.
+/// The session cookie of a signed-in browser.
 pub(crate) const COOKIE: &str = "__Host-tenure";
 
-/// The cookie that pages read to know what to say.
+/// The cookie from which pages read their CSRF token.
 pub(crate) const CSRF_COOKIE: &str = "__Host-tenure-csrf";
 
-/// How much a request counts that shows a secret nobody knows: guessing is slowed down, typing is not.
+/// The cost of a request with an unknown secret: it slows down guessing but not typing errors.
 const UNKNOWN: f64 = 20.0;
 
-/// Somebody who has shown who it is.
+/// An authenticated caller.
 #[derive(Clone)]
 pub(crate) struct AuthenticatedCaller {
-    /// What it may.
     pub(crate) grants: Grants,
-    /// As whom it acts: itself, or an agent of its own.
+    /// The name the caller acts under: its own, or that of one of its agents.
     pub(crate) name: String,
-    /// Where it came from.
+    /// The client address.
     pub(crate) from: String,
-    /// What it showed.
+    /// The credential that it presented.
     pub(crate) proof: Proof,
 }
 
-/// What somebody showed, by its hash: looked up again whenever it must still be good.
+/// A presented credential, by its hash. It is looked up again whenever it must still be valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// A token.
+    /// An API token.
     Token(String),
     /// The session of a browser.
     Session(String),
 }
 
 impl AuthenticatedCaller {
-    /// The same under the name that a call is made in: what is denied is written down with the name that was tried.
+    /// The same caller under the name that a call uses, so that a denial is recorded with the name that was tried.
     pub(super) fn acting_as(&self, name: &str) -> Cow<'_, AuthenticatedCaller> {
         match self.name == name {
             true => Cow::Borrowed(self),
@@ -69,19 +68,19 @@ impl AuthenticatedCaller {
         }
     }
 
-    /// Whether a browser asks, which sends its cookie whoever makes it ask.
+    /// Whether the caller is a browser, which sends its cookie no matter which site causes the request.
     pub(crate) fn is_browser(&self) -> bool {
         matches!(self.proof, Proof::Session(_))
     }
 }
 
-/// What of a request says who asks.
+/// The parts of a request that identify the caller.
 pub(crate) struct Credentials<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) method: &'a Method,
     path: &'a str,
     pub(crate) from: String,
-    /// What it is counted under until it has shown who it is.
+    /// The rate-limit key of the caller until it is authenticated.
     pub(crate) share: String,
 }
 
@@ -92,12 +91,12 @@ impl<'a> Credentials<'a> {
         Credentials { headers, method, path, from: client.shown(), share: client.share() }
     }
 
-    /// What was asked for, as it is written down: without what a secret may stand in.
+    /// The request as recorded in the log, with possible secrets redacted.
     fn what(&self) -> String {
         format!("{} {}", self.method, tenure_core::redact::redact(self.path))
     }
 
-    /// Whether a browser, where one asks, says that a page of this host made it.
+    /// Whether the `Origin` header, if there is one, names this host.
     pub(super) fn is_from_here(&self) -> bool {
         let Some(origin) = self.headers.get(header::ORIGIN) else { return true };
         let from = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
@@ -115,7 +114,7 @@ impl<'a> Credentials<'a> {
 }
 
 impl Server {
-    /// Who asks. Everything that goes wrong on the way is a denial, also what is no fault of the caller's.
+    /// Authenticates the caller. Every failure on the way is a denial, even if it is not the caller's fault.
     pub(crate) async fn caller(&self, credentials: &Credentials<'_>) -> Result<AuthenticatedCaller> {
         let found = self.shown(credentials).await?;
         let Some((grants, proof)) = found else {
@@ -135,7 +134,7 @@ impl Server {
         Ok(AuthenticatedCaller { grants, name: name.into(), from: credentials.from.clone(), proof })
     }
 
-    /// The same caller as far as it may still do something: what it showed may have been revoked since.
+    /// The current grants of a caller: its credential may have been revoked since.
     pub(crate) async fn still(&self, caller: &AuthenticatedCaller) -> Result<Option<Grants>> {
         let proof = caller.proof.clone();
         self.blocking(move |kernel| match proof {
@@ -145,7 +144,7 @@ impl Server {
         .await
     }
 
-    /// Refuses what a page of another site makes a browser ask. Programs say nothing about where they come from.
+    /// Refuses cross-site requests of a browser. Other programs send no `Origin` header.
     pub(super) async fn refuse_other_sites(
         &self,
         caller: &AuthenticatedCaller,
@@ -162,17 +161,17 @@ impl Server {
         Err(error)
     }
 
-    /// Whether a valid secret was shown, whatever else is wrong with the request.
+    /// Whether the credential is valid, whatever else is wrong with the request.
     pub(super) async fn is_known(&self, credentials: &Credentials<'_>) -> Result<bool> {
         Ok(self.secret(credentials).await?.is_some())
     }
 
-    /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.
+    /// The grants and the proof of the presented credential. `None` if there is no valid one.
     async fn shown(&self, credentials: &Credentials<'_>) -> Result<Option<(Grants, Proof)>> {
         let Some((grants, proof, csrf)) = self.secret(credentials).await? else { return Ok(None) };
         let Some(csrf) = csrf else { return Ok(Some((grants, proof))) };
-        // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
-        // were given.
+        // A browser sends its cookie no matter which site causes the request. So a request that changes something must
+        // also carry the CSRF token, which only our own pages were given.
         let reads = matches!(*credentials.method, Method::GET | Method::HEAD);
         let said = credentials.header(CSRF)?;
         if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &csrf)) {
@@ -184,7 +183,7 @@ impl Server {
         Ok(Some((grants, proof)))
     }
 
-    /// The same, with the hash of what pages repeat where a browser showed it.
+    /// Looks up the presented credential. A browser session also returns the hash of its CSRF token.
     async fn secret(&self, credentials: &Credentials<'_>) -> Result<Option<(Grants, Proof, Option<String>)>> {
         if let Some(value) = credentials.header(header::AUTHORIZATION.as_str())? {
             let secret = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -200,7 +199,7 @@ impl Server {
         Ok(session.map(|session| (session.grants, proof, Some(session.csrf))))
     }
 
-    /// The project of a name or key, for somebody who has a role in it. To others it does not exist.
+    /// Resolves a project by name or key for a caller that has a role in it. For other callers it does not exist.
     pub(crate) async fn project(
         &self,
         caller: &AuthenticatedCaller,
@@ -217,7 +216,7 @@ impl Server {
         named: &str,
         makes: bool,
     ) -> Result<project::NamedProject> {
-        // No stored text has one, and not every engine can look for it.
+        // No stored text contains NUL, and not every engine can search for it.
         if named.contains('\0') {
             return Err(access::unknown_project(named));
         }
@@ -232,7 +231,7 @@ impl Server {
             self.blocking(move |kernel| kernel.ask(&call, &ProjectCalled { name, also_forgotten: false })).await;
         let found = match found {
             Ok(found) => found.into(),
-            // One that several are called is told to those only who may see one of them.
+            // An ambiguous name is reported only to a caller that has a role in all the candidates.
             Err(error) if error.code() == Code::AmbiguousProject => {
                 let keys = error.read::<Candidates>().map_or_else(Vec::new, |candidates| candidates.0);
                 return Err(if keys.iter().all(|key| caller.grants.role(key).is_some()) {
@@ -251,7 +250,7 @@ impl Server {
         }
     }
 
-    /// A call of somebody about a project.
+    /// Builds the call of a caller about a project.
     pub(crate) fn call(
         &self,
         caller: &AuthenticatedCaller,
@@ -273,7 +272,7 @@ impl Server {
         Ok(call)
     }
 
-    /// Lets through what a role allows; what it does not is written down.
+    /// Allows what the role permits. A denial is recorded.
     pub(crate) async fn allow(
         &self,
         caller: &AuthenticatedCaller,
@@ -290,7 +289,7 @@ impl Server {
         }
     }
 
-    /// Writes down that something was denied, wherever that turned out.
+    /// Records a denial, wherever it was decided.
     pub(crate) async fn noted<T>(
         &self,
         caller: &AuthenticatedCaller,
@@ -311,7 +310,8 @@ impl Server {
         error
     }
 
-    /// Writes a denial down, as often as [`super::denials`] says. One that cannot be written down stays a denial, and is in the log of the server.
+    /// Records a denial, subject to the limits of [`super::denials`]. A denial that cannot be recorded is still a
+    /// denial, and goes to the server's log.
     pub(crate) async fn audit(
         &self,
         error: &Error,
@@ -335,7 +335,7 @@ impl Server {
         }
     }
 
-    /// Writes down how many denials were left out where none of their kind followed.
+    /// Records how many denials were left out if no other denial of their kind followed.
     pub(crate) async fn tell_left_out(&self) {
         for request in self.denials.due(now()) {
             self.write_down(request).await;
@@ -353,12 +353,12 @@ impl Server {
         self.doors.count(RateClass::Principals, principal, cost, now())
     }
 
-    /// Counts a request with a secret that nobody knows.
+    /// Counts a request with an unknown credential against its rate limit.
     pub(super) fn count_unknown(&self, credentials: &Credentials<'_>) -> Result<()> {
         self.doors.count(RateClass::Strangers, &credentials.share, UNKNOWN, now())
     }
 
-    /// Counts a try to sign in that failed.
+    /// Counts a failed sign-in.
     pub(super) fn count_sign_in(&self, credentials: &Credentials<'_>) -> Result<()> {
         self.doors.count(RateClass::SignIns, &credentials.share, UNKNOWN * 5.0, now())
     }
@@ -369,18 +369,18 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A call of the server itself about what belongs to the whole store.
+/// A call of the server itself about the whole store.
 pub(super) fn ours() -> Call {
     let call = Call::of_store(access::OURS, &OsEntropy);
     Call { actor: Actor { door: Door::Http, ..call.actor }, ..call }
 }
 
-/// The value of our cookie in a header with several.
+/// The value of the session cookie.
 pub(super) fn cookie(header: &str) -> Option<&str> {
     named(header, COOKIE)
 }
 
-/// The value of the cookie that pages repeat.
+/// The value of the CSRF cookie.
 pub(super) fn csrf_cookie(header: &str) -> Option<&str> {
     named(header, CSRF_COOKIE)
 }
@@ -389,10 +389,10 @@ fn named<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     header.split(';').find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
-/// A project that is made by being used is named as in `tenure.toml`.
+/// The key of a project that is created by its first use. Its name follows the rules of `tenure.toml`.
 fn project_to_make(named: &str) -> Result<project::NamedProject> {
     let name = named.strip_prefix("name:").unwrap_or(named);
-    // Other keys are made of what a command finds in a repository, and arrive as they are.
+    // Other keys are derived by a command from a repository, and arrive as they are.
     if named.contains(':') && !named.starts_with("name:") {
         access::project(named)?;
         return Ok(project::NamedProject { key: named.into(), label: text::excerpt(named) });
@@ -401,7 +401,7 @@ fn project_to_make(named: &str) -> Result<project::NamedProject> {
     Ok(project::NamedProject { key: format!("name:{name}").into(), label: name.to_owned() })
 }
 
-/// `HOST:PATH`.
+/// Parses `HOST:PATH`.
 fn checkout(typed: &str) -> Result<Checkout> {
     match typed.split_once(':') {
         Some((host, path)) if !host.is_empty() && path.starts_with('/') => Ok(Checkout {

@@ -1,5 +1,5 @@
-//! Backpressure: answers that their clients have not read yet. A client chooses how slowly it reads, so the waiting
-//! bytes are counted and bounded, for one client and for all.
+//! Backpressure: answers that their clients have not read yet. A client chooses how slowly it reads, so the unsent
+//! bytes are counted and bounded, per client and in total.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,32 +13,33 @@ use super::Server;
 use super::client::ClientAddress;
 use crate::quota::{Bounds, QuotaPart};
 
-/// Most bytes that wait.
+/// The maximum of unsent bytes to authenticated callers.
 pub(crate) const UNSENT: Bounds = Bounds { all: 256 * 1024 * 1024, of_one: 64 * 1024 * 1024 };
-/// The same of those who have not shown who they are: what they do not read takes nothing from others.
+/// The maximum of unsent bytes to unauthenticated callers. Answers that they do not read take nothing from others.
 pub(crate) const TO_STRANGERS: Bounds = Bounds { all: 32 * 1024 * 1024, of_one: 4 * 1024 * 1024 };
-/// Answers up to this size are not counted: all connections together have fewer bytes of them.
+/// Answers up to this size are not counted: even on all connections together they stay below [`UNSENT`].
 const SMALL: u64 = 16 * 1024;
-/// How much is handed over at once. What was handed over waits in the buffers of the connection, and is not counted.
+/// The size of one piece. A piece that was handed over waits in the buffers of the connection and is not counted.
 const CHUNK: usize = 32 * 1024;
 
-/// The principal whose answer it is.
+/// The principal that the answer belongs to.
 #[derive(Clone)]
 pub(super) struct AnswerOwner(pub(super) String);
 
-/// The answer to a question: not to give it changes nothing.
+/// Marks the answer to a query: withholding it changes no state.
 #[derive(Clone, Copy)]
 pub(super) struct Withholdable;
 
 impl Server {
-    /// Counts the bytes of an answer until they are sent. One that may be withheld is refused where there are too many.
+    /// Counts the bytes of an answer until they are sent. An answer that may be withheld is refused if the limit is
+    /// reached.
     pub(super) fn counted(
         &self,
         client: ClientAddress,
         may_refuse: bool,
         response: Response<Body>,
     ) -> Result<Response<Body>> {
-        // Streams are made while they are read, and have bounds of their own.
+        // Streams are produced while they are read, and have their own limits.
         let Some(size) = response.body().size_hint().exact().filter(|size| *size > SMALL) else { return Ok(response) };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let (budget, owner) = match response.extensions().get::<AnswerOwner>() {
@@ -60,7 +61,7 @@ fn too_many() -> Error {
         .hint("Read the answers that were asked for, or ask again in a moment.")
 }
 
-/// The body of an answer, handed over in pieces: the connection asks for the next when it has sent the last.
+/// The body of an answer, handed over in pieces. The connection asks for the next piece once it has sent the last.
 struct CountedBody {
     body: Body,
     rest: Bytes,
@@ -85,7 +86,7 @@ impl HttpBody for CountedBody {
             }
         }
         let length = self.rest.len().min(CHUNK);
-        // Copied, so that the last piece in a buffer does not keep all of it.
+        // Copied, so that the last piece in a buffer does not keep the whole answer alive.
         let piece = Bytes::copy_from_slice(&self.rest.split_to(length));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

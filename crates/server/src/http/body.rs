@@ -11,26 +11,27 @@ use tenure_core::{Code, Error, Result, Stage};
 use super::{AuthenticatedCaller, Limits, Server};
 use crate::quota::{Bounds, QuotaPart};
 
-/// Most bytes of bodies at once, and some of the longest fit in any case. With what each counts from its beginning, it
-/// bounds how many are awaited too.
+/// The maximum of body bytes in memory. A few bodies of maximum size always fit. Each body counts `AWAITED` bytes from
+/// the start, so this also bounds how many are awaited.
 pub(super) fn bounds(limits: Limits) -> Bounds {
     const MIB: usize = 1024 * 1024;
     let some = |number: usize| limits.body.saturating_add(AWAITED).saturating_mul(number);
     Bounds { all: some(8).max(512 * MIB), of_one: some(2).max(128 * MIB) }
 }
 
-/// What a body counts before anything of it came: one principal has at most 2,048 that it does not send.
+/// What a body counts before its first byte arrives: one principal has at most 2,048 bodies that it does not send.
 const AWAITED: usize = 64 * 1024;
 
-/// How much of a body that is too long is still read, so that its sender comes to hear so: most write all of it first.
+/// How much of an oversized body is still read and discarded. Most clients write the whole body before they read the
+/// answer.
 const HEARD_OUT: usize = 64 * 1024 * 1024;
 
-/// All of a body of somebody who has shown who it is, if it is not too long.
+/// Reads the whole body of an authenticated caller, if it is not too long.
 ///
-/// Its request has no place meanwhile, and its bytes are counted until the request is answered.
+/// The request holds no permit meanwhile. The bytes of its body stay counted until the request is answered.
 pub(super) async fn whole(server: &Server, parts: &Parts, mut body: Body) -> Result<Vec<u8>> {
     let limits = server.limits();
-    // Somebody who asks before it sends has sent nothing yet, and need not.
+    // A client that sends `Expect: 100-continue` has not sent the body yet and need not.
     if parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() > limits.body as u64 {
         return Err(too_long(limits.body));
     }
@@ -38,7 +39,7 @@ pub(super) async fn whole(server: &Server, parts: &Parts, mut body: Body) -> Res
     let part = server.bodies.take(owner, AWAITED).ok_or_else(too_many)?;
     let mut read = Read { part: Some(part), ..Read::default() };
     let reading = async {
-        // What remains of the time is for the answer.
+        // The remaining tenth of the time is for the answer.
         let in_time = limits.time / 10 * 9;
         let outcome = tokio::time::timeout(in_time, read.on(&mut body, limits.body, HEARD_OUT)).await;
         if read.length > limits.body {
@@ -53,24 +54,24 @@ pub(super) async fn whole(server: &Server, parts: &Parts, mut body: Body) -> Res
     Ok(read.kept)
 }
 
-/// All of a body of anybody; nothing beyond the limit is read.
+/// Reads the whole body of any caller. Nothing beyond the limit is read.
 pub(super) async fn short(mut body: Body, most: usize) -> Result<Vec<u8>> {
     let mut read = Read::default();
     read.on(&mut body, most, most).await?;
     if read.length <= most { Ok(read.kept) } else { Err(too_long(most)) }
 }
 
-/// What was read of a body.
+/// The part of a body read so far.
 #[derive(Default)]
 struct Read {
     kept: Vec<u8>,
     length: usize,
-    /// Where what is kept is counted.
+    /// The quota that counts the kept bytes.
     part: Option<QuotaPart>,
 }
 
 impl Read {
-    /// Reads on to the end, keeps what is not too long, and passes over the rest up to a length.
+    /// Reads to the end, keeps up to `most` bytes, and discards the rest up to `heard_out`.
     async fn on(&mut self, body: &mut Body, most: usize, heard_out: usize) -> Result<()> {
         while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
             let frame = frame.map_err(|error| {

@@ -1,4 +1,4 @@
-//! Where a request comes from, as far as that is known.
+//! The network address of a client, if known.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use axum::extract::{ConnectInfo, Request};
 
 use super::Server;
 
-/// The address of a client: that of the peer, or what a trusted proxy says of it.
+/// The address of a client: that of the peer, or the one a trusted proxy reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientAddress(Option<IpAddr>);
 
@@ -16,12 +16,13 @@ impl ClientAddress {
         ClientAddress(peer.map(|peer| server.proxies().client(peer, request.headers())))
     }
 
-    /// As it is written down: an address that was read, never the text that was sent.
+    /// The address as recorded in logs: parsed and formatted, never the text that was sent.
     pub(crate) fn shown(self) -> String {
         self.0.map(|address| address.to_string()).unwrap_or_default()
     }
 
-    /// What is counted as one client: an address, or of IPv6 the network that one client usually has to itself.
+    /// The key under which a client is counted: its IPv4 address, or its IPv6 /64 network, which one client usually has
+    /// to itself.
     pub(crate) fn share(self) -> String {
         match self.0 {
             Some(IpAddr::V6(address)) => {

@@ -1,6 +1,6 @@
-//! How often denials are written down. Whoever is denied chooses how often that happens, and the log of the whole store is
-//! kept: so of the same denial only some are written in a minute, the next with how many were left out before it, and
-//! nobody has more than so many.
+//! Limits on recording denials. A denied caller chooses how often it is denied, and the log of the whole store is kept.
+//! So identical denials are recorded only a few times a minute, the next one with the number left out before it, and
+//! each caller has an upper limit.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,43 +8,43 @@ use std::time::{Duration, Instant};
 
 use tenure_kernel::op::access_denied::AccessDenied;
 
-/// What is counted together.
+/// The period that the limits apply to.
 const EVERY: Duration = Duration::from_secs(60);
-/// Most events of the same denial in that time.
+/// The maximum of events for identical denials in one period.
 const OF_THE_SAME: usize = 20;
-/// Most events of one principal, or of one address that has not shown who it is, in that time.
+/// The maximum of events for one principal, or for one unauthenticated address, in one period.
 const OF_ONE: usize = 120;
-/// Most events of all addresses together that have not shown who they are, in that time: addresses cost nothing.
+/// The maximum of events for all unauthenticated addresses together in one period, because addresses cost nothing.
 const OF_STRANGERS: usize = 1_200;
-/// Most who are remembered.
+/// The maximum number of principals and addresses remembered.
 const WHO: usize = 10_000;
 
-/// What was written down lately.
+/// The denials recorded recently.
 #[derive(Default)]
 pub(crate) struct Denials(Mutex<All>);
 
 #[derive(Default)]
 struct All {
-    /// By who was denied.
+    /// By principal or address.
     who: HashMap<String, Lately>,
-    /// Left out of those who are no longer remembered, or never were.
+    /// Denials left out for principals and addresses that are no longer remembered, or never were.
     untold: i64,
 }
 
-/// The denials of one principal or one address.
+/// The denials of one principal or address.
 #[derive(Default)]
 struct Lately {
     /// By what was denied.
     same: HashMap<[String; 4], RepeatedDenial>,
-    /// Left out because there were too many different ones.
+    /// Denials left out because there were too many different ones.
     beyond: i64,
 }
 
-/// One denial.
+/// One denial and its repetitions.
 struct RepeatedDenial {
-    /// When the first of them was written.
+    /// When the first event of the period was written.
     at: Instant,
-    /// How many were written since.
+    /// The number of events written since.
     written: usize,
     left_out: i64,
     request: AccessDenied,
@@ -57,7 +57,7 @@ impl Lately {
 }
 
 impl Denials {
-    /// What of a denial is to be written down now: itself with how many were left out before it, or nothing.
+    /// What to record of a denial now: the denial with the number left out before it, or nothing.
     pub(crate) fn admit(&self, mut request: AccessDenied, now: Instant) -> Option<AccessDenied> {
         let (who, what) = (who(&request), what(&request));
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +65,7 @@ impl Denials {
             true => all.who.iter().filter(|(who, _)| who.starts_with('@')).map(|(_, lately)| lately.written()).sum(),
             false => 0,
         };
-        // Beyond so many who are denied within a minute, one more is not remembered, and not written down either.
+        // When too many callers are denied within one period, another caller is neither remembered nor recorded.
         if all.who.len() >= WHO && !all.who.contains_key(&who) {
             all.untold += 1;
             return None;
@@ -97,7 +97,8 @@ impl Denials {
         Some(request)
     }
 
-    /// What was left out and not followed by another of its kind for a minute: it is told now. Forgets what is over.
+    /// The denials left out that no denial of their kind has followed for one period: they are recorded now. Forgets
+    /// entries that are over.
     pub(crate) fn due(&self, now: Instant) -> Vec<AccessDenied> {
         let mut due = Vec::new();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,12 +113,13 @@ impl Denials {
                 if left_out == 0 {
                     return false;
                 }
-                // The event is one of them.
+                // The event itself stands for one of them.
                 due.push(AccessDenied { left_out: left_out - 1, ..same.request.clone() });
                 (same.at, same.written, same.left_out) = (now, 1, 0);
                 true
             });
-            // Nothing of it was written down, so nothing can follow: it is told with the next of anybody.
+            // Nothing of this caller was recorded, so no later event of it can carry the count. It is added to the next
+            // event of any caller.
             if lately.same.is_empty() {
                 *untold += std::mem::take(beyond);
             }
@@ -127,7 +129,7 @@ impl Denials {
     }
 }
 
-/// Who was denied: a principal, or an address.
+/// The key of the denied caller: a principal, or an address.
 fn who(request: &AccessDenied) -> String {
     match request.principal.as_str() {
         "" => format!("@{}", request.from),
@@ -169,13 +171,13 @@ mod tests {
         for second in 1..60 {
             assert_eq!(admit("done", second), (second < 20).then_some(0));
         }
-        // Another is written at once, whatever came before.
+        // A different denial is recorded at once, whatever came before.
         assert_eq!(admit("cancel", 59), Some(0));
         assert_eq!(admit("done", 60), Some(40));
         for _ in 0..20 {
             admit("done", 61);
         }
-        // What nothing follows is told by itself, once.
+        // A count that no further denial carries is recorded by itself, once.
         let due = |second: u64| denials.due(start + Duration::from_secs(second)).len();
         assert_eq!((due(62), due(130), due(131), due(300)), (0, 1, 0, 0));
         assert!(denials.0.lock().unwrap().who.is_empty(), "nothing is remembered that is over");

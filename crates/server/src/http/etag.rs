@@ -1,4 +1,4 @@
-//! ETags: computing them for tasks and evaluating `If-Match`. A tag is `"VERSION-MARK"`: an edit is made against the
+//! ETags: computing them for tasks and evaluating `If-Match`. A tag is `"VERSION-MARK"`. An edit is checked against the
 //! version; the mark covers what the version does not, such as notes.
 
 use axum::body::Body;
@@ -10,7 +10,7 @@ use tenure_core::{Code, Error, Result};
 use super::authentication::Credentials;
 use super::{empty, json};
 
-/// The op that can be told a version.
+/// The op that accepts a version.
 pub(super) const TAKES_VERSION: &str = "edit";
 
 /// The tag of a document, if it is a task.
@@ -18,7 +18,7 @@ fn tag(body: &str) -> Option<String> {
     Some(format!("\"{}-{:016x}\"", version(body)?, fnv1a(body.as_bytes())))
 }
 
-/// The version of the task that a document is, if it is one.
+/// The version of a document, if it is a task.
 fn version(body: &str) -> Option<i64> {
     #[derive(serde::Deserialize)]
     struct Task {
@@ -29,7 +29,7 @@ fn version(body: &str) -> Option<i64> {
     found.filter(|task| task.id.starts_with("t-")).map(|task| task.version)
 }
 
-/// A document as a response, tagged where it is a task.
+/// A document as a response, with an ETag if it is a task.
 pub(super) fn tagged(body: String) -> Response<Body> {
     let tag = tag(&body);
     let mut response = json(body);
@@ -38,7 +38,7 @@ pub(super) fn tagged(body: String) -> Response<Body> {
     response
 }
 
-/// The same for whoever may have it already: then nothing is sent.
+/// The same, but answers 304 without a body if `If-None-Match` has the current tag.
 pub(super) fn unless_seen(asked: &Credentials<'_>, body: String) -> Result<Response<Body>> {
     let seen = asked.header(header::IF_NONE_MATCH.as_str())?;
     let mut response = tagged(body);
@@ -52,14 +52,14 @@ pub(super) fn unless_seen(asked: &Credentials<'_>, body: String) -> Result<Respo
     Ok(response)
 }
 
-/// `If-Match` says which version is meant, for the op that can be told.
+/// Sets the version from `If-Match` in the request of the op that accepts one.
 pub(super) fn if_match(asked: &Credentials<'_>, name: &str, content: String) -> Result<String> {
     let Some(said) = asked.header(header::IF_MATCH.as_str())? else { return Ok(content) };
     if name != TAKES_VERSION {
         return Err(refused("this op is not told a version")
             .hint(format!("Of all ops `{TAKES_VERSION}` takes If-Match. Leave it out.")));
     }
-    // Whatever there is, if it is there: which is so for every edit.
+    // `*` matches any existing task, which every edit requires anyway.
     if said.trim() == "*" {
         return Ok(content);
     }

@@ -1,4 +1,4 @@
-//! Live events over HTTP (server-sent events), and waiting for a turn.
+//! Live events over HTTP (server-sent events), and long polling for a place in the waiting line.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use super::{HEARTBEAT, HandlerResult, Server, ServerState, json};
 use crate::event_feed::{FeedMessage, FeedPositions, Subscription};
 use tenure_client::phrasing::Commands;
 
-/// How many events may wait in this process for one listener; the rest waits in the store.
+/// How many events this process buffers for one listener. The rest stays in the store.
 const AHEAD: usize = 32;
-/// Most projects in one stream.
+/// The maximum number of projects in one stream.
 const PROJECTS: usize = 50;
-/// How long a wait for a turn lasts at most.
+/// The maximum duration of a long poll.
 const WAIT: Duration = Duration::from_secs(25);
 
 /// `GET /api/v1/events?project=A&project=B&since=CURSOR`
@@ -51,7 +51,7 @@ pub(super) async fn stream(
     let mut calls = Vec::new();
     for name in &named {
         let project = server.project(&caller, name, false).await?;
-        // Before the caller takes the place of a listener; the kernel checks the role with each page.
+        // Checked before the caller takes a listener's slot. The kernel checks the role again with each page.
         server.allow(&caller, &project.key, Log::NAME, Log::ACCESS.needed(&project.key)).await?;
         let mut call = server.call(&caller, project, None)?;
         call.checkout = None;
@@ -74,11 +74,11 @@ pub(super) async fn stream(
     Ok(listen(&server, caller, listening, place).await)
 }
 
-/// Where each log is read from.
+/// The start position in each log.
 fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since>)>> {
     let Some(since) = since else { return Ok(calls.iter().map(|call| (call.clone(), None)).collect()) };
     if let Some(places) = FeedPositions::decode(since) {
-        // A project that was not in the stream before begins now.
+        // A project that was not in the stream before starts at the end of its log.
         let begin = |call: &Call| {
             let cursor = places.0.get(&call.project.key);
             (call.clone(), cursor.map(|cursor| Since::Cursor(cursor.clone())))
@@ -86,7 +86,7 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
         return Ok(calls.iter().map(begin).collect());
     }
     let from = match since.parse::<i64>() {
-        // All there is: from the oldest event that is kept, whatever its number is.
+        // Zero means everything: from the oldest event that is kept, whatever its number.
         Ok(0) => Since::Time(Time(0)),
         Ok(number) => Since::Number(number),
         Err(_) => Since::Cursor(since.to_owned()),
@@ -108,14 +108,15 @@ async fn listen(
     let (told, mut heard) = mpsc::channel::<(ProjectKey, FeedMessage)>(AHEAD);
     let mut places = FeedPositions::default();
     for (key, one) in listening {
-        // Known from the beginning, so that whoever comes back knows where each log was, also one that was quiet.
+        // The positions are complete from the beginning. A client that reconnects then has one for each log, including
+        // quiet ones.
         places.0.insert(key.clone(), one.start().to_owned());
         let told = told.clone();
         tokio::spawn(async move {
             let (to, mut line) = mpsc::channel(1);
             let passing = async {
                 loop {
-                    // A listener that is gone is noticed also where nothing happens.
+                    // A disconnected listener is noticed even if there are no events.
                     let what = tokio::select! {
                         () = told.closed() => break,
                         what = line.recv() => what,
@@ -134,8 +135,8 @@ async fn listen(
     let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
     let projects: Vec<ProjectKey> = places.0.keys().cloned().collect();
     tokio::spawn(async move {
-        // A browser shows that the stream is open only when something came. Where it begins is said at once: whoever is
-        // cut off before the first event goes on from there.
+        // A browser treats the stream as open only once data has arrived. The start position is sent at once, so that a
+        // client that is cut off before the first event resumes from there.
         let mut next = Some(Bytes::from(format!(": tenure\nid: {}\n\n", places.encode())));
         loop {
             if let Some(line) = next.take()
@@ -166,24 +167,24 @@ async fn listen(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that gather answers would keep events back.
+    // Buffering proxies would hold events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-/// One event of the stream. JSON on one line has no newline in it, so nothing can end an event early.
+/// One event of the stream. One-line JSON contains no newline, so nothing can end an event early.
 fn event(id: &str, kind: &str, data: &str) -> Bytes {
     Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {data}\n\n"))
 }
 
-/// A document with the project it is of.
+/// A document with its project added.
 fn named(key: &str, json: &str) -> String {
     let rest = json.strip_prefix('{').unwrap_or("}");
     let comma = if rest == "}" { "" } else { "," };
     format!("{{\"project\":{}{comma}{rest}", serde_json::Value::from(key))
 }
 
-/// The lines of a stream, as a body.
+/// The lines of a stream as a body.
 struct EventStreamBody(mpsc::Receiver<Bytes>);
 
 impl futures_core::Stream for EventStreamBody {
@@ -194,8 +195,8 @@ impl futures_core::Stream for EventStreamBody {
     }
 }
 
-/// `GET /api/v1/wait?project=P&place=W`: how a place in the waiting line stands, once it has changed or a while has
-/// passed.
+/// `GET /api/v1/wait?project=P&place=W`: the state of a place in the waiting line, once it has changed or the poll
+/// times out.
 pub(super) async fn wait(
     State(server): ServerState,
     caller: AuthenticatedCaller,

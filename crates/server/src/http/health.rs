@@ -1,4 +1,4 @@
-//! Whether a server lives, whether it can be used, and what it has done.
+//! Liveness, readiness and metrics endpoints.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,15 +13,16 @@ use super::authentication::AuthenticatedCaller;
 use super::{HandlerResult, ServerState, json};
 use crate::metrics::Figure;
 
-/// How long the store may take to answer before it counts as out of reach.
+/// How long the store may take to answer before it counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// `GET /livez`: the process answers. It says nothing about the store: restarting a server does not bring one back.
+/// `GET /livez`: the process answers. It says nothing about the store, because restarting the server does not repair a
+/// store.
 pub(super) async fn live() -> HandlerResult {
     Ok(json(value!({ "live": true }).to_string()))
 }
 
-/// `GET /readyz`: the store answers a question.
+/// `GET /readyz`: the store answers a query.
 pub(super) async fn ready(State(server): ServerState) -> HandlerResult {
     let asked = server.blocking(|kernel| kernel.store().identity());
     let found = tokio::time::timeout(PATIENCE, asked)
@@ -37,9 +38,9 @@ pub(super) async fn ready(State(server): ServerState) -> HandlerResult {
     })
 }
 
-/// `GET /metrics`: for whoever watches all projects.
+/// `GET /metrics`: for principals with a role in all projects.
 pub(super) async fn metrics(State(server): ServerState, caller: AuthenticatedCaller) -> HandlerResult {
-    // No project is called this; whoever is a member of every one has a role in any.
+    // The key is not a project's name. It stands for a role in every project.
     let everywhere = caller.grants.members.contains_key(EVERY_PROJECT) && caller.grants.scope.projects.is_none();
     if !everywhere {
         let error = super::no_such_address();

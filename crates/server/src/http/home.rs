@@ -1,4 +1,4 @@
-//! The first page: who a person is here and what it may. To whoever is not signed in it says how to, and nothing else.
+//! The home page: the signed-in person and their projects. A visitor who is not signed in sees only how to sign in.
 
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -13,7 +13,7 @@ use super::page::{escaped, page};
 use super::{HandlerResult, Server, ServerState};
 use crate::percent;
 
-/// Most projects on the page; the rest is behind a link.
+/// The maximum number of projects on the page. The rest is behind a link.
 const SHOWN: usize = 100;
 
 const STRANGER: &str = "<h1>Tenure</h1>
@@ -37,7 +37,7 @@ pub(super) async fn serve(State(server): ServerState, request: Request) -> Handl
     Ok(page(StatusCode::OK, &own(&caller.grants, &listed, &csrf, host)))
 }
 
-/// What of the projects stands on the page.
+/// The fields of the project list that the page shows.
 #[derive(Deserialize)]
 struct Listed {
     items: Vec<HomeProject>,
@@ -51,7 +51,7 @@ struct HomeProject {
 }
 
 impl Server {
-    /// Who looks at a page, if it is signed in, and what its forms must say.
+    /// The signed-in visitor of a page, with the CSRF token for its forms.
     async fn visitor(&self, asked: &Credentials<'_>) -> Result<Option<(AuthenticatedCaller, String)>> {
         let Some(cookies) = asked.header(header::COOKIE.as_str())? else { return Ok(None) };
         let Some(shown) = super::authentication::cookie(cookies) else { return Ok(None) };

@@ -11,10 +11,10 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::Notify;
 
-/// Most connections that have not yet asked anything.
+/// The maximum number of connections without a request yet.
 const FRESH: usize = 1_024;
 
-/// All connections on which nothing is asked now.
+/// All connections without a request in progress.
 pub(super) struct IdleConnections {
     queues: Mutex<IdleQueues>,
     most: usize,
@@ -22,15 +22,15 @@ pub(super) struct IdleConnections {
 
 #[derive(Default)]
 struct IdleQueues {
-    /// Rises, so that the oldest has the lowest.
+    /// A rising counter: the oldest connection has the lowest number.
     turn: u64,
-    /// Those that have never asked.
+    /// Connections without a request yet.
     fresh: BTreeMap<u64, Arc<TrackedConnection>>,
-    /// Those that have been answered.
+    /// Kept-alive connections that have been answered.
     answered: BTreeMap<u64, Arc<TrackedConnection>>,
 }
 
-/// What is known of one connection; changed only under the lock of the lines.
+/// The state of one connection. It changes only under the lock of the queues.
 struct TrackedConnection {
     phase: Mutex<ConnectionPhase>,
     leave: Notify,
@@ -40,19 +40,19 @@ struct TrackedConnection {
 enum ConnectionPhase {
     Fresh(u64),
     Answered(u64),
-    /// It asks, or is being answered.
+    /// A request is in progress.
     Asking,
-    /// It is to be closed, unless it asks before that.
+    /// The connection is to be closed, unless a request arrives first.
     Leaving,
 }
 
 impl IdleConnections {
-    /// Room for `all` connections, of which the smaller part may be such that have never asked.
+    /// Room for `all` connections. At most half of them may be connections without a request yet.
     pub(super) fn among(all: usize) -> Arc<IdleConnections> {
         Arc::new(IdleConnections { queues: Mutex::default(), most: FRESH.min(all / 2).max(1) })
     }
 
-    /// One more connection. Where there are too many that have never asked, the oldest of them leaves.
+    /// Adds a connection. If there are too many without a request yet, the oldest of them is closed.
     pub(super) fn enter(self: &Arc<IdleConnections>) -> Arc<ConnectionSlot> {
         let mut queues = self.queues();
         let turn = queues.next();
@@ -65,7 +65,7 @@ impl IdleConnections {
         Arc::new(ConnectionSlot { idle: self.clone(), connection })
     }
 
-    /// Makes room: the oldest that has never asked leaves, or else the one that was answered longest ago.
+    /// Makes room: closes the oldest connection without a request yet, or else the one that was answered longest ago.
     pub(super) fn make_room(&self) {
         let mut queues = self.queues();
         if !queues.oldest_fresh_leaves()
@@ -111,25 +111,25 @@ impl TrackedConnection {
     }
 }
 
-/// The place of one connection.
+/// The slot of one connection.
 pub(super) struct ConnectionSlot {
     idle: Arc<IdleConnections>,
     connection: Arc<TrackedConnection>,
 }
 
 impl ConnectionSlot {
-    /// Comes back when the connection is to be closed.
+    /// Returns when the connection is to be closed.
     pub(super) async fn must_leave(&self) {
         loop {
             self.connection.leave.notified().await;
-            // What was asked in the same moment is answered.
+            // A request that arrived at the same moment is still answered.
             if *self.connection.phase() == ConnectionPhase::Leaving {
                 return;
             }
         }
     }
 
-    /// A request has come, until what is returned is dropped.
+    /// Marks a request as in progress until the returned value is dropped.
     pub(super) fn asks(self: &Arc<ConnectionSlot>) -> ActiveRequest {
         self.idle.queues().take_out(&self.connection, ConnectionPhase::Asking);
         ActiveRequest(self.clone())
@@ -154,7 +154,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// The body of an answer: the request goes on until it is sent.
+/// The body of an answer. The request is in progress until it is sent.
 pub(super) struct ActiveBody {
     pub(super) body: Body,
     pub(super) _asking: ActiveRequest,
@@ -195,7 +195,8 @@ mod tests {
         drop(first.asks());
         let (third, fourth) = (idle.enter(), idle.enter());
         assert!(leaves(&second) && !leaves(&first) && !leaves(&third) && !leaves(&fourth));
-        // Without any room those that never asked go first, then those that were answered, and never who asks.
+        // Without room, connections without a request go first, then answered ones, and never one with a request in
+        // progress.
         let asking = third.asks();
         idle.make_room();
         assert!(leaves(&fourth) && !leaves(&first));

@@ -1,4 +1,4 @@
-//! What one caller, and all of them together, may ask of a server.
+//! Limits of the HTTP server: rates and concurrency, per caller and in total.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,18 +9,17 @@ use tenure_core::{Code, Error, Result, Stage};
 
 use crate::quota::{Bounds, Budget, QuotaPart};
 
-/// The limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest body, in bytes.
+    /// The maximum size of a request body in bytes.
     pub body: usize,
-    /// How long a request may take.
+    /// The timeout of a request.
     pub time: Duration,
-    /// Requests at once.
+    /// The maximum number of concurrent requests.
     pub at_once: usize,
-    /// Listeners to events at once: they stay, and are counted apart.
+    /// The maximum number of concurrent event listeners. They are long-lived and counted separately.
     pub listeners: usize,
-    /// Requests a second for one principal, or one address that has not shown who it is.
+    /// Requests a second for one principal, or for one unauthenticated address.
     pub per_second: u32,
 }
 
@@ -36,51 +35,51 @@ impl Default for Limits {
     }
 }
 
-/// How many callers are remembered. Beyond it those that have their full allowance are forgotten.
+/// How many callers are remembered. Above it, callers with a full allowance are forgotten.
 const CALLERS: usize = 10_000;
 
-/// Who is inside, and who came how often.
+/// Concurrency and request rates of the callers.
 pub(crate) struct RateLimiter {
     limits: RwLock<Limits>,
     inside: Arc<AtomicUsize>,
     listening: Arc<AtomicUsize>,
-    /// How many of those inside each principal has.
+    /// The requests in progress of each principal.
     asking: Budget,
-    /// The same of the listeners.
+    /// The listeners of each principal.
     hearing: Budget,
     /// By [`RateClass`].
     classes: [Mutex<HashMap<String, Bucket>>; 3],
 }
 
-/// Callers that are counted apart: what strangers do takes nothing from principals, nor from those who sign in.
+/// Callers that are counted separately: unauthenticated traffic takes nothing from principals or from sign-ins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateClass {
-    /// Those who have shown who they are, by name.
+    /// Authenticated callers, by name.
     Principals,
-    /// Secrets that nobody knows, by address.
+    /// Unknown credentials, by address.
     Strangers,
-    /// Tries to sign in, by address.
+    /// Sign-in attempts, by address.
     SignIns,
 }
 
-/// The allowance of those for whom there is no room in a line any more.
+/// The shared allowance of callers for which the table has no room.
 const REST: &str = "";
 
-/// How many of all places one principal may have: never all of them, unless there is only one.
+/// How many of all permits one principal may have: at most half, rounded up.
 fn of_one(all: usize) -> Bounds {
     Bounds { all: usize::MAX, of_one: all.div_ceil(2) }
 }
 
-/// A place inside, as long as it is kept.
+/// A permit, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     taken: Arc<AtomicUsize>,
-    /// Its part of what one principal may have, where it is known whose it is.
+    /// Its part of the principal's limit, once the principal is known.
     share: Option<QuotaPart>,
 }
 
 impl Permit {
-    /// One of at most so many. Whoever is inside already stays, also where there are fewer places from now on.
+    /// One of at most `most` permits. Permits already granted stay valid when the limit is lowered.
     fn among(taken: &Arc<AtomicUsize>, most: usize) -> Option<Permit> {
         let one_more = |count: usize| (count < most).then_some(count + 1);
         taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
@@ -94,7 +93,7 @@ impl Drop for Permit {
     }
 }
 
-/// A caller's allowance: refilled evenly, up to two seconds' worth, or one request that counts more.
+/// A caller's allowance. It refills evenly, up to two seconds' worth or the cost of one request, whichever is more.
 struct Bucket {
     left: f64,
     at: Instant,
@@ -112,55 +111,55 @@ impl RateLimiter {
         }
     }
 
-    /// The limits now.
+    /// The current limits.
     pub(crate) fn limits(&self) -> Limits {
         *self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Other limits from now on, all of them at once.
+    /// Replaces all limits at once.
     pub(crate) fn follow(&self, limits: Limits) {
         self.asking.follow(of_one(limits.at_once));
         self.hearing.follow(of_one(limits.listeners));
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
-    /// A place for one request.
+    /// A permit for one request.
     pub(crate) fn enter(&self) -> Result<Permit> {
         Permit::among(&self.inside, self.limits().at_once).ok_or_else(|| full("requests"))
     }
 
-    /// Counts a place among those of the principal whose request it is.
+    /// Counts a permit towards the limit of its principal.
     pub(crate) fn claim(&self, permit: &mut Permit, principal: &str) -> Result<()> {
         permit.share = Some(self.asking.take(principal, 1).ok_or_else(|| full("requests of one principal"))?);
         Ok(())
     }
 
-    /// A place for one listener of a principal.
+    /// A permit for one listener of a principal.
     pub(crate) fn listen(&self, principal: &str) -> Result<Permit> {
         let mut permit = Permit::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))?;
         permit.share = Some(self.hearing.take(principal, 1).ok_or_else(|| full("listeners of one principal"))?);
         Ok(permit)
     }
 
-    /// Listeners now.
+    /// The current number of listeners.
     pub(crate) fn listeners(&self) -> usize {
         self.listening.load(Ordering::Relaxed)
     }
 
-    /// Requests now.
+    /// The current number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.inside.load(Ordering::Relaxed)
     }
 
-    /// Counts one request of a caller at an instant. `cost` is 1 for an ordinary one.
+    /// Counts one request of a caller at an instant. `cost` is 1 for an ordinary request.
     pub(crate) fn count(&self, class: RateClass, mut caller: &str, cost: f64, now: Instant) -> Result<()> {
         let per_second = self.limits().per_second;
         let rate = f64::from(per_second);
-        // One request of its kind is allowed at any rate.
+        // One request is allowed at any rate, whatever its cost.
         let most = (rate * 2.0).max(cost);
         let mut callers = self.classes[class as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= CALLERS && !callers.contains_key(caller) {
-            // Nothing is lost by forgetting a caller that has its full allowance again.
+            // Forgetting a caller whose allowance is full again loses nothing.
             let since = |bucket: &Bucket| now.saturating_duration_since(bucket.at).as_secs_f64();
             callers.retain(|_, bucket| bucket.left + since(bucket) * rate < most);
             if callers.len() >= CALLERS {
@@ -218,7 +217,7 @@ mod tests {
         for number in 0..CALLERS {
             doors.count(RateClass::Strangers, &number.to_string(), 1.0, start).unwrap();
         }
-        // The rest has one allowance together.
+        // The remaining callers share one allowance.
         let more = |number: usize| doors.count(RateClass::Strangers, &format!("more {number}"), 1.0, start).is_ok();
         assert_eq!((0..100).filter(|number| more(*number)).count(), 20);
         doors.count(RateClass::Principals, "person:ann", 1.0, start).unwrap();

@@ -1,4 +1,4 @@
-//! Connections over TCP: accepted, bounded in number, given up when they say nothing.
+//! TCP connections: accepting them, bounding their number, and closing those that stay silent.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -23,21 +23,21 @@ use super::idle::{ActiveBody, ConnectionSlot, IdleConnections};
 use super::malformed::Worded;
 use super::{Server, router};
 
-/// Most connections at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 8_192;
-/// Open files that are left to the store, the socket and the process itself.
+/// File descriptors reserved for the store, the socket and the process itself.
 const OTHER_FILES: usize = 256;
-/// How long a client may take to send the head of a request. One that opens connections and says nothing gives up first.
+/// The timeout for the head of a request. It closes connections that a client opens and never uses.
 const HEAD: Duration = Duration::from_secs(15);
-/// How long requests may go on after the server was told to end.
+/// How long requests may continue after shutdown has begun.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Longest head of a request: so much is kept of each connection that never ends its own.
+/// The maximum size of a request head. A connection that never completes its head occupies this much memory.
 const HEAD_SIZE: usize = 64 * 1024;
-/// How long it waits before it looks again for room, or for descriptors.
+/// The pause before the next look for room or for descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until `ends` says so; what was begun is finished first, within a time.
+/// Serves until `ends` is true. Requests in progress are finished first, within `GRACE`.
 pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: watch::Receiver<bool>) {
     let app = router(server.clone());
     let most = most();
@@ -46,7 +46,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
     loop {
         let came = async {
             let accepted = listener.accept().await;
-            // Beyond its number of connections a server leaves them in the kernel's line, but for this one.
+            // At the limit, further connections stay in the operating system's backlog, except this one.
             if accepted.is_ok() { (accepted, place(&room, &idle).await) } else { (accepted, None) }
         };
         let (accepted, place) = tokio::select! {
@@ -54,7 +54,8 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
             came = came => came,
         };
         let (Ok((stream, peer)), Some(place)) = (accepted, place) else {
-            // No more descriptors, or a client that was gone at once: neither is a reason to end, nor to spin.
+            // Either the descriptors have run out or the client has already gone. Neither is a reason to stop, nor to
+            // spin.
             idle.make_room();
             tokio::time::sleep(PAUSE).await;
             continue;
@@ -75,7 +76,7 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-/// A place for one more connection: one on which nothing is asked gives way to it.
+/// Room for one more connection. An idle connection is closed for it.
 async fn place(room: &Arc<Semaphore>, idle: &IdleConnections) -> Option<OwnedSemaphorePermit> {
     loop {
         if let Ok(place) = room.clone().try_acquire_owned() {
@@ -88,10 +89,11 @@ async fn place(room: &Arc<Semaphore>, idle: &IdleConnections) -> Option<OwnedSem
     }
 }
 
-/// How many connections there may be: as many as the process may open files, which is raised as far as it may raise it.
+/// The maximum number of connections: bounded by the number of files the process may open, which is raised as far as
+/// allowed.
 fn most() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    // Without a limit there is still one of the kernel's, so not as many as there can be are asked for.
+    // An unlimited maximum still has a limit in the operating system, so a bounded number is requested.
     let wanted = limit.maximum.or(Some(65_536)).max(limit.current);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum: limit.maximum });
     let files = if raised.is_ok() { wanted } else { limit.current };
@@ -109,7 +111,7 @@ fn connection(stream: Worded, peer: SocketAddr, app: Router, seat: Arc<Connectio
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(WithPeer { app, peer, seat }))
 }
 
-/// The routes, told who is at the other end.
+/// The routes, with the address of the peer.
 #[derive(Clone)]
 pub(crate) struct WithPeer {
     app: Router,

@@ -1,7 +1,7 @@
-//! Signing a browser in with a one-time link, and out.
+//! Signing a browser in with a one-time link, and signing it out.
 //!
-//! Opening the link changes nothing: what fetches a page before a person sees it must not use the link up. The page has
-//! one button, and that takes it.
+//! Opening the link changes nothing, so that software that prefetches pages does not use it up. The page has one
+//! button, and pressing it uses the link.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::authentication::{AuthenticatedCaller, COOKIE, CSRF_COOKIE, Credential
 use super::segments::Segments;
 use super::{HandlerResult, Server, ServerState, body_of_form, empty};
 
-/// How long a form may take to arrive.
+/// The timeout for a form to arrive.
 const FORM: Duration = Duration::from_secs(5);
 
-/// What is said on a page of a link that is used or over.
+/// The page of a link that is used or expired.
 const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any more: each is good once, and for minutes.</p>\n\
                     <p><a href=\"/\">Go on</a></p>";
 
-/// What is written down of a try that was denied.
+/// The action recorded for a denied sign-in.
 const WHAT: &str = "sign in";
 
 /// `GET /login/{link}`
@@ -45,7 +45,7 @@ pub(super) async fn page(
             return Err(error.into());
         }
     };
-    // The link is letters and digits, so it can stand in a page as it is.
+    // The link is letters and digits, so it needs no escaping.
     Ok(super::page::page(
         StatusCode::OK,
         &format!(
@@ -65,7 +65,7 @@ pub(super) async fn take(State(server): ServerState, request: Request) -> Handle
             return Err(error.into());
         }
         server.audit(&error, None, "", WHAT, "", &asked.from).await;
-        // Somebody who looks at a page is told on one.
+        // A browser gets the error as a page.
         if asked.header(header::ACCEPT.as_str())?.is_some_and(|said| said.contains("text/html")) {
             return Ok(super::page::page(StatusCode::FORBIDDEN, OVER));
         }
@@ -75,12 +75,12 @@ pub(super) async fn take(State(server): ServerState, request: Request) -> Handle
     let headers = response.headers_mut();
     headers.insert(header::LOCATION, HeaderValue::from_static("/"));
     headers.append(header::SET_COOKIE, cookie(COOKIE, session.expose(), "HttpOnly; ")?);
-    // The pages read this one and send it back with what they change.
+    // Pages read this cookie and repeat its value in requests that change something.
     headers.append(header::SET_COOKIE, cookie(CSRF_COOKIE, csrf.expose(), "")?);
     Ok(response)
 }
 
-/// Uses a link up for the session of a browser.
+/// Redeems a link for a browser session.
 async fn sign_in(
     server: &Server,
     parts: &Parts,
@@ -101,7 +101,8 @@ async fn sign_in(
         Err(error) if error.kind() == Kind::Denied => false,
         Err(_) => return link.map(drop),
     };
-    // Anybody may try, and each try that fails is written down: not often. A good link works however often others fail.
+    // Anyone may try, and each failed attempt is recorded, so attempts are rate-limited. A valid link works however
+    // often others fail.
     if !is_good {
         server.count_sign_in(asked)?;
     }
@@ -144,7 +145,7 @@ pub(super) async fn close(State(server): ServerState, caller: AuthenticatedCalle
     Ok(response)
 }
 
-/// A page of another site must not sign a browser in as somebody.
+/// Another site must not be able to sign a browser in.
 fn same_site(asked: &Credentials<'_>) -> Result<()> {
     if asked.is_from_here() { Ok(()) } else { Err(no_link()) }
 }
@@ -154,7 +155,7 @@ fn cookie(name: &str, value: &str, flags: &str) -> Result<HeaderValue> {
         .map_err(|error| Error::bug(format!("a cookie is no header: {error}")))
 }
 
-/// A link as it was made: letters, digits, and the mark of a secret.
+/// Validates the format of a link: lowercase letters, digits and underscores.
 fn checked(link: &str) -> Result<&str> {
     let fits = (16..=128).contains(&link.len())
         && link.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');

@@ -14,16 +14,16 @@ use tokio::time::Sleep;
 
 use super::{middleware, problem};
 
-/// A connection on which nothing bare is said.
+/// A connection that replaces empty error answers with problem documents.
 ///
-/// One whose client does not read is given up: a write that takes too long fails, and with it the connection.
+/// A connection whose client does not read is closed: a write that takes too long fails, and the connection with it.
 pub(super) struct Worded {
     stream: TcpStream,
-    /// How long [`READ`] bytes may take to be read.
+    /// The time in which a client must read [`READ`] bytes.
     patience: Duration,
-    /// Since a write had to wait: when it is given up, and how much was written.
+    /// Set while writes have to wait: the deadline, and the number of bytes written since.
     stalled: Option<(Pin<Box<Sleep>>, usize)>,
-    /// What is said instead of a bare answer, how far it is written, and how long the bare one was.
+    /// The replacement for an empty answer, how much of it is written, and the length of the original.
     instead: Option<(Vec<u8>, usize, usize)>,
 }
 
@@ -32,7 +32,7 @@ impl Worded {
         Worded { stream, patience, stalled: None, instead: None }
     }
 
-    /// Writes to the stream itself, and fails where its client has read too little for too long.
+    /// Writes to the stream, and fails if the client has read too little for too long.
     fn write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.stream).poll_write(context, bytes) {
             Poll::Ready(Ok(written)) => {
@@ -58,7 +58,7 @@ impl Worded {
     }
 }
 
-/// How much of an answer a client reads in the time it has, at the least.
+/// The minimum number of bytes that a client must read within its time.
 const READ: usize = 64 * 1024;
 
 impl AsyncRead for Worded {
@@ -96,8 +96,8 @@ impl AsyncWrite for Worded {
     }
 }
 
-/// The status of an answer that says nothing else. No document of ours has a line that ends in a carriage return, so
-/// nothing inside one is taken for it.
+/// The status of an answer without a document. No document of ours has a line that ends in a carriage return, so
+/// nothing inside one matches.
 fn bare(bytes: &[u8]) -> Option<StatusCode> {
     let head = bytes.strip_prefix(b"HTTP/1.1 ").filter(|rest| rest.starts_with(b"4") && rest.ends_with(b"\r\n\r\n"))?;
     let is_ours =

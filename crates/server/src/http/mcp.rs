@@ -1,4 +1,4 @@
-//! The door of MCP clients: `/mcp`.
+//! The MCP endpoint: `/mcp`.
 
 use std::sync::Arc;
 

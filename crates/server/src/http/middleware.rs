@@ -20,10 +20,10 @@ use super::backpressure::Withholdable;
 use super::client::ClientAddress;
 use super::{Carried, EmbeddedError, Server, problem};
 
-/// The header with the id that the log has the request under.
+/// The header with the id of the request in the log.
 pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Pages may load what comes from here and nothing else; nobody may frame them.
+/// Pages may load only resources of this server, and no site may frame them.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -35,27 +35,27 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
     let (method, reads) = (request.method().to_string(), matches!(*request.method(), Method::GET | Method::HEAD));
     let client = ClientAddress::of(&server, &request);
     request.extensions_mut().insert(client);
-    // Whether it lives is answered however many wait for something else.
+    // Liveness is answered however many requests are waiting.
     let permit = if route == "/livez" || route == "/readyz" { Ok(None) } else { server.doors.enter().map(Some) };
     let mut response = match permit {
         Err(error) => problem::response(&error, &id),
         Ok(permit) => {
             let has = Has::new(permit);
             request.extensions_mut().insert(has.clone());
-            // Listeners stay; they have a limit and an end of their own.
+            // Listeners are long-lived; they have a limit and an end of their own.
             let answer = Caught(Box::pin(next.run(request)));
             let response = match tokio::time::timeout(server.limits().time, answer).await {
                 Ok(Ok(response)) => response,
                 Ok(Err(())) => problem::response(&Error::bug("a request could not be answered"), &id),
                 Err(_) => problem::response(&too_long(), &id),
             };
-            // Whoever still keeps the request keeps nothing of the server with it.
+            // Code that still keeps the request keeps none of its resources.
             has.leave();
             response
         }
     };
     if let Some(Carried(error)) = response.extensions().get::<Carried>().cloned() {
-        // Which methods there are belongs to the refusal of another.
+        // A refusal for another method names the allowed methods.
         let allow = response.headers_mut().remove(header::ALLOW);
         response = problem::response(&error, &id);
         response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
@@ -82,7 +82,7 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
     response
 }
 
-/// Tells whoever runs the server what outsiders are not told.
+/// Logs the details that the caller is not told, for the operator.
 fn log_cause(server: &Server, id: &str, error: &Error) {
     if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == Code::Unreachable {
         let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
@@ -92,7 +92,7 @@ fn log_cause(server: &Server, id: &str, error: &Error) {
     }
 }
 
-/// The id of a request: the caller's where it is one, else drawn.
+/// The id of a request: the caller's if it is valid, else a random one.
 fn request_id(request: &Request) -> String {
     let given = request.headers().get(REQUEST).and_then(|value| value.to_str().ok());
     let fits = |id: &&str| {
@@ -101,7 +101,7 @@ fn request_id(request: &Request) -> String {
     given.filter(fits).map_or_else(drawn, str::to_owned)
 }
 
-/// An id of a request that brought none.
+/// A random id for a request without one.
 pub(super) fn drawn() -> String {
     let mut bytes = [0; 12];
     OsEntropy.fill(&mut bytes);
@@ -114,7 +114,7 @@ pub(super) fn too_long() -> Error {
         .hint("It may have been carried out. Ask again with the same request id to find out.")
 }
 
-/// A future whose panic is an answer.
+/// A future that turns a panic into an error.
 struct Caught<F>(Pin<Box<F>>);
 
 impl<F: Future> Future for Caught<F> {

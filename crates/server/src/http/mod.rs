@@ -1,4 +1,4 @@
-//! The server over HTTP: the same ops and queries, for those who have shown who they are.
+//! The HTTP server: ops and queries for authenticated callers.
 
 mod admission;
 mod authentication;
@@ -60,40 +60,40 @@ use crate::op_queue::OpQueue;
 use crate::quota::Budget;
 use crate::serve::ServerConfig;
 
-/// Exports at once.
+/// The maximum number of concurrent exports.
 const EXPORTS: usize = 2;
 
-/// What all doors of one server share.
+/// The state shared by all doors of one server.
 pub struct Server {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) queue: OpQueue,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) metrics: Metrics,
     pub(crate) doors: RateLimiter,
-    /// Of the configuration in force.
+    /// The revision of the current configuration.
     pub(crate) revision: RwLock<Arc<str>>,
-    /// How often the configuration was read anew, and how often that was refused.
+    /// How often the configuration was reloaded, and how often a reload was refused.
     pub(crate) reloads: [AtomicU64; 2],
     pub(crate) log: ServerLog,
     offers: Mutex<Pending<ops::OfferRecipient>>,
-    /// The bytes of request bodies that are being read or acted on.
+    /// The bytes of request bodies that are being read or processed.
     pub(crate) bodies: Budget,
-    /// The bytes of answers that their clients have not read.
+    /// The bytes of answers that authenticated callers have not read.
     pub(crate) unsent: Budget,
-    /// The same of those who have not shown who they are.
+    /// The bytes of answers that unauthenticated callers have not read.
     pub(crate) unsent_to_strangers: Budget,
-    /// Each is in memory as a whole, more than once.
+    /// Limited, because each export is in memory as a whole, more than once.
     exports: Semaphore,
     pub(crate) strangers: admission::Strangers,
-    /// The peers whose word about their clients is believed.
+    /// The peers whose forwarding headers are trusted.
     proxies: RwLock<Arc<Proxies>>,
     pub(crate) denials: denials::Denials,
-    /// Whether it is about to end: whoever stays by its nature is told.
+    /// Whether shutdown has begun. Long-lived requests end on it.
     pub(crate) ending: watch::Sender<bool>,
 }
 
 impl Server {
-    /// A server before a kernel.
+    /// A server for a kernel.
     pub fn new(kernel: Arc<Kernel>, snapshot: &ServerConfig, log: ServerLog) -> Result<Server> {
         let queue = OpQueue::before(kernel.clone())?;
         let feed = Arc::new(EventFeed::new(kernel.clone(), queue.rounds()));
@@ -118,12 +118,12 @@ impl Server {
         })
     }
 
-    /// The limits in force.
+    /// The current limits.
     pub(crate) fn limits(&self) -> Limits {
         self.doors.limits()
     }
 
-    /// The proxies that are trusted.
+    /// The trusted proxies.
     pub(crate) fn proxies(&self) -> Arc<Proxies> {
         self.proxies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -132,12 +132,12 @@ impl Server {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The revision of the configuration in force.
+    /// The revision of the current configuration.
     pub(crate) fn revision(&self) -> Arc<str> {
         self.revision.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Follows another configuration from now on.
+    /// Applies another configuration.
     pub(crate) fn follow(&self, snapshot: &ServerConfig) {
         self.doors.follow(snapshot.limits);
         self.bodies.follow(body::bounds(snapshot.limits));
@@ -145,12 +145,12 @@ impl Server {
         *self.revision.write().unwrap_or_else(PoisonError::into_inner) = snapshot.revision.as_str().into();
     }
 
-    /// Runs an op in its turn. Whoever drops the future has left: the op is then not carried out.
+    /// Runs an op in its turn. Dropping the future abandons the op: it does not run if it has not started.
     pub(crate) async fn run(&self, call: Call, op: Op) -> Result<Reply> {
         self.queue.run(call, op, Arc::new(|| true), self.deadline()).await
     }
 
-    /// Runs an op for somebody, as far as its role allows.
+    /// Runs an op for a caller, if its role allows it.
     pub(crate) async fn run_as(&self, caller: &AuthenticatedCaller, call: Call, op: Op) -> Result<Reply> {
         let (what, project) = (op.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
@@ -159,7 +159,7 @@ impl Server {
         self.noted(caller, what, &project, outcome).await
     }
 
-    /// Asks a query for a caller. The kernel checks the caller's role; a denial is written down.
+    /// Asks a query for a caller. The kernel checks the caller's role. A denial is recorded.
     pub(crate) async fn ask_as(&self, caller: &AuthenticatedCaller, call: Call, query: AnyQuery) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
@@ -176,13 +176,13 @@ impl Server {
         self.blocking(move |kernel| query.ask(kernel, &call)).await
     }
 
-    /// When a request that comes now is given up.
+    /// The deadline of a request that arrives now.
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.limits().time
     }
 
-    /// Asks the kernel on a thread that may block.
+    /// Calls the kernel on a thread that may block.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Kernel) -> Result<T> + Send + 'static,
@@ -190,20 +190,20 @@ impl Server {
         let kernel = self.kernel.clone();
         let asked = tokio::task::spawn_blocking(move || ask(&kernel)).await;
         asked.unwrap_or_else(|error| {
-            // Whatever door it came through, whoever watches the log hears of it.
+            // A panic is logged for the operator, whatever door the query came through.
             self.log.line("error", &[("message", "a query panicked"), ("code", Code::Internal.as_str())]);
             Err(Error::bug(format!("a query panicked: {error}")))
         })
     }
 }
 
-/// What handlers are given.
+/// The state passed to handlers.
 pub(crate) type ServerState = State<Arc<Server>>;
 
-/// What handlers answer.
+/// The result of a handler.
 pub(crate) type HandlerResult = std::result::Result<Response<Body>, Failure>;
 
-/// An error on its way out; the layer around all routes writes it, with the id of the request.
+/// An error of a handler. The outermost middleware writes it, with the id of the request.
 pub(crate) struct Failure(pub(crate) Error);
 
 impl From<Error> for Failure {
@@ -212,11 +212,11 @@ impl From<Error> for Failure {
     }
 }
 
-/// An error that travels inside a response until the layer around all routes has seen it.
+/// An error inside a response, until the outermost middleware has seen it.
 #[derive(Clone)]
 pub(crate) struct Carried(pub(crate) Arc<Error>);
 
-/// An error that was told inside a document, for the log.
+/// An error that was reported inside a document, for the log.
 #[derive(Clone)]
 pub(crate) struct EmbeddedError(pub(crate) Arc<Error>);
 
@@ -237,7 +237,7 @@ pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// The body of a request, all of it, if it is JSON and not too long.
+/// The whole body of a request, if it is JSON and not too long.
 pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) -> Result<String> {
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
@@ -249,7 +249,7 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
     String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the body is not UTF-8"))
 }
 
-/// The body of a small form, of whoever it is.
+/// The body of a small form, from any caller.
 pub(crate) async fn body_of_form(body: Body) -> Result<String> {
     let bytes = body::short(body, 4_096).await?;
     String::from_utf8(bytes).map_err(|_| Error::usage(Code::BadArguments, "the form is not UTF-8"))
@@ -266,7 +266,7 @@ fn no_such_method() -> Error {
         .hint("The methods are in /api/v1/openapi.json.")
 }
 
-/// How long a listener goes without a word before it is sent a sign of life.
+/// How long a listener may be silent before it gets a heartbeat.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// A response without a body.

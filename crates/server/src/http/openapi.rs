@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1), made from the same lists that serve it.
+//! The OpenAPI 3.1 description of the API, generated from the tables that serve it.
 
 use serde_json::{Map, Value, json as value};
 use tenure_client::wire::VERSION;
@@ -13,9 +13,9 @@ use super::etag::TAKES_VERSION;
 use super::resources::{ParamKind, RESOURCES, Resource};
 use super::{HandlerResult, json, problem};
 
-/// A working tree: a host, and a whole path there.
+/// The pattern of a working tree: a host and an absolute path there.
 const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
-/// The names of agents and principals.
+/// The pattern of agent and principal names.
 pub(super) const NAME: &str = "^[a-z0-9][a-z0-9._:-]{0,63}$";
 
 /// `GET /api/v1/openapi.json`
@@ -146,7 +146,7 @@ impl OpenApiParts {
         read
     }
 
-    /// Puts a schema among the components, with what it is made of under names of its own, and refers to it.
+    /// Adds a schema to the components, with its definitions under names of their own, and returns a reference to it.
     fn schema(&mut self, name: &str, schema: &Value) -> Value {
         let mut schema = schema.clone();
         let parts = schema.as_object_mut().and_then(|fields| {
@@ -163,7 +163,7 @@ impl OpenApiParts {
     }
 }
 
-/// References to parts of a schema become references to components.
+/// Turns references to definitions of a schema into references to components.
 fn refer(schema: &mut Value, name: &str) {
     match schema {
         Value::Object(fields) => {
@@ -192,7 +192,7 @@ fn read(name: &str, what: &str, parameters: &[Value], answer: &Value) -> Value {
     })
 }
 
-/// A task is tagged, and not sent again to whoever has it.
+/// Describes the ETag of a task, and the 304 for a client that has the current one.
 fn tagged(read: &mut Value) {
     if let Some(parameters) = read["parameters"].as_array_mut() {
         parameters.push(header("if-none-match", "The ETag of what you have", "^[!-~][ -~]{0,200}$"));
@@ -214,7 +214,7 @@ fn header(name: &str, what: &str, pattern: &str) -> Value {
     value!({ "name": name, "in": "header", "schema": schema, "description": what })
 }
 
-/// A parameter with an example, where its pattern alone does not show what is meant.
+/// A parameter with an example, for patterns that do not explain themselves.
 fn such_as(example: &str, mut parameter: Value) -> Value {
     parameter["example"] = value!(example);
     parameter
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Checks that the answer at an address has a schema that says more than "an object".
+    /// Checks that the answer has a schema that says more than "an object".
     fn is_typed(document: &Value, operation: &Value, name: &str) {
         let content = &operation["responses"]["200"]["content"];
         let target = content["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();

@@ -17,10 +17,10 @@ use super::{HandlerResult, Server, ServerState, body};
 use crate::delivery::Offered;
 use crate::quota::Bounds;
 
-/// Most answers whose offers wait to be confirmed, of all principals and of one.
+/// The maximum number of answers with unconfirmed offers, for all principals and for one.
 pub(super) const OFFERS: Bounds = Bounds { all: 10_000, of_one: 1_000 };
 
-/// Whom something was offered to: a principal, as one of its agents, in a project.
+/// The recipient of an offer: a principal, as one of its agents, in a project.
 pub(super) type OfferRecipient = (String, String, String);
 
 /// `POST /api/v1/ops/{name}`
@@ -31,7 +31,7 @@ pub(super) async fn run(
     query: RawQuery,
     request: Request,
 ) -> HandlerResult {
-    // What was answered before this request came in has been read by the client that makes it.
+    // The client that makes this request has read every answer given before it arrived.
     let progress = server.offers().progress();
     let (parts, content) = request.into_parts();
     let asked = Credentials::of(&parts);
@@ -59,7 +59,7 @@ pub(super) async fn run(
     Ok(response)
 }
 
-/// The project that a request names; one who belongs to one only need not name it.
+/// The project that a request names. A caller with a role in only one project need not name it.
 pub(super) fn project_named(asked: &Credentials<'_>, given: &Given, caller: &AuthenticatedCaller) -> Result<String> {
     if let Some(named) = given.text("project") {
         return Ok(named.to_owned());
@@ -80,8 +80,9 @@ fn recipient(caller: &AuthenticatedCaller, call: &Call) -> OfferRecipient {
 }
 
 impl Server {
-    /// Confirms what the caller was offered before this request, so that the request finds what is new since. A retry of
-    /// a request confirms nothing: its answer may be all that was lost. At worst the same is told twice, marked.
+    /// Confirms what the caller was offered before this request, so that the request sees only what is new. A retry
+    /// confirms nothing, because the lost answer may be the one with the offer. At worst the same offer is made twice,
+    /// marked.
     async fn confirm(&self, caller: &AuthenticatedCaller, call: &Call, op: &Op, progress: u64, is_retryable: bool) {
         let recipient = recipient(caller, call);
         let request = Some(call.request_id.as_str());
@@ -95,7 +96,7 @@ impl Server {
         }
         let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
         let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
-        // The next request tries again where it fails.
+        // If this fails, the next request tries again.
         if self.queue.run(call, op, Arc::new(|| true), self.deadline()).await.is_ok() {
             self.offers().confirmed(&recipient, progress, request);
         }

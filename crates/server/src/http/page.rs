@@ -1,12 +1,11 @@
-//! Pages for people, as text: no scripts, no styles of their own, and nothing that somebody else wrote gets into one but
-//! through [`escaped`].
+//! Pages for people: no scripts, no inline styles, and all user-supplied text goes through [`escaped`].
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 
 use super::HandlerResult;
 
-/// How all pages look; served, because the policy of the pages allows no styles inside them.
+/// The style sheet of all pages. It is served as a file because the content security policy allows no inline styles.
 const STYLE: &str = include_str!("style.css");
 
 /// `GET /style.css`
@@ -17,7 +16,7 @@ pub(super) async fn style() -> HandlerResult {
     Ok(response)
 }
 
-/// A page around what it says, which is HTML.
+/// A complete page around its HTML content.
 pub(super) fn page(status: StatusCode, says: &str) -> Response<Body> {
     let whole = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -29,12 +28,13 @@ pub(super) fn page(status: StatusCode, says: &str) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Without a referrer browsers do not say either which site a form comes from, and ours could not be told from others.
+    // With `no-referrer` browsers do not send the origin of a form either, and our own forms could not be told from
+    // others.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 
-/// A text as it may stand in a page, also between quotes.
+/// A text escaped for use in a page, including inside quotes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in tenure_core::text::visible(text).chars() {

@@ -1,4 +1,4 @@
-//! Schemas of query parameters, as narrow as what is accepted, where a list or a pattern defines that.
+//! Schemas of query parameters. Where a list or a pattern defines the accepted values, the schema is as narrow.
 
 use serde_json::{Value, json};
 use tenure_core::{event as words, memory, task};

@@ -1,4 +1,4 @@
-//! Errors over HTTP: problem details (RFC 9457) with the fields of the table.
+//! Errors over HTTP: problem details (RFC 9457) with the fields of the error table.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -7,10 +7,9 @@ use tenure_core::{Code, Error, Kind};
 
 use tenure_client::phrasing::Commands;
 
-/// The media type.
 pub(crate) const TYPE: &str = "application/problem+json";
 
-/// An error as a response. `request` is the id under which the log has the request.
+/// An error as a response. `request` is the id of the request in the log.
 pub(crate) fn response(error: &Error, request: &str) -> Response<Body> {
     let error = &outward(error);
     let status = status(error);
@@ -28,7 +27,7 @@ pub(crate) fn response(error: &Error, request: &str) -> Response<Body> {
     response
 }
 
-/// An error as outsiders are told it: where the store is and what its engine said is for the log.
+/// An error as shown to a caller. The location of the store and the messages of its engine are only for the log.
 pub(crate) fn outward(error: &Error) -> Error {
     let inside = matches!(error.kind(), Kind::Storage | Kind::Internal)
         || matches!(error.code(), Code::Unreachable | Code::ConnectionLost | Code::TlsRefused);
@@ -38,7 +37,7 @@ pub(crate) fn outward(error: &Error) -> Error {
     let later = "Ask again later with the same request id; whoever runs the server finds the cause in its log.";
     let (message, hint) = match (error.kind(), error.code()) {
         (Kind::Internal, _) => ("something went wrong inside the server", later),
-        // No secret, and whoever is told can say to whom it matters what is to be done.
+        // This is not a secret, and the caller can tell the operator what to do.
         (_, Code::DiskFull) => (
             "the disk of the server's store is full",
             "Nothing was changed, and queries still answer. Whoever runs the server makes room; then call again.",
@@ -48,7 +47,7 @@ pub(crate) fn outward(error: &Error) -> Error {
     Error::new(error.code(), message).with_kind(error.kind()).at(error.stage()).hint(hint)
 }
 
-/// The status: the kind's, but for what HTTP has words of its own.
+/// The status of the error's kind, except where HTTP has a more specific one.
 pub(crate) fn status(error: &Error) -> StatusCode {
     let plain = StatusCode::from_u16(error.kind().http()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     match (error.kind(), error.code()) {

@@ -1,8 +1,8 @@
-//! Where a client is, when a proxy stands before the server.
+//! The client's address when a proxy stands in front of the server.
 //!
-//! A header says where a request came from, and anybody can write one. It is believed only of a peer that is a trusted
-//! proxy, and only as far as trusted proxies wrote it: each appends the address it was asked from, so from the right the
-//! first address that is no trusted proxy is the client. What stands further left is the client's own claim.
+//! Any client can write a forwarding header. It is trusted only from a peer that is a trusted proxy, and only as far as
+//! trusted proxies wrote it. Each proxy appends the address it was called from, so the client is the first address from
+//! the right that is not a trusted proxy. Everything further left is the client's own claim.
 
 use std::net::IpAddr;
 
@@ -11,11 +11,11 @@ use tenure_core::{Code, Error, Result, text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The peers whose word about their clients is believed.
+/// The peers whose forwarding headers are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies(Vec<Network>);
 
-/// The addresses that begin with the same bits.
+/// A network: the addresses with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
@@ -23,7 +23,7 @@ struct Network {
 }
 
 impl Network {
-    /// `ADDRESS` or `ADDRESS/BITS`.
+    /// Parses `ADDRESS` or `ADDRESS/BITS`.
     fn parse(typed: &str) -> Option<Network> {
         let (address, bits) = match typed.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
@@ -32,7 +32,7 @@ impl Network {
         let address: IpAddr = address.parse().ok()?;
         let all = if address.is_ipv4() { 32 } else { 128 };
         let bits = match bits {
-            // As it is usually written: digits alone.
+            // Digits only: `parse` would also accept a sign.
             Some(bits) => bits.bytes().all(|byte| byte.is_ascii_digit()).then(|| bits.parse().ok())??,
             None => all,
         };
@@ -49,14 +49,14 @@ impl Network {
     }
 }
 
-/// How many bits count of an address in its canonical form: an IPv4 address may be written as a mapped IPv6 one.
+/// The prefix length of an address in its canonical form: an IPv4 address may be written as a mapped IPv6 address.
 fn canonical(address: IpAddr, bits: u32) -> Option<u32> {
     let is_mapped = address.is_ipv6() && address.to_canonical().is_ipv4();
     if is_mapped { bits.checked_sub(96) } else { Some(bits) }
 }
 
 impl Proxies {
-    /// Addresses and networks as they are written.
+    /// Parses addresses and networks.
     pub fn parse<'a>(typed: impl IntoIterator<Item = &'a str>) -> Result<Proxies> {
         let network = |typed: &str| {
             Network::parse(typed).ok_or_else(|| {
@@ -71,7 +71,7 @@ impl Proxies {
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The address of the client of a request that came from a peer.
+    /// The client's address for a request from a peer.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.trusts(peer) {
@@ -82,14 +82,15 @@ impl Proxies {
         };
         match (said(X_FORWARDED_FOR, address), said(header::FORWARDED, forwarded_for)) {
             (Some(Some(client)), None) | (None, Some(Some(client))) => client,
-            // Which of the two the proxy wrote cannot be seen: where they differ, one is the client's claim.
+            // The server cannot tell which of the two headers the proxy wrote. If they differ, one is the client's
+            // claim.
             (Some(Some(one)), Some(Some(other))) if one == other => one,
             _ => peer,
         }
     }
 
-    /// From the right the first address that is no trusted proxy, or the one furthest left where all are. `None` where
-    /// something that is no address comes first: it was a trusted proxy that wrote it, or let it pass.
+    /// The first address from the right that is not a trusted proxy, or the leftmost if all are trusted. `None` if an
+    /// entry that is not an address comes first: a trusted proxy wrote it or let it pass.
     fn first_untrusted(
         &self,
         headers: &HeaderMap,
@@ -98,7 +99,7 @@ impl Proxies {
     ) -> Option<IpAddr> {
         let mut client = None;
         let lines: Vec<_> = headers.get_all(name).iter().collect();
-        // Several lines are one list, in their order.
+        // Several lines form one list, in their order.
         for line in lines.into_iter().rev() {
             for entry in line.to_str().ok()?.rsplit(',') {
                 let address = read(entry.trim())?;
@@ -131,8 +132,8 @@ fn address(typed: &str) -> Option<IpAddr> {
 
 /// The address in an element of `Forwarded` (RFC 7239): `for=192.0.2.1`, `for="[2001:db8::1]:80";proto=https`.
 ///
-/// Elements are told apart by every comma: none stands inside the quotes of an address, and what is quoted wrongly further
-/// left cannot swallow what a proxy appended.
+/// Every comma separates elements. An address never contains one inside its quotes, and a wrongly quoted element
+/// further left cannot swallow what a proxy appended.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let mut named = element.split(';').filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = named.find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
@@ -174,13 +175,13 @@ mod tests {
             ("2001:db8:1::5", vec![x("203.0.113.7:4711")], "203.0.113.7"),
             (PEER, vec![x("[2001:db8:2::1]:80")], "2001:db8:2::1"),
             (PEER, vec![x("2001:db8:2::1")], "2001:db8:2::1"),
-            // What the client claims stands to the left of what proxies saw.
+            // The client's claims stand to the left of the addresses that proxies saw.
             (PEER, vec![x("1.1.1.1, 203.0.113.7, 10.2.3.4")], "203.0.113.7"),
             (PEER, vec![x("1.1.1.1"), x("203.0.113.7"), x("10.2.3.4")], "203.0.113.7"),
             (PEER, vec![x("<script>, 203.0.113.7")], "203.0.113.7"),
             (PEER, vec![x("\u{e4}"), x("203.0.113.7")], "203.0.113.7"),
             (PEER, vec![x("10.9.9.9, 10.2.3.4")], "10.9.9.9"),
-            // What cannot be read is nobody's address.
+            // An entry that cannot be parsed is not an address.
             (PEER, vec![x("203.0.113.7, unknown")], PEER),
             (PEER, vec![x("203.0.113.7,")], PEER),
             (PEER, vec![x("203.0.113.7, \u{e4}")], PEER),
@@ -203,7 +204,7 @@ mod tests {
             (vec![f("for=_hidden")], PEER),
             (vec![f("for=\"203.0.113.7")], PEER),
             (vec![f("proto=https")], PEER),
-            // Both, and they differ: nobody knows which the proxy wrote.
+            // Both headers are present and differ: it is unknown which one the proxy wrote.
             (vec![f("for=203.0.113.7"), (X_FORWARDED_FOR, "203.0.113.7")], "203.0.113.7"),
             (vec![f("for=203.0.113.7"), (X_FORWARDED_FOR, "203.0.113.8")], PEER),
             (vec![f("nonsense"), (X_FORWARDED_FOR, "203.0.113.8")], PEER),

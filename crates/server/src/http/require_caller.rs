@@ -17,9 +17,9 @@ use super::login::form;
 use super::routes::{FORMS, PUBLIC};
 use super::{Failure, Server};
 
-/// Finds out who asks, and puts it where handlers take it from.
+/// Authenticates the caller and adds it to the request for the handlers.
 pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
-    // Where there is nothing, nothing is told, whoever asks.
+    // An unknown route gives the same answer to every caller.
     let Some(route) = request.extensions().get::<MatchedPath>() else { return next.run(request).await };
     if PUBLIC.contains(&route.as_str()) {
         return next.run(request).await;
@@ -38,7 +38,7 @@ pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, n
     }
 }
 
-/// The caller. What a form says is read of those only who have shown who they are: nobody else's body is waited for.
+/// The caller. A form is read only from a caller with a valid credential, so no other body is awaited.
 async fn found(
     server: &Server,
     parts: &mut Parts,
@@ -53,7 +53,7 @@ async fn found(
     Ok((caller, content))
 }
 
-/// Takes from a form what a page was given, which programs say in a header.
+/// Takes the CSRF token from a form. Programs send it in a header.
 async fn of_form(server: &Server, parts: &mut Parts, content: Body) -> Result<Body> {
     let form = server.outside(parts, form(content)).await?;
     let said = form.split('&').find_map(|pair| pair.strip_prefix("csrf="));

@@ -1,4 +1,4 @@
-//! Resources: the answers of queries at addresses of their own.
+//! Resources: the answers of queries at URLs of their own.
 
 use std::collections::BTreeMap;
 
@@ -31,22 +31,22 @@ use crate::percent::decode_query;
 /// How the value of a parameter is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParamKind {
-    /// As it is.
+    /// A string.
     Text,
     /// A whole number.
     Number,
     /// `true` or `false`.
     Flag,
-    /// Once or several times.
+    /// A string that may be given several times.
     Texts,
 }
 
-/// A parameter in the address.
+/// A query parameter.
 pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) sort: ParamKind,
-    /// What one value of it may be, for authors of clients.
+    /// The schema of one value, for authors of clients.
     pub(super) schema: fn() -> Value,
 }
 
@@ -55,30 +55,30 @@ const fn param(name: &'static str, sort: ParamKind, what: &'static str) -> Param
 }
 
 impl Param {
-    /// The same, where not every value is one.
+    /// The same parameter with a narrower schema.
     const fn of(self, schema: fn() -> Value) -> Param {
         Param { schema, ..self }
     }
 }
 
-/// Something that can be read.
+/// A resource that can be read.
 pub(super) struct Resource {
-    /// Below `/api/v1/projects/{project}/`; `{id}` stands for one segment.
+    /// The path below `/api/v1/projects/{project}/`. `{id}` stands for one segment.
     pub(super) path: &'static str,
-    /// In one line.
+    /// A one-line description.
     pub(super) what: &'static str,
     /// The query that answers it.
     pub(super) query: QueryEntry,
-    /// What `{id}` is called in the query.
+    /// The name of `{id}` in the query.
     pub(super) id: &'static str,
-    /// What else may be said.
+    /// The other parameters.
     pub(super) params: &'static [Param],
 }
 
 const LIMIT: Param = param("limit", ParamKind::Number, "Items on a page, 1 to 1000").of(param_schema::page);
 const CURSOR: Param = param("cursor", ParamKind::Text, "`next` of the page before");
 
-/// All that can be read of a project.
+/// All resources of a project.
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         path: "tasks",
@@ -192,11 +192,11 @@ pub(super) const RESOURCES: &[Resource] = &[
     },
 ];
 
-/// The parameters of an address, each at most once unless it is a list.
+/// The query parameters of a URL.
 pub(crate) struct Given(BTreeMap<String, Vec<String>>);
 
 impl Given {
-    /// Reads them; a name that is not among those known is refused.
+    /// Parses them. An unknown name is refused.
     pub(crate) fn read(query: Option<&str>, known: &[&str]) -> Result<Given> {
         let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -223,7 +223,7 @@ impl Given {
         self.0.get(name)?.last().map(String::as_str)
     }
 
-    /// All values.
+    /// All values of a parameter.
     pub(crate) fn texts(&self, name: &str) -> &[String] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
@@ -270,7 +270,8 @@ pub(super) async fn projects(
 }
 
 impl Server {
-    /// A page of the projects that somebody has a role in. Of the others nothing is said, not even how many there are.
+    /// A page of the projects that a caller has a role in. The answer says nothing about other projects, not even their
+    /// number.
     pub(super) async fn projects_of(
         &self,
         caller: &AuthenticatedCaller,
@@ -362,7 +363,7 @@ async fn read(
     Ok(if resource.query.name == Show::NAME { unless_seen(&asked, body)? } else { json(body) })
 }
 
-/// What the query is asked with: some of it stands deeper than in the address.
+/// The request of the query: some parameters are nested deeper than in the URL.
 fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
     match resource.query.name {
         Holds::NAME => {

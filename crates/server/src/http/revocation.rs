@@ -1,7 +1,7 @@
-//! The end of what stays open: a stream or a wait ends when its caller may no longer have it, and with the server.
+//! Ends streams and waits when their caller loses access, and at shutdown.
 //!
-//! The looks at the caller's rights run beside what is sent, on a clock of their own: neither traffic nor a client that does
-//! not read puts them off.
+//! Access is checked in parallel to sending, on a separate timer. Neither traffic nor a client that does not read
+//! delays the check.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::{AuthenticatedCaller, Permit, Server};
 use crate::event_feed::Rights;
 
-/// How long rights may be gone before that is seen where no event says so: tokens and sessions expire.
+/// How long a loss of access may go unnoticed when no event announces it: tokens and sessions expire.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// Why something that stays open ends.
+/// Why a long-lived request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
-    /// The server is about to end.
+    /// The server is shutting down.
     Ending,
-    /// The caller may no longer have it.
+    /// The caller has lost access.
     Revoked,
 }
 
-/// When to look at the rights of a caller.
+/// Signals when to check the access of a caller.
 pub(crate) struct Looks {
     rights: Rights,
     every: Interval,
@@ -44,10 +44,11 @@ impl Looks {
         Looks { rights: server.feed.access().await, every, ending: server.ending.subscribe() }
     }
 
-    /// Returns when it is time to look: at once the first time, then whenever rights were changed, and every [`LOOK`].
+    /// Returns when a check is due: at once the first time, then after every change of access rights, and every
+    /// [`LOOK`].
     pub(crate) async fn next(&mut self) -> Result<(), StreamEnd> {
         tokio::select! {
-            // What it answers is a lock, which must not be kept.
+            // The result is a read guard and must not be kept.
             ended = self.ending.wait_for(|over| *over) => { drop(ended); Err(StreamEnd::Ending) }
             () = self.rights.changed() => Ok(()),
             _ = self.every.tick() => Ok(()),
@@ -55,7 +56,7 @@ impl Looks {
     }
 }
 
-/// Returns when a caller may no longer hear of all of these projects, or the server is about to end.
+/// Returns when a caller no longer has a role in all of these projects, or the server is shutting down.
 pub(crate) async fn over(server: &Server, caller: &AuthenticatedCaller, projects: &[ProjectKey]) -> StreamEnd {
     let mut looks = Looks::of(server).await;
     loop {
@@ -69,7 +70,7 @@ pub(crate) async fn over(server: &Server, caller: &AuthenticatedCaller, projects
 }
 
 impl Server {
-    /// What a caller is told that could ask about a project when its request began, and cannot any more.
+    /// The error for a caller that had access when its request began and has lost it since.
     pub(super) async fn refusal_now(&self, caller: &AuthenticatedCaller, project: &str) -> Error {
         match self.still(caller).await {
             Ok(Some(_)) => access::unknown_project(project),
@@ -78,8 +79,8 @@ impl Server {
     }
 }
 
-/// Whether a caller may still hear of all of these projects. Not knowing is no, but for a store that is away: it tells
-/// nobody anything.
+/// Whether a caller still has a role in all of these projects. An unknown state counts as no, except for an unreachable
+/// store: it delivers nothing to any caller.
 pub(crate) async fn may_stay(server: &Server, caller: &AuthenticatedCaller, projects: &[ProjectKey]) -> bool {
     match server.still(caller).await {
         Ok(Some(grants)) => projects.iter().all(|key| grants.role(key).is_some()),
@@ -88,12 +89,12 @@ pub(crate) async fn may_stay(server: &Server, caller: &AuthenticatedCaller, proj
     }
 }
 
-/// A stream that is cut off when something is over, whatever of it is still to be sent.
+/// A stream that is cut off when access ends, whatever remains to be sent.
 struct Revocable {
     body: BodyDataStream,
-    /// Closed when it is over.
+    /// Closed when the stream must end.
     over: oneshot::Receiver<()>,
-    /// It stays, as listeners do, and is counted among them.
+    /// The stream is long-lived and counted as a listener.
     _place: Permit,
 }
 
@@ -108,7 +109,7 @@ impl Stream for Revocable {
     }
 }
 
-/// A body that ends when `over` does. That is waited for in a task of its own, which ends with the body.
+/// A body that ends when `over` resolves. A separate task waits for that and ends with the body.
 pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body, place: Permit) -> Body {
     let (mut open, closed) = oneshot::channel();
     tokio::spawn(async move {
@@ -120,7 +121,7 @@ pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body,
     Body::from_stream(Revocable { body: body.into_data_stream(), over: closed, _place: place })
 }
 
-/// The same for a stream of events of some projects.
+/// The same for an event stream of some projects.
 pub(super) fn until_revoked(
     server: &Arc<Server>,
     caller: AuthenticatedCaller,

@@ -1,4 +1,4 @@
-//! All addresses of the server: the router is made from this table, so whoever walks it forgets none.
+//! All routes of the server. The router is built from this table, so code that walks the table sees every route.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::{
 use super::{no_such_address, no_such_method};
 use crate::mcp::http::McpEndpoint;
 
-/// The routes that anybody may ask, without showing who it is: an explicit list, and the only one. A route that is not in
-/// it is denied to whoever has not shown who it is, whatever its handler does.
+/// The routes that need no authentication. This is the only such list. Any other route is denied to an unauthenticated
+/// caller, whatever its handler does.
 pub const PUBLIC: [&str; 9] = [
     "/",
     "/style.css",
@@ -25,10 +25,10 @@ pub const PUBLIC: [&str; 9] = [
     "/openapi.json",
 ];
 
-/// The routes that forms of our own pages ask: what says that it is one of ours stands in the form, not in a header.
+/// The routes that forms of our own pages post to. Their CSRF token is in the form, not in a header.
 pub(super) const FORMS: [&str; 1] = ["/logout"];
 
-/// An address, and what answers there.
+/// A path and its handler.
 pub(super) struct Route {
     pub(super) path: &'static str,
     serve: fn() -> MethodRouter<Arc<Server>>,
@@ -53,7 +53,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("/api/v1/ops/{name}", || post(ops::run)),
     route("/mcp", || any(mcp::serve)),
     route("/api/v1/openapi.json", || get(openapi::serve)),
-    // Where programs look for it.
+    // The conventional location.
     route("/openapi.json", || get(openapi::serve)),
     route("/api/v1/events", || get(events::stream)),
     route("/api/v1/wait", || get(events::wait)),
@@ -63,7 +63,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("/api/v1/projects/{project}/{resource}/{id}/{part}", || get(resources::part)),
 ];
 
-/// All of them, behind what happens around every request.
+/// The router with all routes and the middleware around them.
 pub(crate) fn router(server: Arc<Server>) -> Router {
     let tools = Arc::new(McpEndpoint::of(&server));
     ROUTES

@@ -19,9 +19,9 @@ use super::authentication::AuthenticatedCaller;
 use super::backpressure::Withholdable;
 use super::{EmbeddedError, HandlerResult, Server, ServerState, body, json, problem};
 
-/// `GET /api/v1/hello`: which store this is, for a client that pins it. It is no secret, and opens nothing.
+/// `GET /api/v1/hello`: the identity of the store, for a client that pins it. It is not a secret and grants nothing.
 pub(super) async fn hello(State(server): ServerState) -> HandlerResult {
-    // Anybody may ask this, so nothing is told of why the store is out of reach.
+    // The route is public, so the answer does not say why the store is unreachable.
     let found = server.blocking(|kernel| Ok((kernel.store().create()?, kernel.store().schema_version()?))).await;
     let (identity, schema) = found.map_err(|error| problem::outward(&error))?;
     let hello = Hello {
@@ -34,7 +34,7 @@ pub(super) async fn hello(State(server): ServerState) -> HandlerResult {
     Ok(json(hello.to_line()))
 }
 
-/// `GET /api/v1/whoami`: whom the token makes its bearer.
+/// `GET /api/v1/whoami`: the principal of the token.
 pub(super) async fn whoami(caller: AuthenticatedCaller) -> HandlerResult {
     Ok(json(serde_json::json!({ "principal": caller.grants.principal }).to_string()))
 }
@@ -45,7 +45,7 @@ pub(super) async fn call(State(server): ServerState, caller: AuthenticatedCaller
     let content = body(&server, &parts, content).await?;
     let sent = wire::WireRequest::read(content.as_bytes())?;
     let asked = sent.asked()?;
-    // Told inside the answer, not as a problem: the command at the other end prints it as if it had met it there.
+    // An error travels inside the answer, not as a problem document: the remote command prints it as its own.
     let deadline_ms = sent.call.deadline_ms;
     let is_question = matches!(asked, wire::Asked::Query(_));
     let answered = server.answer(&caller, sent.call.call, asked, deadline_ms).await;
@@ -75,7 +75,7 @@ impl Server {
         let call = believed(caller, sent, matches!(asked, wire::Asked::Query(_)));
         match asked {
             wire::Asked::Op(op) => {
-                // A client that has given up is not served, and goes on as if it had not asked.
+                // A client that has given up is not served. It continues as if it had not asked.
                 let most = self.limits().time;
                 let patience = deadline_ms.map_or(most, Duration::from_millis).min(most);
                 let run = self.run_as(caller, call, op);
@@ -85,7 +85,8 @@ impl Server {
                 let body = if let Some(Projects { limit, cursor }) = query.get() {
                     self.projects_of(caller, call, *limit, cursor.clone()).await?
                 } else if let Some(ProjectCalled { name, .. }) = query.get() {
-                    // It may be asked from anywhere: nothing is told about the project of the call.
+                    // The query may come from outside any project, so the answer says nothing about the project of the
+                    // call.
                     let (call, name) = (call.about_store(), name.clone());
                     let found = self.answer_to(call, query).await;
                     self.noted(caller, "find a project", &name, found).await?
@@ -102,8 +103,8 @@ fn too_late() -> Error {
     Error::new(wire::NOT_RUN, "the request was not carried out in the time its client waits").at(Stage::Lock)
 }
 
-/// Looks at what a program on another machine sent: a project has a key that a command would make, and nothing that others
-/// are shown can move their cursor or begin a line.
+/// Validates a call from another machine: the project has a key that a command would derive, and text shown to others
+/// contains no control characters that move the cursor or start a line.
 fn fits(call: &Call, is_op: bool) -> Result<()> {
     let plain = |text: &str| !text.chars().any(char::is_control);
     let here = call.checkout.as_ref();
@@ -126,12 +127,13 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     }
 }
 
-/// A call as far as it is believed: the token says who, and nothing is taken from others on its word.
+/// Reduces a call to what is believed: the token says who the caller is, and its claims take nothing from others.
 fn believed(caller: &AuthenticatedCaller, sent: Call, is_query: bool) -> Call {
     let mut call = sent;
     let principal = &caller.grants.principal;
-    // The name of a person is what the other machine calls its user; who it is says the token. So for a service, and for a
-    // browser, which acts as nobody else. A command that does not know who asks says `nobody`, and asks only.
+    // A person's name is only the user name on the other machine, so the token's principal, a person or a service,
+    // replaces it. A browser acts only as its principal. A command without an identity calls itself `nobody` and only
+    // asks queries.
     let unnamed = is_query && call.actor.name == "nobody";
     if unnamed || tenure_core::name::is_person(&call.actor.name) || caller.is_browser() {
         call.actor.name = principal.clone();
@@ -140,7 +142,7 @@ fn believed(caller: &AuthenticatedCaller, sent: Call, is_query: bool) -> Call {
     if call.actor.door == Door::Cli {
         call.actor.door = Door::Http;
     }
-    // How long events are kept is a setting of the project; whoever only works in it does not drop what others wrote.
+    // The retention of events is a setting of the project. A caller below operator must not drop what others wrote.
     if caller.grants.role(&call.project.key) < Some(Role::Operator) {
         call.keep_events = None;
     }

@@ -1,4 +1,4 @@
-//! The parts of an address that a route names.
+//! The path segments that a route names.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -7,7 +7,7 @@ use tenure_core::{Code, Error};
 
 use super::Failure;
 
-/// What stands in an address where its route has names, refused in the words of all refusals.
+/// The values of a route's named segments. A bad one is refused in our error format.
 pub(super) struct Segments<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segments<T> {

@@ -1,4 +1,4 @@
-//! Who is let in: every route there is, asked by everybody who must not be.
+//! Access control: every route, called by every caller that must not have access.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::serve::ServerConfig;
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-/// A server on a store, and a runtime to ask it in.
+/// A server on a store, and a runtime to call it in.
 struct World {
     runtime: Runtime,
     kernel: Arc<Kernel>,
@@ -36,7 +36,7 @@ struct World {
 
 impl World {
     fn on(location: Location) -> World {
-        // Nobody is turned away for asking too often: what is looked at is who is let in.
+        // The rate limit is out of the way: these tests are about access.
         World::with(location, Limits { per_second: 1_000_000, ..Limits::default() })
     }
 
@@ -63,7 +63,7 @@ impl World {
         self.run(&Op::new(member_set::MemberSet { principal: principal.into(), project: project.into(), role }));
     }
 
-    /// A token, and its secret.
+    /// A token's id and its secret.
     fn token(&self, principal: &str) -> (String, String) {
         let secret = Secret::draw(&OsEntropy);
         let request = token_add::TokenAdd { principal: principal.into(), hash: secret.hash(), ..Default::default() };
@@ -92,7 +92,7 @@ impl World {
     }
 }
 
-/// An address of a route.
+/// A URL for a route.
 fn address(route: &str) -> String {
     let filled = route
         .replace("{link}", &"a".repeat(32))
@@ -140,7 +140,7 @@ fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_
                 let header = stranger.as_ref().map(|(name, value)| (*name, value.as_str()));
                 let (status, said) = world.ask(method, &address(path), header);
                 assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {stranger:?}");
-                // Which of the reasons it is, is not said.
+                // The answer does not say which of the reasons it was.
                 let mut said = said;
                 said.as_object_mut().and_then(|fields| fields.remove("instance"));
                 if *method != Method::HEAD {
@@ -152,7 +152,7 @@ fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_
         let (status, _) = world.ask(&Method::GET, &address(path), Some(("authorization", &bearer(&good))));
         assert_ne!(status, StatusCode::UNAUTHORIZED, "{path}");
     }
-    // One that is added here lets everybody in: look twice.
+    // A route added here is open to every caller: look twice.
     let described = ["/api/v1/openapi.json", "/openapi.json"];
     assert_eq!(PUBLIC[..7], ["/", "/style.css", "/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"]);
     assert_eq!(PUBLIC[7..], described);
@@ -175,9 +175,9 @@ fn inv_s1_whoever_has_no_role_is_shown_nothing() {
         for method in &METHODS {
             let (status, said) = world.ask(method, &address(path), Some(("authorization", &bearer)));
             match path {
-                // Who it is itself.
+                // The caller's own identity.
                 "/api/v1/whoami" => assert!(said.is_null() || said.get("items").is_none(), "{said}"),
-                // That there is nothing to see.
+                // An empty list.
                 "/api/v1/projects" => assert!(said["items"].as_array().is_none_or(Vec::is_empty), "{said}"),
                 _ => assert!(status.is_client_error(), "{method} {path}: {status} {said}"),
             }
@@ -232,7 +232,7 @@ fn inv_s1_the_description_says_which_routes_anybody_may_ask() {
     }
 }
 
-/// A body of which nothing comes; it counts who waits for it.
+/// A body that never arrives; it counts the requests that wait for it.
 struct Awaited {
     waiting: Arc<AtomicUsize>,
     seen: bool,
@@ -278,7 +278,7 @@ fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
                 world.runtime.spawn(world.app.clone().call(request.body(body).unwrap()))
             };
             let asking: Vec<_> = (0..PLACES * 2).map(ask).collect();
-            // Each is answered, turned away, or waits for its body.
+            // Each request is answered, refused, or waits for its body.
             while waiting.load(Ordering::SeqCst) + asking.iter().filter(|one| one.is_finished()).count() < asking.len()
             {
                 std::thread::yield_now();
@@ -298,7 +298,7 @@ fn inv_s1_the_oldest_stranger_whose_body_is_waited_for_gives_way() {
         let forever = || strangers.wait("192.0.2.1", std::future::pending::<tenure_core::Result<()>>());
         let mut first = Box::pin(forever());
         assert!(polled(&mut first).await.is_none());
-        // Another address has a share of its own.
+        // Another address has its own share.
         let mut other = Box::pin(strangers.wait("192.0.2.2", std::future::pending::<tenure_core::Result<()>>()));
         assert!(polled(&mut other).await.is_none());
         let mut rest: Vec<_> = (0..32).map(|_| Box::pin(forever())).collect();
@@ -307,12 +307,12 @@ fn inv_s1_the_oldest_stranger_whose_body_is_waited_for_gives_way() {
         }
         assert_eq!(polled(&mut first).await.unwrap().unwrap_err().code(), "overloaded");
         assert!(polled(&mut other).await.is_none() && polled(&mut rest[31]).await.is_none());
-        // What has come already is taken, however many wait.
+        // A body that has already arrived is taken, however many requests wait.
         assert_eq!(strangers.wait("192.0.2.1", async { Ok(7) }).await.unwrap(), 7);
     });
 }
 
-/// What a future has come to, without waiting for it.
+/// The output of a future if it is ready, without waiting.
 async fn polled<F: Future>(future: &mut Pin<Box<F>>) -> Option<F::Output> {
     std::future::poll_fn(|context| {
         Poll::Ready(match future.as_mut().poll(context) {

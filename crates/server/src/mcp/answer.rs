@@ -1,4 +1,4 @@
-//! From what a tool did to what a client reads.
+//! Conversion of a tool's outcome to what a client reads.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
@@ -7,14 +7,14 @@ use tenure_core::{Error, Result, Stage};
 use crate::delivery::Offered;
 use tenure_client::phrasing::Tools;
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug)]
 pub(crate) struct ToolAnswer {
     /// The structured answer.
     pub(crate) value: Value,
-    /// What is read by clients that take text; the JSON where there is nothing better.
+    /// The text for clients that take text. Without it they get the JSON.
     pub(crate) text: Option<String>,
-    /// Up to where it offers events and mail.
+    /// The events and mail that the answer offers.
     pub(crate) offered: Offered,
 }
 
@@ -32,8 +32,8 @@ impl ToolAnswer {
     }
 }
 
-/// The result of a call: an error is a result too, which a model reads and acts on. It names tools where the command line
-/// names commands.
+/// The result of a call. An error is a result too, which a model reads and acts on. It names tools where the command
+/// line names commands.
 pub(crate) fn result(outcome: &Result<ToolAnswer>) -> CallToolResult {
     let (value, text, failed) = match outcome {
         Ok(answer) => (answer.value.clone(), answer.text.clone(), false),

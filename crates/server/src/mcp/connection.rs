@@ -1,7 +1,7 @@
-//! One client, from `initialize` to the end of its input.
+//! One MCP client, from `initialize` to the end of its input.
 //!
-//! Calls take turns in the order they come in: a client that sends `note` and `done` at once means them in that order.
-//! They run on threads of their own, so that pings and cancellations are answered while a store is slow.
+//! Calls run one at a time, in order of arrival: a client that sends `note` and `done` at once means them in that
+//! order. They run on their own threads, so that pings and cancellations are answered while a store is slow.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -26,32 +26,32 @@ use crate::delivery::Pending;
 use crate::quota::Bounds;
 use tenure_client::phrasing::Commands;
 
-/// The id that the client would repeat a call under.
+/// The metadata key of the request id that a retry of a call repeats.
 const REQUEST_ID: &str = "tenure/requestId";
-/// The conversation that a call belongs to, for clients that have several on one connection.
+/// The metadata key of the conversation of a call, for clients with several on one connection.
 const THREAD_ID: &str = "threadId";
-/// The session that a call belongs to, in its arguments: a tool whose plugins may change those and nothing else of a call
-/// says it so. No schema names it: it is not for models.
+/// The argument with the session of a call. Plugins of some tools can change only the arguments of a call, so they pass
+/// it here. No schema names it, because it is not for models.
 const SESSION: &str = "tenure/session";
 const MARKDOWN: &str = "text/markdown";
-/// Most offers that wait in one connection: a client may name as many agents as it likes.
+/// The maximum number of unconfirmed offers in one connection: a client may name any number of agents.
 const OFFERS: Bounds = Bounds { all: 1_000, of_one: 1_000 };
 
-/// A connection; its clones are the same one.
+/// A connection. Its clones share one state.
 #[derive(Clone)]
 pub(crate) struct Connection(Arc<ConnectionState>);
 
 struct ConnectionState {
     host: Arc<dyn Host>,
-    /// Who the connection is where nobody is named.
+    /// The agent of the connection, for calls that name no other.
     own: OnceLock<ToolCaller>,
-    /// Whether that agent has done anything that it would have to leave.
+    /// Whether that agent has run an op, so that its end must be recorded.
     acted: AtomicBool,
     delivery: Mutex<Pending<String>>,
     turn: tokio::sync::Mutex<()>,
 }
 
-/// Writes down that an agent is over.
+/// Records that an agent's session has ended.
 fn end(own: &ToolCaller, host: &dyn Host) {
     let over = session_end::SessionEnd {
         tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
@@ -66,14 +66,14 @@ fn end(own: &ToolCaller, host: &dyn Host) {
     });
 }
 
-/// What a request says about where it comes from.
+/// The origin of a request.
 struct Origin {
-    /// Whoever it is asked at.
+    /// The host that handles it.
     host: Arc<dyn Host>,
     thread: Option<Thread>,
     client: String,
     request_id: Option<String>,
-    /// How far the conversation was when it came in.
+    /// The position in the conversation when it arrived.
     progress: u64,
 }
 
@@ -88,9 +88,9 @@ impl Connection {
         }))
     }
 
-    /// The connection is over, and with it the agent that it was.
+    /// Ends the connection, and its own agent with it.
     pub(crate) fn hang_up(&self) {
-        // Said once: what is dropped afterwards has not acted.
+        // Recorded once: a clone dropped later finds the flag cleared.
         if let Some(own) = self.0.own.get().filter(|_| self.0.acted.swap(false, Ordering::AcqRel)) {
             end(own, &*self.0.host);
         }
@@ -121,7 +121,7 @@ impl Connection {
         }))
     }
 
-    /// Waits for the turn and does something as whoever calls, on a thread of its own. `None`: cancelled before.
+    /// Waits for its turn, then runs `act` as the caller on its own thread. `None` if the request was cancelled before.
     async fn in_turn<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -162,13 +162,13 @@ impl Connection {
         outcome
     }
 
-    /// Whoever makes this call has read the answers that were given before it came in.
+    /// Confirms the answers given before this call arrived: the caller has read them.
     fn confirm(&self, who: &ToolCaller, origin: &Origin) {
         let Some(seen) = self.delivery().seen(&who.name, origin.progress, None) else { return };
         let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
         match origin.host.run(who, None, &op) {
             Ok(_) => self.delivery().confirmed(&who.name, origin.progress, None),
-            // The next call tries again; at worst the same is told twice, marked.
+            // The next call tries again. At worst the same offer is made twice, marked.
             Err(error) => origin.host.log(&format!("confirm by {}: {}", who.name, error.code())),
         }
     }
@@ -183,11 +183,11 @@ impl Connection {
         let act =
             move |this: &Connection, who: &ToolCaller, origin: &Origin| this.tool_call(tool, arguments, who, origin);
         let Some((who, outcome)) = self.in_turn(context, origin, act).await else {
-            // Nobody reads this: the answer to a cancelled request is dropped.
+            // The client does not see this: the answer to a cancelled request is dropped.
             return Err(ErrorData::internal_error("cancelled", None));
         };
-        // A call that was cancelled meanwhile is not answered, so what it offers was not seen. A cancellation that comes
-        // later changes nothing: some clients send one after each answer that they have read.
+        // A call that was cancelled meanwhile is not answered, so its offer was not seen. A later cancellation changes
+        // nothing: some clients send one after each answer that they have read.
         if let Some(who) = who.filter(|_| !context.ct.is_cancelled()) {
             let offered = outcome.as_ref().map(|answer| answer.offered).unwrap_or_default();
             self.delivery().answered(None, who.name, "", offered);
@@ -266,7 +266,7 @@ impl ServerHandler for Connection {
         }
     }
 
-    /// A call whose arguments are no object does not reach `call_tool`; it is a usage error like any other.
+    /// A call whose arguments are not an object does not reach `call_tool`. It is a usage error like any other.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -299,7 +299,7 @@ fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
     }
 }
 
-/// Whether all of a text are small letters: what begins with it is never the name of a person.
+/// Whether a text is all lowercase letters. A name that starts with such a word is never that of a person.
 fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase())
 }

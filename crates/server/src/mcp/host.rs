@@ -1,4 +1,4 @@
-//! The host: what the MCP server needs of the program around it.
+//! The host: what the MCP server needs from the surrounding program.
 
 use std::sync::Arc;
 
@@ -13,60 +13,57 @@ use tenure_kernel::{Call, Op};
 /// Asks a query and keeps its answer. It may be called twice.
 pub type Ask<'a> = dyn Fn(&Client, &Call) -> Result<()> + 'a;
 
-/// The op on some patterns of one checkout, and on whether its file system does not tell `A` from `a`.
+/// Builds the op for some patterns of one checkout. The flag says whether its file system is case-insensitive.
 pub type OnPaths<'a> = dyn Fn(Vec<String>, bool) -> Op + 'a;
 
-/// Who calls.
+/// The caller of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCaller {
-    /// The agent.
     pub name: String,
-    /// Its tool, empty if unknown.
+    /// Its tool; empty if unknown.
     pub tool: String,
-    /// Whether the agent is the connection itself, and ends with it.
+    /// Whether the agent is the connection itself and ends with it.
     pub is_connection: bool,
 }
 
-/// The conversation that a call belongs to.
+/// The conversation of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// The agent tool whose session it is, where the call says so. Without it the client names its threads by the
-    /// protocol.
+    /// The agent tool of the session, if the call names it. Otherwise the id is the client's own thread id.
     pub tool: Option<String>,
-    /// Its id.
     pub id: String,
 }
 
-/// What the project's configuration says where a call does not.
+/// Defaults from the project's configuration for values that a call omits.
 #[derive(Clone, Debug, Default)]
 pub struct HostDefaults {
     /// The label filter.
     pub labels: Vec<String>,
-    /// How long the hold on a task lives.
+    /// The TTL of the hold on a task.
     pub task_ttl_s: Option<i64>,
 }
 
-/// The project that the server was started in, as whoever calls may use it.
+/// The project that the server was started in, as its callers may use it.
 ///
-/// Every method may block, and is called off the runtime's thread; calls of one connection come one after the other.
-/// Nothing may be assumed to stay as it was between two calls: another process may have made the project, moved it or
-/// changed its configuration.
+/// Every method may block and is called off the runtime's thread. The calls of one connection come one after the other.
+/// An implementation must not assume that anything stays the same between two calls: another process may have created
+/// the project, moved it or changed its configuration.
 pub trait Host: Send + Sync + 'static {
-    /// The host of one request, where requests of one connection may be of different callers. `None`: this one.
+    /// The host of one request, if requests of one connection may have different callers. `None` means this host.
     fn of_request(&self, _extensions: &Extensions) -> Option<Arc<dyn Host>> {
         None
     }
 
-    /// The agent that the surroundings name, or the conversation that a call belongs to (given with each call). `None`:
-    /// neither, so the connection is an agent of its own.
+    /// The agent that the environment names, or that belongs to the conversation of the call. `None` if there is
+    /// neither: the connection is then its own agent.
     fn caller(&self, thread: Option<&Thread>) -> Result<Option<ToolCaller>>;
 
-    /// Runs an op as somebody, and returns its answer as JSON. With a request id the same op is carried out once;
-    /// without one an id is drawn. The project is made if need be.
+    /// Runs an op as a caller and returns its answer as JSON. An op with a request id runs once; without one, a random
+    /// id is used. The project is created if it does not exist.
     fn run(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String>;
 
-    /// The same with paths, as they were typed: relative to the directory the server was started in, and in the checkout
-    /// that they are in, which may be another one than the server's. All of them must be in one.
+    /// Runs an op on paths as they were typed: relative to the directory the server was started in. The op runs in the
+    /// checkout that contains the paths, which may differ from the server's. All paths must be in one checkout.
     fn run_on_paths(
         &self,
         who: &ToolCaller,
@@ -75,16 +72,16 @@ pub trait Host: Send + Sync + 'static {
         op: &OnPaths<'_>,
     ) -> Result<String>;
 
-    /// The same in what belongs to the whole store instead of the project.
+    /// Runs an op on the whole store instead of the project.
     fn run_in_store(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String>;
 
     /// Asks a query as an agent. Nothing is created or changed.
     fn ask(&self, who: &ToolCaller, ask: &Ask<'_>) -> Result<()>;
 
-    /// What `resume` would answer somebody now. Nothing is taken, offered or confirmed.
+    /// What `resume` would answer now. Nothing is claimed, offered or confirmed.
     fn peek(&self, who: &ToolCaller, request: &resume::Resume) -> Result<Resumed>;
 
-    /// A file of the checkout as it is now: where it is, its sum and its size.
+    /// A file of the checkout in its current state: its location, checksum and size.
     fn artifact(&self, path: &str) -> Result<Artifact>;
 
     /// The configuration of the project.
@@ -93,6 +90,6 @@ pub trait Host: Send + Sync + 'static {
     /// Fills with random bytes.
     fn draw(&self, bytes: &mut [u8]);
 
-    /// Writes a line for whoever looks for the cause of a problem. It must not reach standard output.
+    /// Writes a line to the log, for the operator. It must not reach standard output.
     fn log(&self, line: &str);
 }

@@ -1,5 +1,5 @@
-//! MCP over streamable HTTP: the same ten tools for clients that have a token. A session of the protocol is an agent of its
-//! own unless the client names one. Any server of the store goes on with it, and only its client ends it.
+//! MCP over streamable HTTP: the same ten tools for clients with a token. A session of the protocol is its own agent
+//! unless the client names one. Any server of the store can continue it, and only its client ends it.
 
 mod host;
 mod resumed_client;
@@ -31,34 +31,33 @@ use self::streams::{BEGUN, Sessions};
 use super::connection::Connection;
 use crate::http::{AuthenticatedCaller, Server};
 
-/// How long this process remembers a session that nobody uses. It can be gone on with later all the same.
+/// How long this process keeps an unused session in memory. A client can still continue it later.
 const QUIET: Duration = Duration::from_secs(30 * 60);
-/// Most sessions at once, and most of one principal.
+/// The maximum number of sessions in total, and of one principal.
 const SESSIONS: usize = 2_000;
 const SESSIONS_OF_ONE: usize = 200;
-/// How many sessions are remembered that were ended.
+/// How many ended sessions are remembered.
 const ENDED: usize = 10_000;
-/// How often an agent is drawn that nobody has been yet.
+/// How often a new session is drawn to find an agent name that is not in use.
 const DRAWS: usize = 8;
 /// The header with the id of a session.
 const SESSION: &str = "mcp-session-id";
 /// The header with the version of the protocol.
 const VERSION: &str = "mcp-protocol-version";
-/// The protocol in which there are no sessions.
+/// The protocol version without sessions.
 const WITHOUT_SESSIONS: &str = "2026-07-28";
 
-/// Who makes a request, and about what.
+/// The caller of a request and the call it makes.
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    /// Who it is.
     pub(crate) caller: AuthenticatedCaller,
-    /// The call that its ops are made with.
+    /// The call that its ops use.
     pub(crate) call: Call,
-    /// Whether it named the agent itself.
+    /// Whether the client named the agent itself.
     pub(crate) is_named: bool,
-    /// The session it is made in.
+    /// The session of the request.
     session: Option<McpSession>,
-    /// Kept until the request is carried out, whoever still waits for it.
+    /// Held until the request has run, even if its client no longer waits.
     at_work: Option<Arc<OwnedRwLockReadGuard<()>>>,
 }
 
@@ -71,12 +70,12 @@ impl Visitor {
         SessionOwner { principal: &self.caller.grants.principal, project: &self.call.project.key }
     }
 
-    /// Whether its session is an agent of its own. An agent that is a principal is itself, however often it connects.
+    /// Whether its session is its own agent. A principal that is an agent stays itself, however often it connects.
     fn is_connection(&self) -> bool {
         !self.is_named && PrincipalKind::of(&self.caller.grants.principal) != PrincipalKind::Agent
     }
 
-    /// A call of the agent that its session is; `None` where the session is no agent of its own.
+    /// A call by the agent of the session. `None` if the session is not its own agent.
     fn own_call(&self) -> Option<Call> {
         let session = self.session.as_ref().filter(|_| self.is_connection())?;
         let mut call = self.call.clone();
@@ -86,35 +85,35 @@ impl Visitor {
         Some(call)
     }
 
-    /// Whether the agent of its session is over; `None` where it has done nothing yet.
+    /// Whether the agent of its session has ended. `None` if it has done nothing yet.
     async fn standing(&self, server: &Server) -> Result<Option<bool>> {
         let Some(call) = self.own_call() else { return Ok(None) };
         server.blocking(move |kernel| kernel.said_good_bye(&call)).await
     }
 }
 
-/// A session that a process is ready for.
+/// A session that this process has loaded.
 struct ReadySession {
     principal: String,
-    /// Shared by the requests that are being carried out.
+    /// Shared by the requests in progress.
     work: Arc<RwLock<()>>,
 }
 
-/// The door.
+/// The MCP endpoint of a server.
 pub(crate) struct McpEndpoint {
     server: Arc<Server>,
     service: StreamableHttpService<Connection, Sessions>,
     sessions: Arc<Sessions>,
-    /// The sessions that this process is ready for.
+    /// The sessions that this process has loaded.
     ready: Mutex<HashMap<String, ReadySession>>,
-    /// One at a time is made ready: what comes for it meanwhile waits.
+    /// Sessions are loaded one at a time. Requests for a session wait meanwhile.
     making: tokio::sync::Mutex<()>,
-    /// The sessions that were ended here, oldest first. Those whose agents did anything are over in the store too.
+    /// The sessions that were ended here, oldest first. If their agents did anything, the store has their end too.
     ended: Mutex<(HashSet<String>, VecDeque<String>)>,
 }
 
 impl McpEndpoint {
-    /// A door of a server. It must not be kept by the server itself, which it keeps.
+    /// The endpoint of a server. The server itself must not own it, because it owns the server.
     pub(crate) fn of(server: &Arc<Server>) -> McpEndpoint {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(QUIET);
@@ -124,7 +123,7 @@ impl McpEndpoint {
             let host = HttpHost { server: around.clone(), runtime: Handle::current(), visitor: None };
             Ok(Connection::new(Arc::new(host)))
         };
-        // Which hosts it is called by is the proxy's business; where a page comes from is looked at before.
+        // The proxy decides which host names are served. The origin of a page is checked before.
         let mut config = StreamableHttpServerConfig::default().disable_allowed_hosts();
         config.max_request_body_bytes = usize::MAX;
         config.session_store = Some(Arc::new(ResumedClient));
@@ -157,7 +156,7 @@ impl McpEndpoint {
         }
     }
 
-    /// Answers a request without a session, which may begin one.
+    /// Answers a request without a session. It may start one.
     async fn begin(&self, visitor: Visitor, parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
         let said: Value = serde_json::from_slice(&content).unwrap_or_default();
         if said["method"] != "initialize" {
@@ -168,7 +167,7 @@ impl McpEndpoint {
         let mut new = visitor.clone();
         for _ in 0..DRAWS {
             new.session = Some(McpSession::draw(client, visitor.whose(), &OsEntropy));
-            // A name is short, and may have been somebody's.
+            // The name is short, so another agent may have had it.
             if matches!(new.standing(&self.server).await, Ok(None)) {
                 break;
             }
@@ -181,7 +180,7 @@ impl McpEndpoint {
         Ok(response)
     }
 
-    /// Answers a request in a session, wherever that began.
+    /// Answers a request in a session, whichever server started it.
     async fn go_on(
         &self,
         mut visitor: Visitor,
@@ -193,7 +192,7 @@ impl McpEndpoint {
         visitor.session = Some(session.ok_or_else(unknown_session)?);
         match visitor.standing(&self.server).await {
             Ok(Some(true)) => return Err(unknown_session()),
-            // Somebody else's by now: a session that cannot be gone on with.
+            // The agent belongs to another principal by now, so the session cannot be continued.
             Err(error) if error.kind() == Kind::Denied => return Err(unknown_session()),
             standing => {
                 standing?;
@@ -217,14 +216,14 @@ impl McpEndpoint {
         self.pass(&visitor, parts, content).await
     }
 
-    /// Gives a request to the protocol, with who makes it.
+    /// Passes a request to the protocol library, with its caller.
     async fn pass(&self, visitor: &Visitor, mut parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
         parts.extensions.insert(visitor.clone());
         let request = Request::from_parts(parts, Body::from(content));
         Ok(self.service.handle(request).await.map(Body::new))
     }
 
-    /// Makes this process ready for a session that began elsewhere, or that it has not heard of for long.
+    /// Loads a session that another server started, or that this process has dropped from memory.
     async fn make_ready(&self, visitor: &Visitor, id: &str, parts: &request::Parts) -> Result<()> {
         if self.ready().contains_key(id) {
             return Ok(());
@@ -254,7 +253,7 @@ impl McpEndpoint {
         Ok(())
     }
 
-    /// Ends a session, after what is being carried out in it: what an agent takes when it is over would stay its own.
+    /// Ends a session after its requests in progress: a hold that an agent takes after its end would stay its own.
     async fn end(&self, visitor: &Visitor, id: &str, parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
         let work = self.ready().get(id).map(|ready| ready.work.clone());
         let mut response = self.pass(visitor, parts, content).await?;
@@ -264,20 +263,20 @@ impl McpEndpoint {
         self.remember_ended(id);
         let patience = self.server.limits().time / 2;
         if let Some(work) = work {
-            // What takes longer than a request may was given up, or is not carried out any more.
+            // A request that takes longer than the limit has been given up or does not run any more.
             let _ = tokio::time::timeout(patience, work.write()).await;
         }
         if let Err(error) = self.free(visitor).await {
-            // Not over: the client may try again.
+            // The session has not ended, so the client may retry.
             self.ended().0.remove(id);
             return Err(error);
         }
-        // What clients take for a session that is over.
+        // The status that clients expect for an ended session.
         *response.status_mut() = StatusCode::NO_CONTENT;
         Ok(response)
     }
 
-    /// Writes down that the agent of a session is over: what it holds is free at once.
+    /// Records that the agent of a session has ended, which frees its holds at once.
     async fn free(&self, visitor: &Visitor) -> Result<()> {
         let Some(call) = visitor.own_call() else { return Ok(()) };
         if visitor.standing(&self.server).await? != Some(false) {
@@ -334,19 +333,19 @@ fn too_many() -> Error {
         .hint("End sessions that are no longer used; quiet ones end by themselves.")
 }
 
-/// As for a session that never was: the client begins a new one.
+/// The same error as for a session that never existed: the client starts a new one.
 fn unknown_session() -> Error {
     Error::new(Code::UnknownSession, "there is no such session")
         .at(Stage::Resolve)
         .hint("Begin a new one with `initialize`.")
 }
 
-/// Whether a request is made in the protocol without sessions: the agent is then who the token says.
+/// Whether a request uses the protocol without sessions. The token then names the agent.
 pub(crate) fn is_without_sessions(headers: &HeaderMap) -> bool {
     headers.get(VERSION).is_some_and(|version| version == WITHOUT_SESSIONS)
 }
 
-/// The refusal of a project that a session cannot be about.
+/// The refusal of the whole store as the project of a session.
 pub(crate) fn not_the_store() -> Error {
     access::unknown_project(access::WHOLE_STORE)
 }

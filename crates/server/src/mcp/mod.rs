@@ -1,4 +1,4 @@
-//! MCP: on standard input and output, one connection for as long as its process lives; over HTTP, many.
+//! MCP: over standard input and output, one connection for the life of its process; over HTTP, many.
 
 mod anonymous_agent;
 mod answer;
@@ -19,24 +19,24 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use connection::Connection;
 pub use host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 
-/// What a client is told about the server as a whole.
+/// The server's instructions for clients.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
      gives you a task and everything known about it. Work, and `note` progress as you go: whoever continues after you \
      reads it. `reserve` files before you edit them. End with `done`, or `block` with a reason. `add` what you find \
      besides; `memory` keeps what others should know. Without an id, note, done, block and release mean your task. An \
      error says what stands in the way and what helps; retry only when `retryable`.";
 
-/// The address of the one resource.
+/// The URI of the only resource.
 pub const BRIEF: &str = "tenure://brief";
 
-/// Serves one client on standard input and output until it hangs up or the process is told to end.
+/// Serves one client on standard input and output until it hangs up or the process gets a signal to stop.
 ///
-/// The runtime exists for this call only: no other command pays for it.
+/// The runtime exists only for this call, so no other command pays for it.
 pub fn serve(host: Arc<dyn Host>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let connection = Connection::new(host);
     let outcome = runtime.block_on(converse(connection.clone()));
-    // A thread may still wait for the next line of a client that keeps the pipe open; the process ends without it.
+    // A thread may still wait for the next line of a client that keeps the pipe open. The process exits without it.
     runtime.shutdown_background();
     connection.hang_up();
     outcome
@@ -88,7 +88,7 @@ fn failed(error: std::io::Error) -> Error {
     Error::new(Code::Internal, "the server cannot be started").at(Stage::Open).cause(error)
 }
 
-/// The tools for the reference page, each as `tools/list` shows it.
+/// The tools for the reference page, in the form of `tools/list`.
 pub fn tools() -> serde_json::Value {
     serde_json::Value::Array(tool::ALL.iter().map(|tool| serde_json::json!(tool.shown())).collect())
 }
@@ -98,7 +98,7 @@ pub fn names() -> Vec<&'static str> {
     tool::ALL.iter().map(|tool| tool.name).collect()
 }
 
-/// The names of the ops that the tools reach.
+/// The names of the ops that the tools run.
 pub fn ops() -> Vec<&'static str> {
     let mut ops: Vec<&str> = tool::ALL.iter().flat_map(|tool| tool.ops).copied().collect();
     ops.sort_unstable();

@@ -1,11 +1,12 @@
-//! The schemas that clients get: made from the request and answer structs, without what costs words and says nothing.
+//! The schemas for clients: generated from the request and answer structs, without keywords that cost tokens and say
+//! nothing.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use tenure_core::{Code, Error, Result};
 
-/// The schema of a request, for models to read: every word of it is in their context.
+/// The schema of a request. Models read it, so every word of it is in their context.
 pub(crate) fn input<T: JsonSchema>(without: &[&str]) -> Map<String, Value> {
     let schema = settings().for_deserialize().into_generator().into_root_schema_for::<T>();
     let mut schema = object(schema);
@@ -24,8 +25,8 @@ pub(crate) fn output<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// The schema of all answers of a tool: its shapes, and an error. Some clients check the structured content of errors
-/// too, so it has to be one of them.
+/// The schema of all answers of a tool: its shapes, and an error. Some clients also validate the structured content of
+/// errors, so the schema must include them.
 pub(crate) fn answers(shapes: &[fn() -> Value]) -> Map<String, Value> {
     let mut any: Vec<Value> = shapes.iter().map(|shape| shape()).collect();
     any.push(json!({
@@ -44,7 +45,7 @@ pub(crate) fn answers(shapes: &[fn() -> Value]) -> Map<String, Value> {
 }
 
 fn settings() -> SchemaSettings {
-    // Written out in place: not every client follows references.
+    // Subschemas are inlined: not every client follows references.
     SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -58,7 +59,8 @@ fn object(schema: Schema) -> Map<String, Value> {
     }
 }
 
-/// Takes out what says nothing. In what models read an absent field and `null` are the same, so only the type stays.
+/// Removes keywords that say nothing. In a schema for models an absent field and `null` mean the same, so only the type
+/// stays.
 fn plain(schema: &mut Map<String, Value>, for_models: bool) {
     for key in ["title", "$schema", "format", "minimum", "default"] {
         schema.remove(key);
@@ -108,14 +110,14 @@ fn without_null(schema: &mut Map<String, Value>) {
         if let [Value::Object(only)] = several.as_slice() {
             let mut only = only.clone();
             schema.remove("anyOf");
-            // What the field says about itself wins over what its type does.
+            // The field's own keywords take precedence over those of its type.
             only.extend(std::mem::take(schema));
             *schema = only;
         }
     }
 }
 
-/// A choice of words is listed as one.
+/// Turns a choice between constants into an `enum`.
 fn names(schema: &mut Map<String, Value>) {
     let Some(Value::Array(several)) = schema.get("oneOf") else { return };
     let words: Option<Vec<Value>> = several
@@ -130,8 +132,8 @@ fn names(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Checks arguments against the schema that the client was given, and names the field that does not fit. What was left
-/// out of it is refused like any other unknown field.
+/// Checks arguments against the schema that the client was given, and names the field that does not fit. A field
+/// removed from the schema is refused like any other unknown field.
 pub(crate) fn check(schema: &Map<String, Value>, value: &Value) -> Result<()> {
     check_at(schema, value, "")
 }
@@ -201,7 +203,7 @@ fn unfit(at: &str, message: String) -> Error {
     if at.is_empty() { error } else { error.entity(tenure_core::text::excerpt(at)) }
 }
 
-/// Arguments without those that say nothing.
+/// The arguments without nulls.
 pub(crate) fn without_nulls(arguments: Map<String, Value>) -> Map<String, Value> {
     arguments.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }

@@ -1,4 +1,4 @@
-//! What an import would do, decided on the rows there are.
+//! What an import would do, decided on the existing rows.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,22 +16,22 @@ use super::{CheckedImport, on_line};
 use crate::answer::export::{ExportedNote, ExportedTask, Imported};
 use crate::query::export::whole;
 
-/// How many ids one question asks about.
+/// How many ids one query looks up.
 const PAGE: usize = 1_000;
 /// How many differences an error names.
 const NAMED: usize = 20;
 
-/// What goes in, and what it is decided by.
+/// The rows to import, and the data they are decided by.
 pub(super) struct PreparedImport<'a> {
-    /// The tasks that are not here yet, in the order of the input.
+    /// The tasks that do not exist yet, in the order of the input.
     pub(super) tasks: Vec<&'a ExportedTask>,
-    /// The notes that are not here yet, with their data as it is stored.
+    /// The notes that do not exist yet, with their data in the stored form.
     pub(super) notes: Vec<&'a (ExportedNote, String)>,
-    /// The status of every task that anything here refers to.
+    /// The status of every task that the import refers to.
     statuses: HashMap<TaskId, TaskStatus>,
 }
 
-/// Compares the input with the rows there are. What is here with other content is refused, all of it at once.
+/// Compares the input with the existing rows. Existing rows with other content are refused, all of them in one error.
 pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a CheckedImport) -> Result<PreparedImport<'a>> {
     let mut statuses = known(tx, project, batch)?;
     let mut differing = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a CheckedImport)
     Ok(plan)
 }
 
-/// The status of everything that the input names and that is here.
+/// The status of every existing task that the input names.
 fn known(tx: &mut dyn Tx, project: &str, batch: &CheckedImport) -> Result<HashMap<TaskId, TaskStatus>> {
     let mut known = HashMap::new();
     for page in batch.named.chunks(PAGE * 10) {
@@ -102,7 +102,7 @@ fn new_notes<'a>(
     Ok(fresh)
 }
 
-/// Notes the fields in which two things of one id differ.
+/// Collects the fields in which two things with one id differ.
 fn compare<T: Serialize>(differing: &mut Vec<Value>, id: &str, line: usize, given: &T, stored: &T) -> Result<()> {
     let (given, stored) = (fields(given)?, fields(stored)?);
     let fields: Vec<&String> =
@@ -152,18 +152,18 @@ pub(super) fn unknown(id: &str) -> Error {
 }
 
 impl PreparedImport<'_> {
-    /// How far everything is that a task comes after.
+    /// The status of every dependency of a task.
     pub(super) fn dependencies(&self, given: &ExportedTask) -> Result<Vec<TaskStatus>> {
         let status = |after: &TaskId| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
         given.after.iter().map(status).collect::<Result<_>>().map_err(on_line(given.line))
     }
 
-    /// The agents that new tasks are for, each once.
+    /// The assignees of new tasks, each once.
     pub(super) fn assignees(&self) -> impl Iterator<Item = &AgentName> {
         self.tasks.iter().filter_map(|given| given.assignee.as_ref()).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// Those of them that nobody has seen here, `me` apart: who imports is registered by that.
+    /// The assignees that are unknown here, without `me`: the importing agent is registered by the import itself.
     pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &AgentName) -> Result<Vec<AgentName>> {
         let named: Vec<AgentName> = self.assignees().filter(|name| *name != me).cloned().collect();
         let mut strangers = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads an export from its lines.
+//! Parses an export.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -10,10 +10,10 @@ use super::{Import, NOTES_MAX, TASKS_MAX};
 use crate::answer::export::{ExportEnd, ExportedNote, ExportedTask, FORMAT, Header};
 use crate::json_lines;
 
-/// Most bytes of an export that is read.
+/// The maximum size of an export in bytes.
 pub const BYTES_MAX: usize = 512 * 1024 * 1024;
 
-/// One line after the first: exactly one of its sorts.
+/// One line after the first: exactly one of its fields is set.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[serde(expecting = "struct Line")]
@@ -33,19 +33,19 @@ fn bad(line: usize, message: &str) -> Error {
         .detail("line", line)
 }
 
-/// Not an export, or not one that this version can read.
+/// The error for a file that is not an export, or not one that this version can read.
 fn bad_file(message: impl Into<String>) -> Error {
     Error::usage(Code::BadExport, message)
         .hint(Advice::from("Nothing was imported. Give a file that ").action(Action::Export).text(" wrote."))
 }
 
-/// It ends too soon, or says another number of lines than it has.
+/// The error for a file that ends too soon, or whose last line gives other counts than the file has.
 fn truncated(message: impl Into<String>) -> Error {
     Error::usage(Code::ExportTruncated, message).hint("Nothing was imported. Get the whole file and try again.")
 }
 
 impl Import {
-    /// Reads an export from JSON lines. An error names its line; nothing of the input is used then.
+    /// Parses an export from JSON lines. An error names its line, and nothing of the input is used.
     pub fn parse(input: &[u8]) -> Result<Import> {
         if input.len() > BYTES_MAX {
             return Err(Error::usage(
@@ -71,7 +71,7 @@ impl Import {
         Err(truncated("the file has no last line: it was cut off"))
     }
 
-    /// Takes what a line has; the last one is handed back.
+    /// Adds the contents of a line. The last line is returned.
     fn take(&mut self, number: usize, line: ImportLine) -> Result<Option<ExportEnd>> {
         match line {
             ImportLine {
@@ -129,7 +129,7 @@ impl Import {
         }
     }
 
-    /// Holds the file to what its last line says.
+    /// Compares the file with the counts on its last line.
     fn compare(&self, said: ExportEnd) -> Result<()> {
         let found = ExportEnd { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
         if found == said {
@@ -146,7 +146,7 @@ fn too_many(what: &str, most: usize) -> Error {
         .detail("limit", most)
 }
 
-/// What is wrong with a line; one without a newline at the end of the file was cut off in the middle.
+/// The error of a line. An incomplete last line without a newline means that the file was truncated.
 fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> Error {
     if error.is_eof() && input.ends_with(line) {
         return truncated(format!("line {number} breaks off: the file was cut off")).detail("line", number);
@@ -154,8 +154,8 @@ fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> 
     bad(number, &json_lines::told(error))
 }
 
-/// Whether the first line says that this is an export of a format that is known here. The format is looked at first: a
-/// newer one may have fields that nobody knows yet.
+/// Checks that the first line is the header of an export in a known format. The format is checked first, because a
+/// newer one may have unknown fields.
 fn header(number: usize, line: &[u8]) -> Result<()> {
     let not_one = || bad_file("this is not an export of Tenure: its first line does not say so");
     let words = json_lines::text(line).map_err(|_| not_one())?;

@@ -1,4 +1,4 @@
-//! The part of `release` that gives paths back, and holds by their id.
+//! The part of `release` for paths, and for holds by id.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::paths;
 use crate::unit_of_work::{UnitOfWork, people_only};
 use crate::waiting::{self, Obstacles};
 
-/// Gives a hold back that is named by its id. Returns the task where it is one on a task.
+/// Releases a hold by id. Returns the task if the hold is on a task.
 pub(super) fn by_id(
     work: &mut UnitOfWork<'_>,
     named: &AnyId,
@@ -48,10 +48,10 @@ pub(super) fn by_id(
     finish(work, request, vec![row]).map(Err)
 }
 
-/// Gives back all own holds that some patterns cover; a person may end those of others.
+/// Releases all own holds that some patterns cover. A person may end those of others.
 pub(super) fn by_pattern(work: &mut UnitOfWork<'_>, request: &Release) -> Result<answer::Reserved> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
-    // A call from no checkout means its holds wherever they are.
+    // A call from outside any checkout means its holds in all of them.
     let here = work.checkout.clone();
     let live = paths::live(work, here.as_ref(), &patterns)?;
     let me = work.me();
@@ -86,11 +86,11 @@ pub(super) fn by_pattern(work: &mut UnitOfWork<'_>, request: &Release) -> Result
     Ok(released)
 }
 
-/// A place of the one who releases.
+/// A place of the releasing agent.
 struct OwnPlace(place::Row);
 
 impl OwnPlace {
-    /// Whether something of what it waits for is covered: without that the rest is not wanted either.
+    /// Whether a pattern covers any part of what it waits for. Without that part the rest is not wanted either.
     fn covered_by(&self, pattern: &Pattern) -> Result<bool> {
         for text in &self.0.wanted {
             if pattern.covers(&Pattern::parse(text, pattern.case())?) {
@@ -101,7 +101,7 @@ impl OwnPlace {
     }
 }
 
-/// The places of the actor that wait for paths. What was offered is a hold, and released as one.
+/// The actor's places that wait for paths. An offer is a hold and is released as one.
 fn own_places(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Vec<OwnPlace>> {
     if work.project.waiting == 0 {
         return Ok(Vec::new());
@@ -114,7 +114,7 @@ fn own_places(work: &mut UnitOfWork<'_>, here: Option<&CheckoutId>) -> Result<Ve
     Ok(own.map(OwnPlace).collect())
 }
 
-/// Leaves the line at a place that is named by its id.
+/// Leaves the waiting line at a place named by id.
 fn leave(work: &mut UnitOfWork<'_>, named: &str) -> Result<answer::Reserved> {
     let project = work.project.id.clone();
     let row = place::get(work.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
@@ -137,7 +137,7 @@ fn others_hold(work: &mut UnitOfWork<'_>, patterns: &[Pattern], holds: Vec<hold:
     Ok(refusal.attempt(Action::holds_of("path")))
 }
 
-/// Why there is nothing to give back: a wider hold has it, it was lost, another has it, or nobody has it.
+/// Why there is nothing to release: a wider hold covers it, it was lost, another agent holds it, or it is not held.
 fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
     let me = work.me();
     let shown = cut(pattern.text(), 120);
@@ -153,7 +153,7 @@ fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> 
         }
         others.push(row.clone());
     }
-    // Whoever lost it learns that before it is told who has it now.
+    // An agent that lost the hold learns that before it learns who holds it now.
     let (project, here) = (work.project.id.clone(), work.checkout.clone());
     if let Some(lost) = paths::last_own(work.tx, &project, (me, here.as_ref()), pattern)?.filter(paths::is_lost) {
         return paths::stale(work, &lost);
@@ -162,7 +162,7 @@ fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> 
         true => not_held(&shown),
         false => others_hold(work, std::slice::from_ref(pattern), others)?,
     };
-    // A worktree that was moved or removed leaves what was held in it behind.
+    // A worktree that was moved or removed leaves its holds behind.
     for row in hold::all_of_holder(work.tx, &project, me)?.iter().filter(|row| row.is_path()) {
         if !lapsed(work.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
             let name = cut(&Checkouts::of(work)?.name(or_empty(row.checkout.as_ref())), 120);
@@ -190,7 +190,7 @@ pub(super) fn not_held(shown: &str) -> Error {
     Error::new(Code::NotHeld, format!("{shown} is not held by you")).entity(shown).attempt(Action::own_holds())
 }
 
-/// The refusal of a fence that is not that of the hold.
+/// The refusal of a fence that is not the hold's.
 pub(crate) fn stale_fence(row: &hold::Row, given: Option<Fence>) -> Error {
     let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
     Error::new(Code::StaleFence, message)

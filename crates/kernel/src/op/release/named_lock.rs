@@ -1,4 +1,4 @@
-//! The part of `release` that gives a named lock back.
+//! The part of `release` for named locks.
 
 use tenure_core::hold::HoldKind;
 use tenure_core::text::cut;
@@ -13,7 +13,7 @@ use crate::paths::is_lost;
 use crate::unit_of_work::UnitOfWork;
 use crate::waiting;
 
-/// Gives the lock of a name back; a person may end that of another.
+/// Releases a lock by name. A person may end that of another agent.
 pub(super) fn by_name(work: &mut UnitOfWork<'_>, name: &str, request: &Release) -> Result<answer::Reserved> {
     match locks::live(work, name)? {
         Some(row) if row.holder == work.me() || request.force => finish(work, request, vec![row]),
@@ -27,7 +27,7 @@ pub(super) fn by_name(work: &mut UnitOfWork<'_>, name: &str, request: &Release) 
     }
 }
 
-/// The place in the line at which the actor waits for a lock.
+/// The actor's place in the waiting line for a lock.
 fn place(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<place::Row>> {
     if work.project.waiting == 0 {
         return Ok(None);
@@ -39,13 +39,13 @@ fn place(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<place::Row>> {
     Ok(place::of_agent(work.tx, &work.project.id, me)?.into_iter().find(its))
 }
 
-/// Why there is nothing to give back: it has lapsed or was taken over, another has it, or nobody has it.
+/// Why there is nothing to release: the lock has lapsed or was taken over, another agent holds it, or it is not held.
 fn nothing(work: &mut UnitOfWork<'_>, name: &str, request: &Release, live: Option<&hold::Row>) -> Result<Error> {
     let newest = lock::newest(work.tx, &work.project.id, name, 1)?;
     if let Some(row) = newest.first().filter(|row| request.fence.is_some_and(|fence| fence != row.fence)) {
         return Ok(stale_fence(row, request.fence));
     }
-    // Whoever lost it learns that before it is told who has it now.
+    // An agent that lost the lock learns that before it learns who holds it now.
     let me = work.me();
     let own = lock::last_of(work.tx, &work.project.id, name, me)?;
     if let Some(own) = own.filter(|own| own.ended.is_some() && is_lost(own)) {

@@ -1,4 +1,5 @@
-//! What answers name by an id besides tasks, holds and memories: places in the line, notes, messages and checkouts.
+//! Lookup by id of things other than tasks, holds and memories: places in the waiting line, notes, messages and
+//! checkouts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub struct ProjectCheckout {
     pub path: String,
 }
 
-/// Ids of such things that begin with a text.
+/// Ids of such things with a prefix.
 pub(in crate::query) fn beginning(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -53,7 +54,7 @@ pub(in crate::query) fn beginning(
     match sort {
         id::Sort::Place => place::beginning(tx, project, prefix, 11).map(any),
         id::Sort::Note => note::beginning(tx, project, prefix, 11).map(any),
-        // Only messages that the caller wrote or received are found.
+        // Only messages that the caller sent or received are found.
         id::Sort::Message => message::beginning(tx, project, prefix, &snapshot.call.actor.name, 11).map(any),
         id::Sort::Checkout => {
             let all = snapshot.checkouts(tx)?;
@@ -63,7 +64,7 @@ pub(in crate::query) fn beginning(
     }
 }
 
-/// Ids whose kind their letter says.
+/// Ids whose sort is given by their letter.
 pub(in crate::query) fn any<K: IdKind>(ids: Vec<Id<K>>) -> Vec<AnyId> {
     ids.into_iter().map(|id| String::from(id).into()).collect()
 }
@@ -74,7 +75,7 @@ pub(in crate::query) fn show_place(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, nam
     }
     let row = place::get(tx, snapshot.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
     let mut shown = Place::of(&row, None, snapshot.now);
-    // It is not in the line as a write would find it, whatever its row says.
+    // A write would not find it in the waiting line, whatever its row says.
     shown.state = place::PlaceState::Ended.as_str().to_owned();
     snapshot.checkouts(tx)?.show_place(&mut shown);
     Ok(shown)
@@ -120,7 +121,7 @@ pub(in crate::query) fn show_checkout(
     })
 }
 
-/// The story of such a thing.
+/// The history of such a thing.
 pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &str) -> Result<Story> {
     let project = snapshot.project_id();
     let told = |row: event::Row| sentence(snapshot, row);
@@ -163,7 +164,7 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &st
     Ok(Story { subject: named.to_owned(), story, more, forgotten })
 }
 
-/// What was offered to a place, and what became of that.
+/// What was offered to a place, and what happened to the offer.
 fn offered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, row: &place::Row) -> Result<Vec<Sentence>> {
     let mut told = Vec::new();
     for wanted in row.wanted.iter().take(LONGEST) {

@@ -1,4 +1,4 @@
-//! A connection over a host that does as it is told.
+//! A connection on a scripted host.
 
 use std::sync::atomic::AtomicU8;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use tenure_core::Code;
 use super::*;
 use crate::mcp::host::{Ask, HostDefaults, OnPaths};
 
-/// Writes down what is asked of it, and answers an op only when it is let through.
+/// Records its requests, and answers an op only when the test lets it through.
 struct Clerk {
     done: Mutex<Vec<String>>,
     begun: Sender<String>,
@@ -139,7 +139,7 @@ impl Client {
         serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
     }
 
-    /// Lets the runtime work until the host has begun something.
+    /// Lets the runtime work until the host has begun a request.
     async fn begun(&mut self) -> String {
         loop {
             if let Ok(what) = self.begun.try_recv() {
@@ -190,7 +190,7 @@ async fn inv_m1_a_cancelled_call_and_one_that_was_already_sent_confirm_nothing()
     client.call(1, "resume", json!({})).await;
     client.begun().await;
     client.line(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } })).await;
-    // The answer to this says that what came before it was read.
+    // The answer to the ping shows that the cancellation before it was read.
     client.send(2, "ping", json!({})).await;
     assert_eq!(client.answer().await["id"], 2);
     client.let_through.send(()).unwrap();
@@ -225,7 +225,7 @@ async fn inv_i1_a_session_in_the_arguments_names_the_agent_and_goes_no_further()
         client.send(id, "tools/call", json!({ "name": "note", "arguments": session(name) })).await;
         assert_eq!(client.finish(id).await["isError"], false);
     }
-    // It counts more than what the protocol says of the conversation.
+    // It takes precedence over the protocol's thread id.
     client.call(3, "note", session("s3")).await;
     client.finish(3).await;
     assert_eq!(client.done(), ["opencode-s1 note", "opencode-s2 note", "opencode-s3 note"]);

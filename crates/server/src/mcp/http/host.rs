@@ -23,7 +23,7 @@ use crate::mcp::host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 pub(super) struct HttpHost {
     pub(super) server: Arc<Server>,
     pub(super) runtime: Handle,
-    /// Who makes the request; nobody where it is the session's.
+    /// The caller of the request. `None` for the host of the session itself.
     pub(super) visitor: Option<Visitor>,
 }
 
@@ -43,7 +43,7 @@ impl HttpHost {
         Ok(call)
     }
 
-    /// Carries an op out in its turn. Calls of tools run on threads that may block.
+    /// Runs an op in its turn. Tool calls run on threads that may block.
     fn carry_out(&self, call: Call, op: &Op) -> Result<String> {
         let run = self.server.run_as(&self.visitor()?.caller, call, op.clone());
         self.runtime.block_on(run).map(|reply| reply.body)
@@ -74,7 +74,7 @@ impl Host for HttpHost {
                 tenure_core::name::check(&name)?;
                 Ok(Some(itself(&name)))
             }
-            // It goes on at the next server, so it does not end with what this one knows of it.
+            // The next server continues the session, so the agent does not end with this process's state of it.
             None => Ok(Some(ToolCaller { tool: session.client.clone(), ..itself(&session.agent) })),
         }
     }

@@ -9,12 +9,12 @@ use rmcp::transport::streamable_http_server::session::{SessionState, SessionStor
 use super::VERSION;
 
 tokio::task_local! {
-    /// The version of the protocol that the request being answered is made in.
+    /// The protocol version of the request being answered.
     pub(super) static SPOKEN: ProtocolVersion;
 }
 
-/// How a client introduced itself that this process has not heard of: its id says who it is, and each request says in which
-/// version it is made. Only ids that were read and are good get here.
+/// The initialisation of a client that this process has not seen. The session id identifies it, and each request names
+/// its protocol version. Only validated session ids get here.
 pub(super) struct ResumedClient;
 
 type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'a>>;
@@ -54,7 +54,7 @@ impl SessionStore for ResumedClient {
     }
 }
 
-/// The version that a request is made in; the one that had no header for it where there is none.
+/// The protocol version of a request. Without the header it is the version that did not have it.
 pub(super) fn spoken(headers: &HeaderMap) -> ProtocolVersion {
     let said = headers.get(VERSION).and_then(|version| version.to_str().ok());
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|version| Some(version.as_str()) == said);

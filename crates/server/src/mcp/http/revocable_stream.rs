@@ -10,7 +10,7 @@ use super::Visitor;
 use crate::http::Server;
 use crate::http::revocation::{Looks, may_stay, until};
 
-/// Ends a response when its reader may no longer have it, and with the server.
+/// Ends a response when its reader loses access, and at shutdown.
 pub(super) fn watched(server: &Arc<Server>, visitor: Visitor, response: Response<Body>) -> Result<Response<Body>> {
     let place = server.doors.listen(&visitor.caller.grants.principal)?;
     let over = over(server.clone(), visitor);
@@ -27,7 +27,8 @@ async fn over(server: Arc<Server>, visitor: Visitor) {
     }
 }
 
-/// Whether the session has ended. Not knowing is yes, but for a store that is away: that tells nobody anything.
+/// Whether the session has ended. An unknown state counts as ended, except for an unreachable store: it delivers
+/// nothing.
 async fn is_over(server: &Server, visitor: &Visitor) -> bool {
     match visitor.standing(server).await {
         Ok(over) => over == Some(true),

@@ -1,9 +1,9 @@
-//! The id of a session, which says all that a server must know to go on with it: every server of a store knows every
-//! session, and none keeps any.
+//! Session ids. An id contains everything a server needs to continue the session: every server of a store can read
+//! every session, and none stores any.
 //!
-//! An id is `CLIENT.SECRET.CHECK`. The check binds it to the principal and the project that it was made for, and the agent
-//! of the session follows from the id: nobody else's id is that agent, and nobody else may be it, because an agent
-//! belongs to its principal. What an id opens is no more than what its principal's token opens without it.
+//! An id is `CLIENT.SECRET.CHECK`. The check binds it to its principal and project. The agent of the session is derived
+//! from the id, and an agent belongs to its principal: no other id yields that agent, and no other principal may act as
+//! it. An id grants nothing beyond what its principal's token grants without it.
 
 use tenure_core::name;
 use tenure_kernel::access::hash;
@@ -11,24 +11,23 @@ use tenure_store::Entropy;
 
 use crate::mcp::anonymous_agent;
 
-/// How long the secret and the check are, in hexadecimal digits.
+/// The length of the secret and of the check, in hexadecimal digits.
 const DIGITS: usize = 32;
 
-/// Whose a session is.
+/// The owner of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionOwner<'a> {
     pub(crate) principal: &'a str,
-    /// The key of the project.
     pub(crate) project: &'a str,
 }
 
-/// A session.
+/// A session of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct McpSession {
     pub(crate) id: String,
-    /// Its client, as it stands in the name of its agent.
+    /// The client's name, as it stands in the agent's name.
     pub(crate) client: String,
-    /// The agent that the session is where nobody else is named.
+    /// The session's own agent, used unless the client names another.
     pub(crate) agent: String,
 }
 
@@ -53,7 +52,8 @@ impl McpSession {
     fn of(client: &str, secret: &str, whose: SessionOwner<'_>) -> McpSession {
         let made = |what: &str| hash(&["tenure mcp", what, secret, client, whose.principal, whose.project].join("\0"));
         let id = format!("{client}.{secret}.{}", &made("session")[..DIGITS]);
-        // As hard to find another id for as the name is long; and whoever found one would need the principal's token.
+        // Only the length of the name makes it hard to find another id with the same agent. Using such an id would also
+        // need the principal's token.
         let digits = made("agent");
         let random = std::array::from_fn(|at| {
             digits.get(at * 2..at * 2 + 2).and_then(|two| u8::from_str_radix(two, 16).ok()).unwrap_or_default()

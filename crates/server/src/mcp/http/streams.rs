@@ -1,5 +1,5 @@
-//! The sessions of this process, and the answers of each that were given lately: a client that was cut off asks for the
-//! rest of an answer by the last event it has (`Last-Event-ID`).
+//! The sessions of this process, with the recent answers of each. A client that was cut off asks for the rest of an
+//! answer by the id of its last event (`Last-Event-ID`).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::poll_fn;
@@ -23,28 +23,28 @@ use tokio::sync::{mpsc, watch};
 use super::Visitor;
 use crate::quota::{Budget, QuotaPart};
 
-/// How many answers are kept of a session.
+/// How many answers of a session are kept.
 const ANSWERS: usize = 16;
-/// How many bytes they have at the most. An answer that has more is not kept: it is lost where it is cut off.
+/// The maximum size of the kept answers in bytes. A larger answer is not kept: it is lost if the client is cut off.
 const ANSWERS_BYTES: usize = 512 * 1024;
 /// Messages up to this size are not counted while they wait to be read.
 const SMALL: usize = 16 * 1024;
-/// How many messages may wait for one reader beside the answer itself.
+/// How many messages may wait for one reader besides the answer itself.
 const AHEAD: usize = 4;
-/// The code of the error that stands for an answer that is lost.
+/// The error code for a lost answer.
 const LOST: ErrorCode = ErrorCode(-32_000);
 
 type SessionResult<T> = Result<T, LocalSessionManagerError>;
 
 tokio::task_local! {
-    /// The id of the session that the request being answered begins.
+    /// The id of the session that the current request starts.
     pub(super) static BEGUN: SessionId;
 }
 
-/// The sessions.
+/// The sessions of this process.
 pub(super) struct Sessions {
     local: LocalSessionManager,
-    /// Of this process: another's events are not mistaken for its own.
+    /// Identifies this process, so that the events of another are not mistaken for its own.
     birth: String,
     recorded: Arc<Mutex<HashMap<SessionId, RecordedAnswers>>>,
     /// The bytes of answers that wait to be read.
@@ -59,7 +59,7 @@ struct RecordedAnswers {
 }
 
 impl RecordedAnswers {
-    /// Forgets the oldest complete answers until the rest is short enough.
+    /// Forgets the oldest complete answers until the rest fits.
     fn shorten(&mut self) {
         while self.answers.iter().map(|told| told.bytes()).sum::<usize>() > ANSWERS_BYTES {
             let Some(over) = self.answers.iter().position(|told| *told.over.borrow()) else { return };
@@ -78,7 +78,7 @@ impl Sessions {
         Sessions { local, birth, recorded: Arc::default(), unsent }
     }
 
-    /// The sessions there are. What was answered in others is forgotten.
+    /// The live sessions. Answers of other sessions are forgotten.
     pub(super) async fn live(&self) -> HashSet<String> {
         let sessions = self.local.sessions.read().await;
         self.recorded().retain(|id, _| sessions.contains_key(id));
@@ -89,7 +89,7 @@ impl Sessions {
         locked(&self.recorded)
     }
 
-    /// A place for the answer to a message.
+    /// Starts recording the answer to a message.
     fn begin(&self, id: &SessionId, message: &ClientJsonRpcMessage) -> Arc<RecordedAnswer> {
         let mut all = self.recorded();
         let recorded = all.entry(id.clone()).or_default();
@@ -126,18 +126,18 @@ impl Sessions {
     }
 }
 
-/// The answer to a call as far as it was given.
+/// The answer to a call so far.
 struct RecordedAnswer {
     birth: String,
-    /// Which of the session's.
+    /// Its number in the session.
     number: u64,
     request: String,
-    /// Whose it is.
+    /// The principal of the request.
     owner: String,
     unsent: Budget,
-    /// Each with its size.
+    /// Each event with its size.
     events: Mutex<Vec<(ServerSseMessage, usize)>>,
-    /// Whether it is complete. Whoever reads is woken by every event.
+    /// Whether it is complete. Every event wakes the readers.
     over: watch::Sender<bool>,
 }
 
@@ -146,7 +146,7 @@ impl RecordedAnswer {
         locked(&self.events).iter().map(|(_, size)| size).sum()
     }
 
-    /// Takes it down to its end, whoever reads.
+    /// Records the answer to its end, whether or not a client reads it.
     async fn take_down(&self, answer: impl Stream<Item = ServerSseMessage> + Send) {
         let mut answer = pin!(answer);
         while let Some(mut event) = poll_fn(|context| answer.as_mut().poll_next(context)).await {
@@ -171,7 +171,8 @@ impl RecordedAnswer {
                 for (event, size) in more {
                     let part = if size > SMALL { self.unsent.take(&self.owner, size) } else { None };
                     if size > SMALL && part.is_none() {
-                        // Too much waits to be read already: the client is told that its answer is lost, and may repeat the call.
+                        // Too much already waits to be read. The client is told that its answer is lost, and may repeat
+                        // the call.
                         return drop(out.send((read(&self.request).map_or(event, lost), None)).await);
                     }
                     if out.send((event, part)).await.is_err() {
@@ -197,14 +198,14 @@ type Counted = (ServerSseMessage, Option<QuotaPart>);
 /// Events on their way to a client.
 struct ReplayStream {
     events: mpsc::Receiver<Counted>,
-    /// Of the one that was handed over last: when the next is asked for, it is on its way.
+    /// The part of the last event handed over. When the next one is requested, it is on its way.
     _sent: Option<QuotaPart>,
 }
 
 impl ReplayStream {
     fn of(event: Option<ServerSseMessage>) -> ReplayStream {
         let (out, events) = mpsc::channel(1);
-        // There is room for one, and nobody else sends.
+        // The channel has room for one event, and there is no other sender.
         let _ = event.map(|event| out.try_send((event, None)));
         ReplayStream { events, _sent: None }
     }
@@ -225,14 +226,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who makes a request.
+/// The principal of a request.
 fn principal(message: &ClientJsonRpcMessage) -> Option<String> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     let parts = request.request.extensions().get::<Parts>()?;
     parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.to_string())
 }
 
-/// How long an event is.
+/// The size of an event in bytes.
 fn size(event: &ServerSseMessage) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
@@ -245,7 +246,7 @@ fn size(event: &ServerSseMessage) -> usize {
         }
     }
     let mut count = Count(0);
-    // What cannot be written is not sent either.
+    // A message that cannot be serialised is not sent either.
     event
         .message
         .as_ref()
@@ -253,8 +254,8 @@ fn size(event: &ServerSseMessage) -> usize {
         .map_or(0, |()| count.0)
 }
 
-/// What is said in place of an answer that was given by a process that is gone, or too long ago: without it the client
-/// would wait for good.
+/// The error in place of an answer from a process that is gone, or from too long ago. Without it the client would wait
+/// forever.
 fn lost(request: RequestId) -> ServerSseMessage {
     let error = ErrorData::new(
         LOST,
@@ -264,7 +265,7 @@ fn lost(request: RequestId) -> ServerSseMessage {
     ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(request)))
 }
 
-/// The id of an event, read.
+/// A parsed event id.
 struct StreamPosition {
     birth: String,
     number: u64,
@@ -281,7 +282,7 @@ impl StreamPosition {
     }
 }
 
-/// The id of a call, in letters that may stand in the id of an event.
+/// The id of a call, encoded for use in the id of an event.
 fn written(id: &RequestId) -> String {
     match id {
         RequestId::Number(number) => format!("n{number}"),
@@ -338,7 +339,7 @@ impl SessionManager for Sessions {
         let told = self.begin(id, &message);
         let answer = self.local.create_stream(id, message).await?;
         let read = told.clone().read(0);
-        // Taken down also when the client is gone: it comes back for it.
+        // Recorded even if the client is gone, because it may reconnect for the rest.
         let (recorded, id) = (self.recorded.clone(), id.clone());
         tokio::spawn(async move {
             told.take_down(answer).await;

@@ -12,7 +12,7 @@ use super::{Nature, Tool, ToolCall, read, value};
 use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
-/// How many rows are given when none are asked for: a model reads all of them.
+/// The default number of rows. It is small because a model reads all of them.
 const FEW: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {

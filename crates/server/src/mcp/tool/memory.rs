@@ -15,7 +15,7 @@ use super::{Nature, Tool, ToolCall, read};
 use crate::mcp::answer::ToolAnswer;
 use crate::mcp::schema;
 
-/// How many are given when none are asked for.
+/// The default number of memories.
 const FEW: usize = 10;
 
 pub(super) const TOOL: Tool = Tool {

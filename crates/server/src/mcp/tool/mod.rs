@@ -1,4 +1,4 @@
-//! The tools: a plain list. One tool is one file, with what it takes, what it answers and what it does.
+//! The tools. One tool is one file: its input, its output and its action.
 
 mod add;
 mod block;
@@ -28,7 +28,7 @@ use super::answer::ToolAnswer;
 use super::host::{Host, HostDefaults, OnPaths, ToolCaller};
 use super::schema;
 
-/// All tools, in the order of a working day.
+/// All tools, in the order of a typical session.
 pub(crate) const ALL: &[Tool] = &[
     resume::TOOL,
     note::TOOL,
@@ -42,52 +42,49 @@ pub(crate) const ALL: &[Tool] = &[
     memory::TOOL,
 ];
 
-/// A tool.
 pub(crate) struct Tool {
-    /// Its name.
     pub(crate) name: &'static str,
     /// What it does and when to call it, for models.
     pub(crate) about: &'static str,
-    /// The schema of what it takes.
+    /// The schema of its input.
     pub(crate) input: fn() -> Map<String, Value>,
-    /// The schemas of what it answers.
+    /// The schemas of its answers.
     pub(crate) output: &'static [fn() -> Value],
-    /// What it does to the world.
     pub(crate) nature: Nature,
     /// The ops it runs.
     pub(crate) ops: &'static [&'static str],
-    /// Does it.
+    /// Runs the tool.
     pub(crate) call: fn(&ToolCall<'_>, Value) -> Result<ToolAnswer>,
 }
 
-/// What a tool does to the world.
+/// The effect of a tool on the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nature {
-    /// It only looks.
+    /// Reads only.
     Reads,
-    /// It adds; a second call adds again.
+    /// Adds something; a second call adds again.
     Adds,
-    /// It changes what is there; a second call finds it changed.
+    /// Changes state; a second call finds it changed.
     Settles,
-    /// It may take away what was there.
+    /// May remove existing state.
     Removes,
 }
 
 impl Tool {
-    /// The tool as clients see it.
+    /// The tool's definition for clients.
     pub(crate) fn shown(&self) -> rmcp::model::Tool {
         let mut hints = ToolAnnotations::new()
             .read_only(self.nature == Nature::Reads)
             .destructive(self.nature == Nature::Removes)
             .idempotent(matches!(self.nature, Nature::Reads | Nature::Settles));
-        // Nothing outside the store is touched.
+        // Tools touch nothing outside the store.
         hints = hints.open_world(false);
         rmcp::model::Tool::new(self.name, self.about, (self.input)())
             .with_raw_output_schema(Arc::new(schema::answers(self.output)))
             .with_annotations(hints)
     }
 
-    /// Checks the arguments and does it.
+    /// Checks the arguments and runs the tool.
     pub(crate) fn run(&self, tool_call: &ToolCall<'_>, arguments: Map<String, Value>) -> Result<ToolAnswer> {
         let arguments = Value::Object(schema::without_nulls(arguments));
         schema::check(&(self.input)(), &arguments)?;
@@ -95,7 +92,7 @@ impl Tool {
     }
 }
 
-/// The tool of a name.
+/// The tool with a name.
 pub(crate) fn named(name: &str) -> Option<&'static Tool> {
     ALL.iter().find(|tool| tool.name == name)
 }
@@ -104,7 +101,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Tool> {
 pub(crate) struct ToolCall<'a> {
     host: &'a dyn Host,
     who: &'a ToolCaller,
-    /// The id under which the client would repeat this very call.
+    /// The request id that a retry of this call repeats.
     request_id: Option<&'a str>,
     acted: Cell<bool>,
 }
@@ -114,7 +111,7 @@ impl<'a> ToolCall<'a> {
         ToolCall { host, who, request_id, acted: Cell::new(false) }
     }
 
-    /// Whether an op was carried out.
+    /// Whether an op has run.
     pub(crate) fn has_acted(&self) -> bool {
         self.acted.get()
     }
@@ -126,14 +123,14 @@ impl<'a> ToolCall<'a> {
         ToolAnswer::read(&body)
     }
 
-    /// Runs an op on paths, as they were typed.
+    /// Runs an op on paths as they were typed.
     fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<ToolAnswer> {
         let body = self.host.run_on_paths(self.who, self.request_id, typed, op)?;
         self.acted.set(true);
         ToolAnswer::read(&body)
     }
 
-    /// Runs an op on what belongs to the whole store.
+    /// Runs an op on the whole store.
     fn run_in_store(&self, op: &Op) -> Result<ToolAnswer> {
         let body = self.host.run_in_store(self.who, self.request_id, op)?;
         ToolAnswer::read(&body)
@@ -151,22 +148,22 @@ impl<'a> ToolCall<'a> {
         value(&self.ask(query)?).map(ToolAnswer::of)
     }
 
-    /// The full id of a task from a beginning of it.
+    /// The full id of a task from a prefix.
     fn task_id(&self, typed: &str) -> Result<TaskId> {
         self.ask(&task_id::TaskId { typed: typed.to_owned() }).map(TaskId::from)
     }
 
-    /// The same where the focus is meant when none is given.
+    /// The same, but `None` stands for the focus.
     fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<TaskId>> {
         typed.map(|typed| self.task_id(typed)).transpose()
     }
 
-    /// The full id of a task or a hold from a beginning of it.
+    /// The full id of a task or a hold from a prefix.
     fn any_id(&self, typed: &str) -> Result<AnyId> {
         self.ask(&any_id::AnyId { typed: typed.to_owned() }).map(AnyId::from)
     }
 
-    /// A file as it is now.
+    /// A file in its current state.
     fn artifact(&self, path: &str) -> Result<Artifact> {
         self.host.artifact(path)
     }
@@ -181,7 +178,7 @@ fn value<T: Serialize>(answer: &T) -> Result<Value> {
     serde_json::to_value(answer).map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
 }
 
-/// Reads arguments that fit the schema.
+/// Deserialises arguments that fit the schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
     serde_json::from_value(arguments).map_err(|error| Error::usage(Code::BadArguments, error.to_string()))
 }

@@ -61,11 +61,11 @@ fn resume(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
     let mut labels = if request.labels.is_empty() { defaults.labels } else { request.labels };
     let mut taken = String::new();
     if let Some(typed) = request.task.as_deref() {
-        // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
+        // A named task is claimed whatever its labels. It is then the focus, which `resume` returns.
         labels = Vec::new();
         let task = Some(tool_call.task_id(typed)?);
         let answer = tool_call.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
-        // What a take-over made of the task's paths is known to the claim alone.
+        // Only the claim knows what a take-over did to the task's paths.
         taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
     let tokens = |bytes: usize| i64::try_from(bytes.div_ceil(brief::TOKEN)).unwrap_or(i64::MAX);
@@ -95,10 +95,10 @@ fn parsed<T: serde::de::DeserializeOwned>(answer: serde_json::Value) -> Result<T
         .map_err(|error| Error::bug(format!("the answer to resume cannot be read: {error}")).at(Stage::Reply))
 }
 
-/// How many of the paths that were not got back are named.
+/// How many of the lost paths are named.
 const NAMED: usize = 5;
 
-/// A section that names the paths that were held for a task and that another has by now.
+/// A section that names the paths that were held for a task and that another agent holds by now.
 fn not_again(lost: &[Blocker]) -> String {
     let mut lines: Vec<String> = lost
         .iter()
