@@ -26,6 +26,7 @@ use super::{log, other_checkouts, refusal, shell};
 use crate::env::Env;
 use crate::guard;
 use crate::session::is_unconfirmed;
+use crate::settings::Settings;
 use crate::workspace::gitignore::GitIgnore;
 use crate::workspace::{git, path_args};
 
@@ -44,7 +45,7 @@ impl GuardFinding {
 }
 
 pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<String>> {
-    let env = hook_session.context.env;
+    let env = hook_session.context.settings.env;
     let is_off = guard::off_by_variable(env);
     let risks = aim.line.as_ref().filter(|_| !is_off).map(|line| shell::risks(line, &aim.cwd, env)).unwrap_or_default();
     if is_off || (aim.edited.is_empty() && !aim.is_unclear && risks.is_empty()) {
@@ -54,7 +55,7 @@ pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<St
     if aim.is_unclear {
         return unclear(hook_session).map(|()| None);
     }
-    let place = hook_session.context.workspace()?;
+    let place = &hook_session.context.workspace;
     let groups = grouped(&place.dir, place.checkout.is_some(), &aim.cwd, &aim.edited)?;
     let deny = |reason: &str| Ok(Some((hook_session.tool.deny)(hook_session.event(), reason).to_string()));
     for risk in &risks {
@@ -94,7 +95,7 @@ fn present(hook_session: &HookSession<'_>) {
 fn heard(hook_session: &HookSession<'_>, said: Result<()>) {
     if let Err(error) = said {
         log::append(
-            hook_session.context.env,
+            hook_session.context.settings.env,
             &format!("{} {}", hook_session.tool.name, hook_session.event()),
             error.code().as_str(),
         );
@@ -129,14 +130,15 @@ fn believed_at(
     dir: &Path,
     look: impl FnOnce(&HookSession<'_>) -> Result<GuardFinding>,
 ) -> Result<GuardFinding> {
-    let own = hook_session.context.workspace()?;
-    if dir == own.dir || dir == hook_session.context.env.cwd()? {
+    let own = &hook_session.context.workspace;
+    if dir == own.dir || dir == hook_session.context.settings.env.cwd()? {
         return if own.project.key.is_some() { look(hook_session) } else { Ok(GuardFinding::nothing()) };
     }
-    let env: Env = hook_session.context.env.moved(dir.to_path_buf());
-    let there = hook_session.elsewhere(&env)?;
+    let env: Env = hook_session.context.settings.env.moved(dir.to_path_buf());
+    let settings = Settings::new(hook_session.context.settings.globals.clone(), &env);
+    let there = hook_session.elsewhere(&settings)?;
     match there {
-        Some(there) if there.context.workspace()?.dir != own.dir => look(&there),
+        Some(there) if there.context.workspace.dir != own.dir => look(&there),
         Some(_) => look(hook_session),
         None => Ok(GuardFinding::nothing()),
     }
@@ -144,8 +146,8 @@ fn believed_at(
 
 /// The edit guard in one checkout. `cwd` is where the session types its commands.
 fn edit(hook_session: &HookSession<'_>, group: &EditedGroup, cwd: &Path) -> Result<GuardFinding> {
-    let place = hook_session.context.workspace()?;
-    let fold_case = path_args::folds_case(&hook_session.context)?;
+    let place = &hook_session.context.workspace;
+    let fold_case = path_args::folds_case(&hook_session.context.workspace)?;
     let named = |file: &EditedPath| Some((path_args::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
     let mut files: Vec<(String, EditedPath)> = group.files.iter().filter_map(named).collect();
     let patterns =
@@ -262,7 +264,7 @@ fn is_held(error: &Error) -> bool {
 
 /// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
 fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath)>) -> Result<()> {
-    let place = hook_session.context.workspace()?;
+    let place = &hook_session.context.workspace;
     let relaxed = place.config.relaxed()?;
     let is_relaxed = |pattern: &str| {
         let path = pattern.strip_prefix("./").unwrap_or(pattern);
@@ -270,7 +272,7 @@ fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath
     };
     files.retain(|(pattern, _)| !is_relaxed(pattern));
     if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
-        let ignored = GitIgnore::of(checkout, hook_session.context.env);
+        let ignored = GitIgnore::of(checkout, hook_session.context.settings.env);
         files.retain(|(_, file)| !ignored.leaves(&file.real));
     }
     Ok(())

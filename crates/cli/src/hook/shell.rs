@@ -128,13 +128,13 @@ fn patterns(top: &Path, risk: &ShellRisk) -> Result<Option<Vec<String>>> {
 
 /// Why a command is refused; nothing where nobody else holds what it changes.
 pub(super) fn refused(hook_session: &HookSession<'_>, agent: &str, risk: &ShellRisk) -> Result<Option<String>> {
-    let patterns = patterns(&hook_session.context.workspace()?.dir, risk)?;
+    let patterns = patterns(&hook_session.context.workspace.dir, risk)?;
     if patterns.as_ref().is_some_and(Vec::is_empty) {
         return Ok(None);
     }
     let is_whole = patterns.is_none();
     let question = patterns.map(|paths| -> Result<Check> {
-        Ok(Check { paths, fold_case: path_args::folds_case(&hook_session.context)?, ..Check::default() })
+        Ok(Check { paths, fold_case: path_args::folds_case(&hook_session.context.workspace)?, ..Check::default() })
     });
     let question = question.transpose()?;
     let look = |client: &Client, call: &Call| match &question {

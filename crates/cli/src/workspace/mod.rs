@@ -32,7 +32,7 @@ pub(crate) use tenure_core::name::fnv1a;
 use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
-use crate::globals::Globals;
+use crate::settings::Globals;
 
 use config::{Config, SettingLevel};
 pub(crate) use location::StoreLocation;
@@ -223,6 +223,27 @@ impl Workspace {
         let wanted = Pin { store: store_id.into(), location: self.store.display(), key: key.into() };
         let pin = pin::make_pin(&checkout.common, &wanted)?;
         if pin.store == store_id { Ok(()) } else { Err(self.pinned_elsewhere(&pin)) }
+    }
+
+    /// Refuses a command that works on the store itself, where the project is on a server.
+    pub(crate) fn needs_store(&self, what: &str) -> Result<()> {
+        match &self.store {
+            StoreLocation::Server(address) => Err(tenure_client::needs_store(what, &address.to_string())),
+            StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Keeps git away from a store that is in a checkout.
+    pub(crate) fn keep_git_out(&self, env: &Env) -> Result<()> {
+        match &self.store {
+            StoreLocation::Sqlite(path) => tracking::keep_out(path, env),
+            StoreLocation::Postgres(_) | StoreLocation::Server(_) => Ok(()),
+        }
+    }
+
+    /// The top of the working tree, as holds name it.
+    pub(crate) fn tree_path(&self) -> String {
+        project::encode(self.checkout.as_ref().map_or(&self.dir, |checkout| &checkout.top))
     }
 
     /// The pin, if the project has one.
