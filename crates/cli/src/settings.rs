@@ -1,4 +1,4 @@
-//! What a process was called with: the flags of every command and its environment. Parsed once, never changed.
+//! The settings of a process: the flags of every command and its environment. Parsed once, never changed.
 //!
 //! Nothing here reads a file or finds a project; `workspace` and `session` do that from these values.
 

@@ -144,7 +144,7 @@ fn work(file: &Path, name: &str) -> Result<u8> {
         std::thread::sleep(Duration::from_millis(25 + (task.number % 7).unsigned_abs() * 5));
         match kernel.execute(&call(name), &done::Done { task: Some(task.id), ..done::Done::default() }) {
             Ok(_) => {}
-            // Taken over while it slept: somebody else finishes it.
+            // Another worker took the task over and finishes it.
             Err(error) if error.kind() == Kind::Stale => {}
             Err(error) => return Err(error),
         }

@@ -42,8 +42,8 @@ struct Args {
     force: bool,
 }
 
-/// Where the lines are gathered while the snapshot is open. Nobody who reads slowly keeps the store from tidying up,
-/// and what was begun and lost can be begun again.
+/// The lines that are collected while the snapshot is open. A slow reader of the output does not keep the store from
+/// cleaning up, and an export that loses its connection can begin again.
 enum Gathered {
     File(Spool),
     Memory(Vec<u8>),

@@ -80,7 +80,7 @@ fn print(out: &Printer, found: &InboxPage) {
     }
 }
 
-/// One message: who says so, then what, quoted.
+/// One message: its sender, then its text as a quotation.
 pub(super) fn print_one(out: &Printer, message: &Message) {
     let mut said = Vec::new();
     if message.what == "ending" {

@@ -121,7 +121,7 @@ fn change(
     Ok(())
 }
 
-/// Prints a page of memories, each with who says so.
+/// Prints a page of memories, each with its author.
 pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
     let out = session.out;
     if out.is_json() {
@@ -137,7 +137,7 @@ pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
     }
 }
 
-/// One memory with who says so.
+/// One memory with its author.
 pub(super) fn whole(out: &Printer, memory: &Memory) -> String {
     let whose = memory.of.as_ref().map_or(memory.scope.clone(), |of| format!("{} {of}", memory.scope));
     let pin = if memory.pinned { ", pinned" } else { "" };

@@ -145,8 +145,8 @@ fn begin(name: PathBuf, mut input: Box<dyn Read>) -> Result<BackupSource> {
     Ok(BackupSource { name, head, rest: input, size })
 }
 
-/// Copies what was given to a private file: what is checked is then what is used, whoever changes the original. One byte
-/// more than it must have is enough to see that it is too long.
+/// Copies the backup to a private file, so that the bytes that are checked are the bytes that are used even if the original
+/// changes. One byte more than it declares is enough to see that it is too long.
 #[expect(clippy::disallowed_methods, reason = "a new file")]
 fn fetch(mut source: BackupSource, to: &Path) -> Result<()> {
     let fail = |error| no_copy(to, error);

@@ -94,7 +94,7 @@ fn what<'a>(settings: &'a Settings<'a>, out: &'a Printer, typed: &OsString) -> R
     }
 }
 
-/// Whether somebody who gets a message will soon see it.
+/// Whether the recipient of a message is likely to see it soon.
 fn presence(to: &Recipient) -> String {
     match to.liveness {
         Liveness::Alive => "alive".to_owned(),

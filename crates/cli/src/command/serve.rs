@@ -22,7 +22,7 @@ use super::{Group, Run, Spec, read};
 use crate::session::{Session, StoreUse, caller, connection};
 use crate::workspace::config::{Config, Serve};
 
-/// Where a server of one person listens.
+/// The address at which a server of one person listens.
 const USUAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7133));
 
 pub(super) const UP: Spec = Spec {
@@ -43,7 +43,7 @@ pub(super) const UP: Spec = Spec {
         }
         let kernel = connection::serving_kernel(session, "`up`")?;
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
-        // A person at a terminal is not told of every request, unless it asks for it.
+        // At a terminal not every request is logged, unless the person asks for it.
         let told = if session.settings.env.says_yes("TENURE_LOG") { Verbosity::All } else { Verbosity::Errors };
         run(session, kernel, listen, &flags, (link, told))
     }),
@@ -161,7 +161,7 @@ fn snapshot(flags: &Serve, config: &Config) -> ServerConfig {
     ServerConfig { limits: serve.limits(), proxies: serve.proxies(), revision: config.revision.clone() }
 }
 
-/// Reads the configuration anew. What a server cannot change while it runs is named.
+/// Reads the configuration again, and names the settings that take effect only after a restart.
 fn reload(session: &Session<'_>, flags: &Serve, listen: Option<SocketAddr>) -> Result<Reloaded> {
     let before = &session.workspace.config;
     let config = before.again(session.settings.env)?;
@@ -199,7 +199,8 @@ fn socket(session: &Session<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     Ok(socket)
 }
 
-/// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
+/// A one-time link for the person at the keyboard. It gives no new rights: a person who can open the store can already do
+/// everything with it.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
     let call = || Call::of_store(person, &OsEntropy);
     let role =

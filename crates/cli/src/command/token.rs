@@ -176,8 +176,8 @@ fn revoke(session: &Session<'_>, typed: &str) -> Result<u8> {
     Ok(0)
 }
 
-/// The key of a project that somebody typed: `*`, a key, or what a project of this store is called. One that nothing has
-/// happened in yet is named by its key.
+/// The key of a project that was typed as `*`, as a key, or as the name of a project of this store. A project in which
+/// nothing has happened yet is named by its key.
 pub(super) fn project_key(session: &Session<'_>, typed: &str) -> Result<String> {
     if typed == EVERY_PROJECT {
         return Ok(typed.to_owned());

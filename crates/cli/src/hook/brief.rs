@@ -1,4 +1,4 @@
-//! What a session is shown when it begins: the brief of the task it holds, or what is ready. The one place that says so.
+//! The text that a session is shown when it begins: the brief of the task it holds, or the tasks that are ready.
 
 use tenure_core::Result;
 use tenure_core::text;

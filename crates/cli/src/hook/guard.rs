@@ -86,8 +86,7 @@ pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<St
     Ok(told.map(|text| (hook_session.tool.context)(hook_session.event(), &text).to_string()))
 }
 
-/// Says that the session is there. A guard that has nothing to refuse fails by nothing: that it could not be said is
-/// for the log.
+/// Reports that the session is there. A guard that has nothing to refuse does not fail by this: a failure goes to the log.
 fn present(hook_session: &HookSession<'_>) {
     heard(hook_session, hook_session.present());
 }
@@ -102,7 +101,7 @@ fn heard(hook_session: &HookSession<'_>, said: Result<()>) {
     }
 }
 
-/// An edit of nobody knows what cannot be checked, where it would be.
+/// Refuses an edit of an unknown file, in a project whose guards are on: it cannot be checked.
 fn unclear(hook_session: &HookSession<'_>) -> Result<()> {
     match hook_session.standing(&hook_session.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
@@ -152,7 +151,7 @@ fn edit(hook_session: &HookSession<'_>, group: &EditedGroup, cwd: &Path) -> Resu
     let mut files: Vec<(String, EditedPath)> = group.files.iter().filter_map(named).collect();
     let patterns =
         |files: &[(String, EditedPath)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
-    // What is too much to be taken is not held already either.
+    // So many files cannot be taken, so they are not held already either.
     let looked = if files.len() > op::FILES_MAX { Vec::new() } else { patterns(&files) };
     let Some(outlook) = hook_session.outlook(&looked, fold_case)? else { return Ok(GuardFinding::nothing()) };
     let standing = &outlook.standing;
@@ -213,8 +212,8 @@ fn take(
     let says = tool_used::ToolUsed { first, ..hook_session.presence() };
     let request = Op::new(op::Guard { paths, fold_case, says });
     match hook_session.run::<Guarded>(agent, &request, Vec::new()) {
-        // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
-        // Where that look fails, what was found stands.
+        // A dead holder blocks no one. Looking at processes costs time, so it is done only after a refusal; where it fails,
+        // the refusal stands.
         Err(error) if is_held(&error) => match hook_session.dead(agent) {
             Ok(dead) if !dead.is_empty() => {
                 let again = hook_session.run::<Guarded>(agent, &request, dead);
@@ -262,7 +261,7 @@ fn is_held(error: &Error) -> bool {
     error.is_refusal() && error.get(Blockers::KEY).is_some()
 }
 
-/// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
+/// Leaves out files that are never held: those that git ignores and does not track, and those that the project relaxes.
 fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath)>) -> Result<()> {
     let place = &hook_session.context.workspace;
     let relaxed = place.config.relaxed()?;
@@ -278,8 +277,8 @@ fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath
     Ok(())
 }
 
-/// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
-/// its next prompt.
+/// Tells the session that a file is held in another checkout too, if that is news and its tool shows it now; otherwise the
+/// next prompt tells it.
 fn tell(hook_session: &HookSession<'_>, standing: &HookContext, guarded: &Guarded) -> Result<Option<String>> {
     let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
     if !hook_session.tool.hears_before || hook_session.sub_agent.is_some() {
@@ -309,12 +308,12 @@ fn command(hook_session: &HookSession<'_>, risk: &shell::ShellRisk) -> Result<Gu
     if standing.guards.off {
         return Ok(GuardFinding::nothing());
     }
-    // A session that nobody knows yet holds nothing.
+    // A session that is not registered yet holds nothing.
     let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
     Ok(shell::refused(hook_session, agent, risk)?.map_or_else(GuardFinding::nothing, GuardFinding::Refused))
 }
 
-/// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.
+/// The paths that are inside a checkout, relative to its top, each once. Paths outside of it are left out.
 pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in named.iter().filter(|name| !name.contains('\0')) {

@@ -185,7 +185,7 @@ fn outcome(
         Ok(None) => return None,
         Ok(Some(Fail::Open)) => {}
         Ok(Some(Fail::Closed)) if refusal.is_none() => {}
-        // Or not even the policy could be read: a guard that somebody may have closed is not opened by that.
+        // Where not even the policy could be read, a guard that may be closed is not opened by that.
         Ok(Some(Fail::Closed)) | Err(_) => return refusal,
     }
     let (tool, event) = (line.tool?, line.event?);

@@ -266,7 +266,7 @@ impl<'a> HookSession<'a> {
         self.run_seeing(agent, op, proven_dead, WorkingTree::default())
     }
 
-    /// Runs an op that tells what is to be seen in the working tree.
+    /// Runs an op that tells the state of the working tree.
     pub(super) fn run_seeing<T: DeserializeOwned>(
         &self,
         agent: &str,

@@ -71,7 +71,7 @@ pub(crate) fn run(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) 
     }
 }
 
-/// How long giving the lock back may take where nothing went wrong.
+/// How long releasing the lock may take where nothing went wrong.
 const GIVE_BACK: Duration = Duration::from_secs(10);
 
 /// How long after the end of a lost lock a runner waits for processes that were killed and still live.

@@ -102,8 +102,8 @@ pub(crate) fn serving_kernel(session: &Session<'_>, what: &str) -> Result<Kernel
     }
 }
 
-/// Limits how long an answer of the database may take from now on. A remote server has its own limit, and where there is
-/// no store the next request says so.
+/// Limits how long an answer of the database may take from now on. A remote server has its own limit. A missing store is
+/// reported by the next request.
 pub(crate) fn limit_answers(session: &Session<'_>, limit: Duration) {
     if let Some(kernel) = of(session).ok().and_then(|connection| connection.client.local()) {
         kernel.store().hurry(limit);

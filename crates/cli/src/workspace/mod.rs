@@ -1,7 +1,8 @@
-//! Where a call happens: which checkout, which project, which store.
+//! The workspace of a call: its checkout, its project, its configuration and the location of its store.
 //!
 //! Everything is resolved from the project, never from the working directory alone, so that worktrees, subdirectories,
-//! hooks and other homes meet in one project and one store, or are told that they do not.
+//! hooks and other homes share one project and one store, or are refused. It reads files of git and of the user; it opens
+//! no store and knows no caller.
 
 pub(crate) mod config;
 pub(crate) mod file;
@@ -42,7 +43,7 @@ use project::{KeyKind, ProjectRef};
 /// The directory that a project keeps its own store in.
 const STORE_DIR: &str = ".tenure";
 
-/// Where a call happens.
+/// The workspace of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     /// What paths are relative to: the top of the checkout, or of a project without git.
@@ -50,14 +51,14 @@ pub(crate) struct Workspace {
     pub(crate) checkout: Option<git::GitCheckout>,
     pub(crate) project: ProjectRef,
     pub(crate) store: StoreLocation,
-    /// What named the store.
+    /// The source of the store's location.
     pub(crate) store_from: StoreFrom,
     /// Whether only the repository names the project: in `tenure.toml`, or in the pin that its git directory has.
     pub(crate) named_by_repository: bool,
     pub(crate) config: Config,
 }
 
-/// What named the store.
+/// The source of a store's location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFrom {
     Flag,
@@ -85,12 +86,12 @@ impl StoreFrom {
     }
 }
 
-/// Resolves the place of a call from the working directory.
+/// Resolves the workspace of the working directory.
 pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Workspace> {
     resolve_at(env.cwd()?, globals, env)
 }
 
-/// Resolves the place that a path is in, wherever the process is.
+/// Resolves the workspace that a path is in, whatever the working directory.
 pub(crate) fn resolve_at(path: &Path, globals: &Globals, env: &Env) -> Result<Workspace> {
     let checkout = git::locate(path)?;
     let (dir, root) = match &checkout {
