@@ -146,3 +146,6 @@ pub(crate) enum Sight {
     /// Which agents are dead, by their processes.
     Processes,
 }
+
+#[cfg(test)]
+mod tests;
