@@ -11,25 +11,25 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result};
 
-use crate::command::{self, Group, Spec};
+use crate::command::{self, Group, Run, Spec};
 use crate::env::Env;
-use crate::globals::Globals;
 use crate::output::Printer;
 use crate::session::Session;
+use crate::settings::{Globals, Settings};
 
 /// Flags of every command that take a value.
 pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
 /// Flags of every command that take none.
 const PLAIN: [&str; 2] = ["--json", "--quiet"];
 
-/// Runs the command that the words name and says how the process ends.
+/// Runs the command that the words name and returns how the process ends.
 pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     let json = wants_json(words, env);
     let quiet = before_dashes(words).any(|word| word == "--quiet");
     let out = Printer::new(json, quiet, env);
     let exit = match act(words, env, &out) {
         Ok(exit) => exit,
-        // Whoever runs a command under a lock can tell by the exit code that it was not the command's own.
+        // The caller of a command under a lock can tell by the exit code that it was not the command's own.
         Err(error) if runs_a_command(words) => {
             let exit = crate::runner::not_started(&error);
             crate::failure::report(&out, &error.detail("exit", exit));
@@ -68,8 +68,11 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
         return Ok(0);
     };
     let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
-    let session = Session::new(globals(&matches), env, out);
-    (spec.run)(&session, own)
+    let settings = Settings::new(globals(&matches), env);
+    match spec.run {
+        Run::Plain(run) => run(&settings, out, own),
+        Run::InProject(store_use, run) => run(&Session::open(&settings, out, store_use)?, own),
+    }
 }
 
 /// Prints help, or turns a refusal of clap's into an error of ours.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tenure_kernel::WorkingTree;
 
+use crate::workspace::Workspace;
 use crate::workspace::git::GitCheckout;
 use crate::workspace::head::head;
 
@@ -18,11 +19,16 @@ const ANSWER_MAX: u64 = 1 << 20;
 /// How many files are named.
 const FILES: usize = 50;
 
+/// The working tree of a workspace; an empty one where there is none.
+pub(crate) fn of(workspace: &Workspace) -> WorkingTree {
+    workspace.checkout.as_ref().map_or_else(WorkingTree::default, look)
+}
+
 /// The commit and the files that differ from it, as git itself tells.
-pub(crate) fn look(checkout: &GitCheckout) -> WorkingTree {
+fn look(checkout: &GitCheckout) -> WorkingTree {
     let mut tree = WorkingTree { head: head(checkout), ..WorkingTree::default() };
     for path in differing(&checkout.top).unwrap_or_default() {
-        // The store's own directory is nobody's work.
+        // The store's own directory is no work of an agent.
         if path.starts_with(".tenure/") {
             continue;
         }
@@ -56,7 +62,7 @@ fn differing(top: &Path) -> Option<Vec<String>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = answer.by_ref().take(ANSWER_MAX).read_to_end(&mut bytes);
-        // Whoever waited may have given up.
+        // The receiver may have given up waiting.
         let _ = send.send(read.map(|_| bytes));
     });
     let answered = receive.recv_timeout(PATIENCE);

@@ -29,8 +29,8 @@ pub(crate) fn here(env: &Env, stored: GuardState) -> GuardState {
 
 /// Whether the guards are off here and now.
 pub(crate) fn state(session: &Session<'_>) -> Result<GuardState> {
-    if off_by_variable(session.env) {
-        return Ok(here(session.env, GuardState::default()));
+    if off_by_variable(session.settings.env) {
+        return Ok(here(session.settings.env, GuardState::default()));
     }
     session.ask(&guards::Guards {})
 }

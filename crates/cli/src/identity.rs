@@ -13,7 +13,7 @@ use tenure_server::mcp::Thread;
 
 use crate::agent_tool;
 use crate::env::Env;
-use crate::globals::Globals;
+use crate::settings::Globals;
 
 /// Agent or person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Waiting in line: the op that takes a place, looks at it until it is this agent's turn, and the op that takes the offer.
+//! Waiting in line: an op takes a place, queries look at it until it is this agent's turn, and an op takes the offer.
 //!
-//! Each op has a request id of its own; looking is a query. Killed at any moment, the place stays for its time, and the
-//! same command goes on.
+//! Each op has a request id of its own. When the process is killed, the place stays for its time to live, and the same
+//! command continues with it.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use tenure_kernel::{Op, Reply, RequestId};
 use tenure_store::{OsEntropy, WakeListener};
 
 use crate::output::Printer;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, Sight, connection, evidence};
 
-/// How long a place goes without a renewal while somebody waits at it.
+/// How long a place goes without a renewal while its agent waits.
 const RENEW: Duration = Duration::from_secs(30);
-/// How often somebody who waits looks whether those before it are dead: a death rings no bell and ends no hold by itself.
+/// How often a waiting agent checks whether those before it are dead: a death rings no bell and ends no hold by itself.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long an answer may take while somebody waits: the time of the call is nearly kept where a server says nothing, and a
-/// place outlives several tries.
+/// How long an answer may take during a wait: the limit of the call nearly holds where a server does not answer, and a place
+/// outlives several tries.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long somebody who waits leaves a store alone that could not be reached.
+/// The pause before a store that could not be reached is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// How long a call waits: what was typed, at most what is set.
@@ -44,8 +44,8 @@ fn waits(reply: &Reply) -> Result<Option<Reserved>> {
 pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Result<Reply> {
     let begun = Instant::now();
     let left = || limit.saturating_sub(begun.elapsed());
-    let mut reply = session.run(op)?;
-    session.hurry(ANSWER);
+    let mut reply = session.run_any(op, RunOptions::default())?;
+    connection::limit_answers(session, ANSWER);
     let mut progress = WaitProgress { out: session.out, last: String::new() };
     let bell = RefCell::new(WakeListener::new());
     let mut dead = Vec::new();
@@ -62,8 +62,11 @@ pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Res
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = outlast(left, || session.ask_with(|client, call| Ok(session.dead(client, call))))?;
-                // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
+                let found = outlast(left, || {
+                    session
+                        .ask_with(Sight::Store, |client, call| Ok(evidence::dead(session.settings.env, client, call)))
+                })?;
+                // A dead agent that blocks no one keeps its place: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
                 if anew {
@@ -74,24 +77,25 @@ pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Res
             let left = left();
             if left.is_zero() {
                 // Once more, so that the place is kept for its whole time from here on.
-                let last = session.run_aside(op)?;
+                let last = session.run_any(op, RunOptions::aside())?;
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
             let most = left.min(RENEW.saturating_sub(renewed.elapsed())).max(Duration::from_millis(1));
-            session.ask_with(|client, call| {
+            session.ask_with(Sight::Store, |client, call| {
                 client.pause(call, place, &mut bell.borrow_mut(), most);
                 Ok(())
             })?;
             before = Some(turn);
         }
-        // Under one id however often it is asked: an answer that got lost may have been that the lock is taken.
+        // All tries have one id: an answer that was lost may have granted the lock.
         let request_id = RequestId::draw(&OsEntropy);
-        reply = outlast(left, || session.run_aside_as(op, &request_id))?;
+        let with = || RunOptions { request_id: Some(request_id.clone()), ..RunOptions::default() };
+        reply = outlast(left, || session.run_any(op, with()))?;
     }
 }
 
-/// Asks until there is an answer or no time is left: a store that is out of reach for a while costs nobody its place in
-/// the line, as long as it comes back in time.
+/// Asks until there is an answer or no time is left: an agent keeps its place in the line while the store is out of reach,
+/// as long as it comes back in time.
 #[expect(clippy::disallowed_methods, reason = "the pause between two tries")]
 fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Result<T> {
     loop {

@@ -5,7 +5,8 @@ use tenure_core::action::Action;
 use tenure_core::{Code, Error, task};
 use tenure_kernel::op::add::Add;
 
-use super::{Group, Spec, bulk, print_task, read};
+use super::{Group, Run, Spec, bulk, print_task, read, task_id};
+use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "add",
@@ -18,17 +19,17 @@ pub(super) const SPEC: Spec = Spec {
         "tenure add --stdin < tasks.jsonl",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         if args.stdin {
-            return bulk::add(session);
+            return bulk::add(settings, out);
         }
         let title = args.title.ok_or_else(|| {
             Error::usage(Code::TitleEmpty, "no title was given")
                 .attempt(Action::AddTask { title: "Fix the login".to_owned() })
         })?;
-        let after = args.after.iter().map(|typed| session.task_id(typed)).collect::<Result<_, _>>()?;
+        let session = &Session::open(settings, out, StoreUse::Write)?;
+        let after = args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?;
         let request = Add {
             title,
             description: args.description.unwrap_or_default(),
@@ -38,10 +39,11 @@ pub(super) const SPEC: Spec = Spec {
             after,
             assignee: args.assignee.map(Into::into),
         };
-        let (task, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Added", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

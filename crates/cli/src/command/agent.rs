@@ -3,9 +3,10 @@
 use clap::{Args as _, Subcommand};
 use tenure_kernel::query::agents::Agents;
 
-use super::{Group, Spec, Verbs, read};
+use super::{Group, Run, Spec, Verbs, read};
 use crate::output::table::print_page;
 use crate::output::time::span;
+use crate::session::StoreUse;
 
 pub(super) const SPEC: Spec = Spec {
     name: "agent",
@@ -14,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "List the agents of this project and whether they are there",
     examples: &["tenure agent list", "tenure agent list --json"],
     args: Verbs::<AgentVerb>::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let Verbs { verb: AgentVerb::List(page) } = read(matches)?;
         let limit = page.limit()?;
         let page = session.ask_who_holds(&Agents { within_us: None, limit, cursor: page.cursor })?;
@@ -28,7 +29,7 @@ pub(super) const SPEC: Spec = Spec {
             ]
         });
         Ok(0)
-    },
+    }),
 };
 
 #[derive(Subcommand)]

@@ -11,10 +11,10 @@ use tenure_kernel::backup::BackupTaken;
 use tenure_store::copy::Existing;
 use tenure_store::{Clock, SystemClock};
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::refuse_closed;
 use crate::output::time::short;
-use crate::session::Session;
+use crate::session::{Session, Sight, StoreUse};
 use crate::workspace::scratch::{Scratch, may_write};
 
 pub(super) const SPEC: Spec = Spec {
@@ -28,18 +28,18 @@ pub(super) const SPEC: Spec = Spec {
         "tenure backup - | ssh host 'cat > tenure.db'",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
-        session.needs_store("`backup`")?;
+        session.workspace.needs_store("`backup`")?;
         match &args.file {
             Some(file) if file.as_os_str() == "-" => to_stdout(session, args.force),
-            Some(file) => to_file(session, &session.env.cwd()?.join(file), args.force),
+            Some(file) => to_file(session, &session.settings.env.cwd()?.join(file), args.force),
             None => {
                 let name = format!("tenure-{}.backup", stamp());
-                to_file(session, &session.env.cwd()?.join(name), args.force)
+                to_file(session, &session.settings.env.cwd()?.join(name), args.force)
             }
         }
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -57,9 +57,11 @@ fn to_file(session: &Session<'_>, path: &Path, force: bool) -> Result<u8> {
         Code::FileExists => error.hint("Nothing was written. Name another file; --force replaces this one."),
         _ => error,
     };
-    may_write(path, existing, &session.workspace()?.store).map_err(hinted)?;
+    may_write(path, existing, &session.workspace.store).map_err(hinted)?;
     let taken = session
-        .ask_with(|client, call| client.kernel("`backup`")?.backup(call, path, existing, &progress(session, "copied")))
+        .ask_with(Sight::Store, |client, call| {
+            client.kernel("`backup`")?.backup(call, path, existing, &progress(session, "copied"))
+        })
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
     if session.out.is_json() {
@@ -80,9 +82,9 @@ fn to_stdout(session: &Session<'_>, force: bool) -> Result<u8> {
             .hint("Send it to a file or a program, or name a file."));
     }
     refuse_closed()?;
-    let scratch = Scratch::new(session.env)?;
+    let scratch = Scratch::new(session.settings.env)?;
     let path = scratch.file("backup.db");
-    let taken = session.ask_with(|client, call| {
+    let taken = session.ask_with(Sight::Store, |client, call| {
         client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(session, "copied"))
     })?;
     match stream(scratch, &path) {

@@ -4,7 +4,8 @@ use clap::Args as _;
 use tenure_kernel::op::block::Block;
 
 use super::done::ActingArgs;
-use super::{Group, Spec, print_task, read};
+use super::{Group, Run, Spec, print_task, read, task_id, task_id_or_focus};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "block",
@@ -16,17 +17,17 @@ pub(super) const SPEC: Spec = Spec {
         "tenure block t-7k3fq --reason \"API first\" --on t-9m2xq",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
-        let on = args.on.as_deref().map(|typed| session.task_id(typed)).transpose()?;
+        let task = task_id_or_focus(session, args.acting.task.as_deref())?;
+        let on = args.on.as_deref().map(|typed| task_id(session, typed)).transpose()?;
         let request =
             Block { task, reason: args.reason, on, fence: args.acting.fence.map(Into::into), force: args.acting.force };
-        let (task, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Blocked", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -6,9 +6,11 @@ use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::answer::Added;
 use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
 
-use crate::session::Session;
+use crate::output::Printer;
+use crate::session::{RunOptions, Session, StoreUse};
+use crate::settings::Settings;
 
-pub(super) fn add(session: &Session<'_>) -> Result<u8> {
+pub(super) fn add(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut input).map_err(|error| {
         Error::new(Code::UnreadableInput, "standard input cannot be read").at(Stage::Arguments).cause(error)
@@ -17,13 +19,15 @@ pub(super) fn add(session: &Session<'_>) -> Result<u8> {
     drop(input);
     let count = request.items.len();
     if count > 5_000 {
-        session.out.aside(&format!("adding {count} tasks …"));
+        out.aside(&format!("adding {count} tasks …"));
     }
-    let (added, reply) = session.answer(request)?;
-    if session.out.is_json() {
-        session.out.body(&reply.body);
+    let session = Session::open(settings, out, StoreUse::Write)?;
+    let reply = session.run(request, RunOptions::default())?;
+    let added = reply.read()?;
+    if out.is_json() {
+        out.body(&reply.body);
     } else {
-        session.out.text(&summary(&added));
+        out.text(&summary(&added));
     }
     Ok(0)
 }

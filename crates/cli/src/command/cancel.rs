@@ -4,7 +4,8 @@ use clap::Args as _;
 use tenure_kernel::op::cancel::Cancel;
 
 use super::done::ActingArgs;
-use super::{Group, Spec, print_task, read};
+use super::{Group, Run, Spec, print_task, read, task_id_or_focus};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "cancel",
@@ -13,20 +14,20 @@ pub(super) const SPEC: Spec = Spec {
     about: "Give a task up; what depends on it is stuck until somebody edits or reopens",
     examples: &["tenure cancel t-7k3fq --reason \"no longer wanted\""],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
+        let task = task_id_or_focus(session, args.acting.task.as_deref())?;
         let request = Cancel {
             task,
             reason: args.reason.unwrap_or_default(),
             fence: args.acting.fence.map(Into::into),
             force: args.acting.force,
         };
-        let (task, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Cancelled", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

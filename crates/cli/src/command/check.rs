@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap::Args as _;
 use tenure_kernel::query::check::Check;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::path::checked;
+use crate::session::{Session, StoreUse};
 use crate::workspace::path_args;
 
 pub(super) const SPEC: Spec = Spec {
@@ -16,9 +17,10 @@ pub(super) const SPEC: Spec = Spec {
     about: "Ask whether paths are free for you; exits 1 when they are not",
     examples: &["tenure check src/lib.rs", "tenure check src/ --json"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        let typed = path_args::read(session, &args.paths)?;
+        let (workspace, typed) = path_args::locate(settings, &args.paths)?;
+        let session = Session::at(workspace, settings, out, StoreUse::Read);
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let question = Check { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
         let answer = session.ask_who_holds(&question)?;
@@ -28,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&checked(session.out, &answer));
         }
         Ok(u8::from(!answer.free))
-    },
+    }),
 };
 
 #[derive(clap::Args)]

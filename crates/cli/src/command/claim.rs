@@ -4,8 +4,9 @@ use clap::Args as _;
 use tenure_core::{Span, hold};
 use tenure_kernel::op::claim::Claim;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read, task_id};
 use crate::output::task::claimed;
+use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "claim",
@@ -14,23 +15,24 @@ pub(super) const SPEC: Spec = Spec {
     about: "Take a task: the one named, or the best that is ready",
     examples: &["tenure claim", "tenure claim t-7k3fq", "tenure claim --label backend --ttl 20m"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let ttl = given.or(session.workspace()?.config.task_ttl);
-        let task = args.task.as_deref().map(|typed| session.task_id(typed)).transpose()?;
+        let session = &Session::open(settings, out, StoreUse::Write)?;
+        let ttl = given.or(session.workspace.config.task_ttl);
+        let task = args.task.as_deref().map(|typed| task_id(session, typed)).transpose()?;
         // A task that is named is meant, whatever its labels.
         let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(session)? };
         let request = Claim { task, ttl_s: ttl.map(Span::as_seconds), labels };
-        let (answer, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let answer = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
             session.out.text(&claimed(session.out, &answer));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use clap::Args as _;
 use clap_complete::Shell;
 
-use super::{ALL, Group, Spec, read};
+use super::{ALL, Group, Run, Spec, read};
 use crate::args::{build, root};
 
 pub(super) const SPEC: Spec = Spec {
@@ -13,14 +13,14 @@ pub(super) const SPEC: Spec = Spec {
     about: "Print the completion script of a shell",
     examples: &["tenure completions bash > /etc/bash_completion.d/tenure"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|_, out, matches| {
         let args: Args = read(matches)?;
         let mut command = ALL.iter().map(build).fold(root(), clap::Command::subcommand);
         let mut script = Vec::new();
         clap_complete::generate(args.shell, &mut command, "tenure", &mut script);
-        session.out.text(&String::from_utf8_lossy(&script));
+        out.text(&String::from_utf8_lossy(&script));
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -17,9 +17,9 @@ use tenure_kernel::{Actor, Call, Condition, Kernel, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Location, Options, OsEntropy};
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
+use crate::output::Printer;
 use crate::output::table::table;
-use crate::session::Session;
 
 /// How long a worker's hold lives: short, so that a killed worker's task is taken over while one watches.
 const TTL_S: i64 = 2;
@@ -31,7 +31,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Watch workers share tasks, die and be replaced, on a store that is thrown away",
     examples: &["tenure demo", "tenure demo --workers 4 --tasks 50 --kills 1"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|_, out, matches| {
         let args: Args = read(matches)?;
         if args.workers < 2 || args.kills >= args.workers || args.tasks < 4 {
             return Err(Error::usage(
@@ -39,8 +39,8 @@ pub(super) const SPEC: Spec = Spec {
                 "the demo needs two workers or more, fewer kills than workers, and four tasks or more",
             ));
         }
-        run(session, &args)
-    },
+        run(out, &args)
+    }),
 };
 
 pub(super) const WORKER: Spec = Spec {
@@ -50,10 +50,10 @@ pub(super) const WORKER: Spec = Spec {
     about: "A worker of the demo",
     examples: &[],
     args: WorkerArgs::augment_args,
-    run: |_, matches| {
+    run: Run::Plain(|_, _, matches| {
         let args: WorkerArgs = read(matches)?;
         work(&args.file, &args.name)
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -144,7 +144,7 @@ fn work(file: &Path, name: &str) -> Result<u8> {
         std::thread::sleep(Duration::from_millis(25 + (task.number % 7).unsigned_abs() * 5));
         match kernel.execute(&call(name), &done::Done { task: Some(task.id), ..done::Done::default() }) {
             Ok(_) => {}
-            // Taken over while it slept: somebody else finishes it.
+            // Another worker took the task over and finishes it.
             Err(error) if error.kind() == Kind::Stale => {}
             Err(error) => return Err(error),
         }
@@ -173,12 +173,12 @@ fn tasks(count: usize) -> Vec<add_many::NewTask> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks at the workers")]
-fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
+fn run(out: &Printer, args: &Args) -> Result<u8> {
     let scratch = DemoDirectory::new()?;
     let file = scratch.0.join("tenure.db");
     let kernel = kernel(&file)?;
     let added = kernel.execute(&call("person:demo"), &add_many::AddMany { items: tasks(args.tasks) })?.read()?;
-    session.out.aside(&format!(
+    out.aside(&format!(
         "{} tasks with dependencies, {} workers, {} of them will be killed with kill -9 …",
         added.count, args.workers, args.kills
     ));
@@ -195,7 +195,7 @@ fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
         let done = usize::try_from(overview.done).unwrap_or(0);
         if done / 20 > shown && done < args.tasks {
             shown = done / 20;
-            session.out.aside(&format!("  {done:>4} done, {} held, {} killed", overview.started, killed.len()));
+            out.aside(&format!("  {done:>4} done, {} held, {} killed", overview.started, killed.len()));
         }
         // The kills are spread over the middle of the work, each on a worker that holds a task at that moment.
         let due = args.tasks / 5 + killed.len() * args.tasks / 5;
@@ -217,7 +217,7 @@ fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
     }
     fleet.0.clear();
     let stale = late_finishes(&kernel, &killed)?;
-    let exit = report(session, args, &events(&kernel)?, &killed, &stale, failed);
+    let exit = report(out, args, &events(&kernel)?, &killed, &stale, failed);
     // The store is closed before its directory goes.
     drop(kernel);
     drop(scratch);
@@ -301,7 +301,7 @@ fn events(kernel: &Kernel) -> Result<Vec<LoggedEvent>> {
 
 /// The table at the end, counted from the log, and whether it is what was promised.
 fn report(
-    session: &Session<'_>,
+    out: &Printer,
     args: &Args,
     events: &[LoggedEvent],
     killed: &[Victim],
@@ -325,8 +325,8 @@ fn report(
         && take_overs >= killed.len()
         && gapless
         && failed == 0;
-    if session.out.is_json() {
-        session.out.data(&json!({
+    if out.is_json() {
+        out.data(&json!({
             "tasks": args.tasks,
             "finished_once": once,
             "killed": killed.iter().map(|victim| &victim.name).collect::<Vec<_>>(),
@@ -351,8 +351,8 @@ fn report(
             ]
         })
         .collect();
-    session.out.text(&table(&["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows, 200));
-    session.out.text(&format!(
+    out.text(&table(&["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows, 200));
+    out.text(&format!(
         "\n{once} of {} tasks finished exactly once\n{take_overs} take-overs from {} killed workers\n{} stale finishes refused\n{} events, numbered {}\n{}",
         args.tasks,
         killed.len(),

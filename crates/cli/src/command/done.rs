@@ -3,8 +3,9 @@
 use clap::Args as _;
 use tenure_kernel::op::done::Done;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read, task_id_or_focus};
 use crate::output::task::line;
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "done",
@@ -13,12 +14,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Finish your task, or one by id; what waited for it becomes ready",
     examples: &["tenure done", "tenure done t-7k3fq"],
     args: ActingArgs::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: ActingArgs = read(matches)?;
-        session.will_write();
-        let task = session.task_id_or_focus(args.task.as_deref())?;
+        let task = task_id_or_focus(session, args.task.as_deref())?;
         let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
-        let (done, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let done = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
             return Ok(0);
@@ -32,7 +33,7 @@ pub(super) const SPEC: Spec = Spec {
         }
         session.out.text(&text);
         Ok(0)
-    },
+    }),
 };
 
 // The arguments of commands that act on a task under a fence.

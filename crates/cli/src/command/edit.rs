@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::edit::Edit;
 
-use super::{Group, Spec, print_task, read};
+use super::{Group, Run, Spec, print_task, read, task_id};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "edit",
@@ -16,18 +17,17 @@ pub(super) const SPEC: Spec = Spec {
         "tenure edit t-7k3fq --after t-9m2xq",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let after = if args.no_after {
             Some(Vec::new())
         } else if args.after.is_empty() {
             None
         } else {
-            Some(args.after.iter().map(|typed| session.task_id(typed)).collect::<Result<_, _>>()?)
+            Some(args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?)
         };
         let request = Edit {
-            task: session.task_id(&args.task)?,
+            task: task_id(session, &args.task)?,
             title: args.title,
             description: args.description,
             acceptance: args.acceptance,
@@ -38,10 +38,11 @@ pub(super) const SPEC: Spec = Spec {
             after,
             expect_version: args.expect_version,
         };
-        let (task, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Edited", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

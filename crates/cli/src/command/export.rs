@@ -8,10 +8,10 @@ use tenure_core::Result;
 use tenure_kernel::answer::export::ExportEnd;
 use tenure_kernel::query::export::ExportSink;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::refuse_closed;
 use crate::output::spool::{Spool, check_target};
-use crate::session::Session;
+use crate::session::{Session, Sight, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "export",
@@ -20,13 +20,13 @@ pub(super) const SPEC: Spec = Spec {
     about: "Write all tasks and notes as JSON lines, to a file or standard output",
     examples: &["tenure export tasks.jsonl", "tenure export --log | gzip > project.jsonl.gz"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
         match args.file.filter(|file| *file != Path::new("-")) {
             None => to_output(session, args.log),
             Some(file) => to_file(session, &file, args.log, args.force),
         }
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -42,8 +42,8 @@ struct Args {
     force: bool,
 }
 
-/// Where the lines are gathered while the snapshot is open. Nobody who reads slowly keeps the store from tidying up,
-/// and what was begun and lost can be begun again.
+/// The lines that are collected while the snapshot is open. A slow reader of the output does not keep the store from
+/// cleaning up, and an export that loses its connection can begin again.
 enum Gathered {
     File(Spool),
     Memory(Vec<u8>),
@@ -67,13 +67,13 @@ impl ExportSink for Gathered {
 
 fn gather(session: &Session<'_>, with_log: bool, mut sink: Gathered) -> Result<(ExportEnd, Gathered)> {
     let cell = std::cell::RefCell::new(&mut sink);
-    let end = session.ask_with(|client, call| client.export(call, with_log, &mut **cell.borrow_mut()))?;
+    let end = session.ask_with(Sight::Store, |client, call| client.export(call, with_log, &mut **cell.borrow_mut()))?;
     Ok((end, sink))
 }
 
 fn to_output(session: &Session<'_>, with_log: bool) -> Result<u8> {
     refuse_closed()?;
-    let dir = session.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
+    let dir = session.settings.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
     // Where no file can be made, a read-only machine for one, there is still memory.
     let sink = Spool::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
     match gather(session, with_log, sink)?.1 {
@@ -84,7 +84,7 @@ fn to_output(session: &Session<'_>, with_log: bool) -> Result<u8> {
 }
 
 fn to_file(session: &Session<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
-    check_target(file, force, &session.workspace()?.store)?;
+    check_target(file, force, &session.workspace.store)?;
     let (end, sink) = gather(session, with_log, Gathered::File(Spool::beside(file)?))?;
     let Gathered::File(spool) = sink else { return Ok(0) };
     let bytes = spool.publish(file, force)?;

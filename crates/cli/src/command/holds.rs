@@ -9,11 +9,11 @@ use tenure_kernel::answer::Hold;
 use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::holds::{Filter, Holds};
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::task::holds;
 use crate::output::tree::tree;
-use crate::session::Session;
-use crate::workspace::path_args::{self, PathArgs};
+use crate::session::{Session, StoreUse};
+use crate::workspace::path_args;
 
 pub(super) const SPEC: Spec = Spec {
     name: "holds",
@@ -22,14 +22,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "List who holds what, the next to end first",
     examples: &["tenure holds", "tenure holds --mine --json", "tenure holds src/ --kind path", "tenure holds --tree"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         let limit = args.page.limit()?;
         let cursor = args.page.cursor.as_deref();
-        let typed = match args.paths.as_slice() {
-            [] => PathArgs { paths: Vec::new(), targets: Vec::new(), fold_case: false },
-            paths => path_args::read(session, paths)?,
-        };
+        let (workspace, typed) = path_args::locate(settings, &args.paths)?;
+        let session = &Session::at(workspace, settings, out, StoreUse::Read);
         let holder = args.holder.or_self(session)?;
         let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
         if args.tree {
@@ -39,10 +37,10 @@ pub(super) const SPEC: Spec = Spec {
         if session.out.is_json() {
             session.out.data(&page);
         } else {
-            session.out.text(&holds(session.out, &page, session.here().as_deref()));
+            session.out.text(&holds(session.out, &page, Some(&session.workspace.tree_path())));
         }
         Ok(0)
-    },
+    }),
 };
 
 /// Most holds that a tree shows.
@@ -61,8 +59,7 @@ fn picture(session: &Session<'_>, filter: &Filter) -> Result<u8> {
             break;
         }
     }
-    let here = session.here();
-    let drawn = tree(session.out, &items, here.as_deref(), cursor.is_some());
+    let drawn = tree(session.out, &items, Some(&session.workspace.tree_path()), cursor.is_some());
     if session.out.is_json() {
         session.out.data(&json!({ "items": items, "more": cursor.is_some(), "next": cursor, "tree": drawn }));
     } else {

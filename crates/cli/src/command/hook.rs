@@ -2,7 +2,7 @@
 
 use clap::Args as _;
 
-use super::{Group, Spec};
+use super::{Group, Run, Spec};
 use crate::agent_tool;
 
 pub(super) const SPEC: Spec = Spec {
@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure hook git pre-commit",
     ],
     args: Args::augment_args,
-    run: |_, _| Ok(0),
+    run: Run::Plain(|_, _, _| Ok(0)),
 };
 
 #[derive(clap::Args)]

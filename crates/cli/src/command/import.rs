@@ -9,7 +9,8 @@ use tenure_kernel::answer::export::Imported;
 use tenure_kernel::op::import::{BYTES_MAX, Import};
 use tenure_kernel::query::import_plan::ImportPlan;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
+use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "import",
@@ -18,20 +19,17 @@ pub(super) const SPEC: Spec = Spec {
     about: "Take tasks and notes in that `export` wrote, all or none",
     examples: &["tenure import tasks.jsonl --dry-run", "gunzip < project.jsonl.gz | tenure import -"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         let input = input(&args.file)?;
         let request = Import::parse(&input)?;
         drop(input);
         let count = request.tasks.len() + request.notes.len();
         if count > 5_000 {
-            session.out.progress(&format!(
-                "importing {} tasks and {} notes …",
-                request.tasks.len(),
-                request.notes.len()
-            ));
+            out.progress(&format!("importing {} tasks and {} notes …", request.tasks.len(), request.notes.len()));
         }
         if args.dry_run {
+            let session = Session::open(settings, out, StoreUse::Read)?;
             let imported = session.ask(&ImportPlan(request))?;
             if session.out.is_json() {
                 session.out.data(&imported);
@@ -40,15 +38,16 @@ pub(super) const SPEC: Spec = Spec {
             }
             return Ok(0);
         }
-        session.will_write();
-        let (imported, reply) = session.answer(request)?;
+        let session = &Session::open(settings, out, StoreUse::Write)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let imported = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
             session.out.text(&summary(&imported));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

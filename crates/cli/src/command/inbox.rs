@@ -9,9 +9,10 @@ use tenure_kernel::op::inbox;
 use tenure_kernel::query::mail::Mail;
 use tenure_kernel::query::message_id;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, offered, read};
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
+use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "inbox",
@@ -20,9 +21,10 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show new messages to you, oldest first, each of them once",
     examples: &["tenure inbox", "tenure inbox --peek", "tenure inbox --ack g-7k3fq"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         if args.peek {
+            let session = Session::open(settings, out, StoreUse::Read)?;
             let found = session.ask(&Mail { limit: args.limit })?;
             if session.out.is_json() {
                 session.out.data(&found);
@@ -31,22 +33,23 @@ pub(super) const SPEC: Spec = Spec {
             }
             return Ok(0);
         }
-        session.will_write();
+        let session = &Session::open(settings, out, StoreUse::Write)?;
         let ack = args
             .ack
             .iter()
             .map(|typed| session.ask(&message_id::MessageId { typed: typed.into() }).map(MessageId::from));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
-        let (found, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let found = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
             found.acked.iter().for_each(|id| session.out.text(&format!("Acknowledged {id}")));
             print(session.out, &found);
         }
-        session.confirm(None, found.offered);
+        offered::confirm(session, None, found.offered);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -77,7 +80,7 @@ fn print(out: &Printer, found: &InboxPage) {
     }
 }
 
-/// One message: who says so, then what, quoted.
+/// One message: its sender, then its text as a quotation.
 pub(super) fn print_one(out: &Printer, message: &Message) {
     let mut said = Vec::new();
     if message.what == "ending" {

@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::lessons::Lessons;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "lessons",
@@ -12,9 +13,10 @@ pub(super) const SPEC: Spec = Spec {
     about: "Draw lessons from what happened, as the end of a session does",
     examples: &["tenure lessons"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let _: Args = read(matches)?;
-        let (said, reply) = session.answer(Lessons {})?;
+        let reply = session.run(Lessons {}, RunOptions::default())?;
+        let said = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
             return Ok(0);
@@ -26,7 +28,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("Learnt {}  {}", item.id, item.key));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

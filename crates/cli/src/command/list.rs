@@ -6,9 +6,9 @@ use tenure_core::task::TaskState;
 use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::query::list::List;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::task::list;
-use crate::session::Session;
+use crate::session::{Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
     name: "list",
@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "List tasks in the order they are chosen in",
     examples: &["tenure list", "tenure list --state ready --label backend", "tenure list --all --limit 200 --json"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
         let labels = args.labels.or_default(session)?;
         let mut states: Vec<TaskState> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
@@ -38,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&list(session.out, &page));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -102,7 +102,7 @@ pub(super) struct Labels {
 impl Labels {
     /// What was typed, else what the configuration says.
     pub(super) fn or_default(self, session: &Session<'_>) -> Result<Vec<String>> {
-        Ok(if self.label.is_empty() { session.workspace()?.config.labels.clone() } else { self.label })
+        Ok(if self.label.is_empty() { session.workspace.config.labels.clone() } else { self.label })
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) struct HolderArg {
 impl HolderArg {
     pub(super) fn or_self(self, session: &Session<'_>) -> Result<Option<AgentName>> {
         if self.mine {
-            return session.own_name().map(AgentName::from).map(Some);
+            return caller::own_name(session).map(AgentName::from).map(Some);
         }
         self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(AgentName::from))
     }

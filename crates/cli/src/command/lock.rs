@@ -10,10 +10,11 @@ use tenure_kernel::Op;
 use tenure_kernel::answer::{Hold, span};
 use tenure_kernel::op::lock::{Lock, LockRenewal};
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::Ink;
 use crate::runner;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse};
+use crate::settings::Settings;
 use crate::wait;
 
 pub(super) const SPEC: Spec = Spec {
@@ -29,12 +30,12 @@ pub(super) const SPEC: Spec = Spec {
         "tenure release deploy",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        refuse_no_run(session, &args)?;
-        session.will_write();
+        refuse_no_run(settings, &args)?;
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let times = session.workspace()?.config.wait;
+        let session = &Session::open(settings, out, StoreUse::Write)?;
+        let times = session.workspace.config.wait;
         let limit = args.wait.as_deref().map(|given| wait::limit(given, times.call)).transpose()?;
         let request = Lock {
             name: args.name,
@@ -65,17 +66,17 @@ pub(super) const SPEC: Spec = Spec {
             if again { renew(session, request) } else { take(session, request, None).map(|(hold, _)| hold) }
         })?;
         runner::run(session, &taken, &args.command)
-    },
+    }),
 };
 
 /// A run that could not be what its caller means: of no command, or of one that an answer from before would stand for.
 #[expect(clippy::disallowed_methods, reason = "whether two dashes were typed is in the words of the process alone")]
-fn refuse_no_run(session: &Session<'_>, args: &Args) -> Result<()> {
+fn refuse_no_run(settings: &Settings<'_>, args: &Args) -> Result<()> {
     if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
         return Err(Error::usage(Code::NoCommand, "nothing stands after `--`, so there is no command to run")
             .hint("Without a command to run, leave `--` out too."));
     }
-    if !args.command.is_empty() && session.globals.request_id.is_some() {
+    if !args.command.is_empty() && settings.globals.request_id.is_some() {
         return Err(Error::usage(Code::RunNotRepeated, "a command under a lock is run, not repeated from an answer")
             .hint("Leave --request-id out: each run takes the lock anew."));
     }
@@ -86,7 +87,7 @@ fn refuse_no_run(session: &Session<'_>, args: &Args) -> Result<()> {
 fn take(session: &Session<'_>, request: Lock, limit: Option<Duration>) -> Result<(Hold, String)> {
     let op = Op::new(request);
     let reply = match limit {
-        None => session.run(&op)?,
+        None => session.run_any(&op, RunOptions::default())?,
         Some(limit) => wait::until_held(session, &op, limit)?,
     };
     Ok((reply.read()?, reply.body))
@@ -94,7 +95,7 @@ fn take(session: &Session<'_>, request: Lock, limit: Option<Duration>) -> Result
 
 /// Renews the lock by an op of its own: the request id that was given is that of the first.
 fn renew(session: &Session<'_>, request: Lock) -> Result<Hold> {
-    session.run_aside(&Op::new(request))?.read()
+    session.run_any(&Op::new(request), RunOptions::aside())?.read()
 }
 
 fn say(session: &Session<'_>, hold: &Hold, body: &str) {

@@ -9,10 +9,10 @@ use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::any_id::AnyId;
 use tenure_kernel::query::log::{Log, Since};
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
-use crate::session::Session;
+use crate::session::{Session, Sight, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
     name: "log",
@@ -27,13 +27,15 @@ pub(super) const SPEC: Spec = Spec {
         "tenure log --whole-store --kind access.denied",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         let since = match (&args.cursor, &args.since) {
             (Some(cursor), _) => Some(Since::Cursor(cursor.clone())),
             (None, Some(since)) => Some(parse(since)?),
             (None, None) => None,
         };
+        let store_use = if args.follow { StoreUse::Follow } else { StoreUse::Read };
+        let session = Session::open(settings, out, store_use)?;
         let subject = match args.subject.as_deref() {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
                 Some(session.ask(&AnyId { typed: typed.into() })?)
@@ -51,9 +53,9 @@ pub(super) const SPEC: Spec = Spec {
             return follow(session, filter);
         }
         if args.whole_store {
-            session.people_only("`log --whole-store`")?;
+            caller::person(&session, "`log --whole-store`")?;
         }
-        let page = session.ask_with(|client, call| match args.whole_store {
+        let page = session.ask_with(Sight::Store, |client, call| match args.whole_store {
             true => client.ask(&call.about_store(), &filter),
             false => client.ask(call, &filter),
         })?;
@@ -73,7 +75,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -131,12 +133,10 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// open in between, so that a follower never keeps the store from tidying up. One that has begun goes on when the store is
 /// out of reach for a while: its cursor says where.
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
-fn follow(session: &Session<'_>, mut filter: Log) -> Result<u8> {
-    let mut renewed = None;
+fn follow(mut session: Session<'_>, mut filter: Log) -> Result<u8> {
+    let (settings, out) = (session.settings, session.out);
     let (mut begun, mut told, mut reopened) = (false, false, false);
     loop {
-        let session = renewed.as_ref().unwrap_or(session);
-        session.will_last();
         let page = match session.ask(&filter) {
             Err(error) if begun && error.kind() == Kind::Busy => {
                 if !told {
@@ -146,9 +146,9 @@ fn follow(session: &Session<'_>, mut filter: Log) -> Result<u8> {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            // Another process has gone on with the log of the store: what there is, is found by opening it anew.
+            // Another process has continued the log of the store: opening it again finds what it wrote.
             Err(error) if begun && !reopened && error.code() == Code::StoreMoved => {
-                (renewed, reopened) = (Some(session.anew()), true);
+                (session, reopened) = (Session::open(settings, out, StoreUse::Follow)?, true);
                 continue;
             }
             other => other?,
@@ -173,8 +173,9 @@ fn follow(session: &Session<'_>, mut filter: Log) -> Result<u8> {
         if backward || !page.more {
             std::thread::sleep(PAUSE);
         }
-        if let Some(next) = session.renewed()? {
-            renewed = Some(next);
+        // The first write gives the repository a project.
+        if session.workspace.project.key.is_none() {
+            session = Session::open(settings, out, StoreUse::Follow)?;
         }
     }
 }

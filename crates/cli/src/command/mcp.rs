@@ -13,16 +13,15 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::{Actor, Door, Op};
 use tenure_server::mcp::{self, Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
-use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
 
-use super::{Group, Spec};
+use super::{Group, Run, Spec};
 use crate::env::Env;
-use crate::globals::Globals;
 use crate::output::Printer;
-use crate::session::Session;
-use crate::workspace::path_args;
+use crate::session::{RunOptions, Session, Sight, StoreUse, caller};
+use crate::settings::{Globals, Settings};
 use crate::workspace::process::{HostFacts, stat};
+use crate::workspace::{self, Workspace, path_args};
 use crate::{failure, identity};
 
 pub(super) const SPEC: Spec = Spec {
@@ -32,68 +31,96 @@ pub(super) const SPEC: Spec = Spec {
     about: "Speak MCP on standard input and output, for agent tools",
     examples: &["tenure mcp"],
     args: |command| command,
-    run: |session, _| {
+    run: Run::Plain(|settings, out, _| {
         if std::io::stdin().is_terminal() {
-            session.out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
+            out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
         }
         let host = ProjectHost {
-            globals: session.globals.clone(),
-            env: session.env.clone(),
-            process: process(session.env),
-            connections: Connections::default(),
+            globals: settings.globals.clone(),
+            env: settings.env.clone(),
+            process: process(settings.env),
+            connections: settings.connections.clone(),
         };
         // Standard output belongs to the protocol, so even with --json an error does not go there.
         Ok(match mcp::serve(Arc::new(host)) {
             Ok(()) => 0,
             Err(error) => {
-                session.out.complain(&failure::text(&error));
+                out.complain(&failure::text(&error));
                 error.kind().exit()
             }
         })
-    },
+    }),
 };
 
-/// The project around the server. Each call looks anew where it is, as each command does: nothing of the store is kept open
-/// between two calls, and what other processes changed meanwhile is seen.
+/// The project around the server. Each call opens a session of its own, as each command does: nothing of the store is kept
+/// open between two calls, and each sees what other processes have changed.
 struct ProjectHost {
     globals: Globals,
     env: Env,
     /// The process of the server.
     process: Option<Process>,
-    /// To a server far away: they stay open, each call is another.
+    /// Connections to a remote server, which all calls share.
     connections: Connections,
 }
 
 impl ProjectHost {
-    fn with<T>(
-        &self,
-        who: &ToolCaller,
-        request_id: Option<&str>,
-        act: impl FnOnce(&Session<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let out = Printer::new(false, true, &self.env);
+    fn settings(&self, request_id: Option<&str>) -> Settings<'_> {
         let globals = Globals { request_id: request_id.map(str::to_owned), ..self.globals.clone() };
-        let actor = Actor {
+        Settings { globals, env: &self.env, connections: self.connections.clone() }
+    }
+
+    fn workspace(&self) -> Result<Workspace> {
+        workspace::resolve(&self.globals, &self.env)
+    }
+
+    /// Runs an op of a caller in a workspace.
+    fn run_in(&self, workspace: Workspace, call: &ToolRequest<'_>, op: &Op, with: RunOptions) -> Result<String> {
+        let out = Printer::new(false, true, &self.env);
+        let settings = self.settings(call.request_id);
+        let session = Session::at(workspace, &settings, &out, StoreUse::Write).acting_as(self.actor(call.who));
+        session.run_any(op, with).map(|reply| reply.body)
+    }
+
+    /// Asks queries of a caller.
+    fn read<T>(&self, who: &ToolCaller, ask: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        let out = Printer::new(false, true, &self.env);
+        let settings = self.settings(None);
+        ask(&Session::open(&settings, &out, StoreUse::Read)?.acting_as(self.actor(who)))
+    }
+
+    fn actor(&self, who: &ToolCaller) -> Actor {
+        Actor {
             name: who.name.clone().into(),
             tool: who.tool.clone(),
             // An agent that is this connection is gone when the server is, whatever becomes of the client: a second
-            // server is another connection. Of any other agent its own process says nothing: its tool may start the
-            // server again.
+            // server is another connection. The process says nothing of any other agent: its tool may start the server
+            // again.
             process: self.process.clone().filter(|_| who.is_connection),
             door: Door::Mcp,
             principal: None,
-        };
-        act(&Session::new(globals, &self.env, &out).over(&self.connections).acting_as(actor))
+        }
     }
+}
+
+/// A request of a tool call.
+struct ToolRequest<'a> {
+    who: &'a ToolCaller,
+    request_id: Option<&'a str>,
 }
 
 impl Host for ProjectHost {
     fn caller(&self, thread: Option<&Thread>) -> Result<Option<ToolCaller>> {
         let out = Printer::new(false, true, &self.env);
-        let session = Session::new(self.globals.clone(), &self.env, &out).over(&self.connections);
-        let caller = session.asker()?;
+        let settings = Settings { globals: self.globals.clone(), ..self.settings(None) };
+        // Where the project cannot be found the environment still names the caller, and the call itself is refused.
+        let session = Session::open(&settings, &out, StoreUse::Read).ok();
+        let caller = match &session {
+            Some(session) => caller::resolved(session)?,
+            None => identity::resolve(&self.globals, &self.env)?,
+        };
         let found = identity::through_mcp(caller, thread, |tools| {
-            session.session_among(tools).unwrap_or(CommandOwner::Unknown)
+            let registered = session.as_ref().and_then(|session| caller::registered_among(session, tools).ok());
+            registered.unwrap_or(CommandOwner::Unknown)
         })?;
         Ok(found.map(|identity| ToolCaller {
             name: identity.name,
@@ -103,7 +130,7 @@ impl Host for ProjectHost {
     }
 
     fn run(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String> {
-        self.with(who, request_id, |session| session.run(op)).map(|reply| reply.body)
+        self.run_in(self.workspace()?, &ToolRequest { who, request_id }, op, RunOptions::default())
     }
 
     fn run_on_paths(
@@ -114,38 +141,30 @@ impl Host for ProjectHost {
         op: &OnPaths<'_>,
     ) -> Result<String> {
         let typed: Vec<OsString> = typed.iter().map(OsString::from).collect();
-        self.with(who, request_id, |session| {
-            let found = path_args::read(session, &typed)?;
-            session.run(&op(found.paths, found.fold_case)).map(|reply| reply.body)
-        })
+        let (workspace, found) = path_args::locate(&self.settings(None), &typed)?;
+        let op = op(found.paths, found.fold_case);
+        self.run_in(workspace, &ToolRequest { who, request_id }, &op, RunOptions::default())
     }
 
     fn run_in_store(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String> {
-        op.check()?;
-        self.with(who, request_id, |session| session.run_in(project::whole_store(), op)).map(|reply| reply.body)
+        self.run_in(self.workspace()?, &ToolRequest { who, request_id }, op, RunOptions::in_store())
     }
 
     fn ask(&self, who: &ToolCaller, ask: &Ask<'_>) -> Result<()> {
-        self.with(who, None, |session| session.ask_who_holds_with(|client, call| ask(client, call)))
+        self.read(who, |session| session.ask_with(Sight::Processes, |client, call| ask(client, call)))
     }
 
     fn peek(&self, who: &ToolCaller, request: &resume::Resume) -> Result<Resumed> {
-        self.with(who, None, |session| super::resume::peek(session, request))
+        self.read(who, |session| super::resume::peek(session, request))
     }
 
     fn artifact(&self, path: &str) -> Result<Artifact> {
-        let out = Printer::new(false, true, &self.env);
-        super::note::artifact(
-            &Session::new(self.globals.clone(), &self.env, &out).over(&self.connections),
-            OsStr::new(path),
-        )
+        super::note::artifact(&self.workspace()?, OsStr::new(path))
     }
 
     fn defaults(&self) -> Result<HostDefaults> {
-        let out = Printer::new(false, true, &self.env);
-        let session = Session::new(self.globals.clone(), &self.env, &out).over(&self.connections);
-        let config = &session.workspace()?.config;
-        Ok(HostDefaults { labels: config.labels.clone(), task_ttl_s: config.task_ttl.map(Span::as_seconds) })
+        let config = self.workspace()?.config;
+        Ok(HostDefaults { labels: config.labels, task_ttl_s: config.task_ttl.map(Span::as_seconds) })
     }
 
     fn draw(&self, bytes: &mut [u8]) {

@@ -3,17 +3,14 @@
 use clap::{Args as _, Subcommand};
 use tenure_core::access::{EVERY_PROJECT, Role};
 use tenure_core::{Code, Error, Result};
-use tenure_kernel::Op;
-use tenure_kernel::answer::{Membership, Principal};
 use tenure_kernel::op::{member_set, principal_set};
 use tenure_kernel::query::members::Members;
-use tenure_store::table::project;
 
 use super::token::project_key;
-use super::{Group, Spec, Verbs, read};
+use super::{Group, Run, Spec, Verbs, read};
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
     name: "member",
@@ -28,16 +25,21 @@ pub(super) const SPEC: Spec = Spec {
         "tenure member disable person:bob",
     ],
     args: Verbs::<MemberVerb>::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let Verbs { verb } = read(matches)?;
-        session.people_only("`member`")?;
+        let store_use = match verb {
+            MemberVerb::List(_) => StoreUse::Read,
+            MemberVerb::Set(_) | MemberVerb::Disable { .. } | MemberVerb::Enable { .. } => StoreUse::Write,
+        };
+        let session = &Session::open(settings, out, store_use)?;
+        caller::person(session, "`member`")?;
         match verb {
             MemberVerb::Set(new) => set(session, &new),
             MemberVerb::List(which) => list(session, &which),
             MemberVerb::Disable { principal } => disable(session, principal, true),
             MemberVerb::Enable { principal } => disable(session, principal, false),
         }
-    },
+    }),
 };
 
 #[derive(Subcommand)]
@@ -89,7 +91,6 @@ struct MemberRef {
 }
 
 fn set(session: &Session<'_>, new: &NewMember) -> Result<u8> {
-    session.will_write();
     let role = match new.role.as_str() {
         "none" => None,
         word => Some(Role::parse(word)?),
@@ -97,18 +98,18 @@ fn set(session: &Session<'_>, new: &NewMember) -> Result<u8> {
     let project = match &new.place {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
         Some(typed) => project_key(session, typed)?,
-        None => session.workspace()?.project.key.clone().ok_or_else(|| {
+        None => session.workspace.project.key.clone().ok_or_else(|| {
             Error::usage(Code::NoProjectYet, "nothing has happened in this project yet, so it has no key")
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };
     let request = member_set::MemberSet { principal: new.principal.clone().into(), project: project.into(), role };
-    let reply = session.run_in(project::whole_store(), &Op::new(request))?;
+    let reply = session.run(request, RunOptions::in_store())?;
     if session.out.is_json() {
         session.out.body(&reply.body);
         return Ok(0);
     }
-    let now: Membership = reply.read()?;
+    let now = reply.read()?;
     let place = if now.project == EVERY_PROJECT { "every project" } else { &now.project };
     session.out.text(&match now.role {
         Some(role) => format!("{} is {} in {place}", now.principal, role.as_str()),
@@ -135,13 +136,12 @@ fn list(session: &Session<'_>, which: &MemberRef) -> Result<u8> {
 }
 
 fn disable(session: &Session<'_>, principal: String, disabled: bool) -> Result<u8> {
-    session.will_write();
-    let op = Op::new(principal_set::PrincipalSet { principal: principal.into(), disabled });
-    let reply = session.run_in(project::whole_store(), &op)?;
+    let request = principal_set::PrincipalSet { principal: principal.into(), disabled };
+    let reply = session.run(request, RunOptions::in_store())?;
     if session.out.is_json() {
         session.out.body(&reply.body);
     } else {
-        let now: Principal = reply.read()?;
+        let now = reply.read()?;
         let word = if now.disabled { "Disabled" } else { "Enabled" };
         session.out.text(&format!("{word} {}", now.name));
     }

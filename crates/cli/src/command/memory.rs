@@ -6,13 +6,13 @@ use tenure_kernel::answer::{Memory, Page};
 use tenure_kernel::query::memories::Memories;
 use tenure_kernel::query::memory_id::MemoryId;
 use tenure_kernel::{Op, op};
-use tenure_store::table::project;
 
 use super::remember::{KindArg, ScopeArg};
-use super::{Group, Spec, Verbs, read};
+use super::{Group, Run, Spec, Verbs, read, task_id};
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "memory",
@@ -21,26 +21,27 @@ pub(super) const SPEC: Spec = Spec {
     about: "List, pin and forget what is remembered",
     examples: &["tenure memory list", "tenure memory list --pinned", "tenure memory pin m-7k3fq"],
     args: Verbs::<MemoryVerb>::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let Verbs { verb } = read(matches)?;
         match verb {
             MemoryVerb::List(list) => {
                 let (limit, cursor) = (list.page.limit()?, list.page.cursor.clone());
+                let session = &Session::open(settings, out, StoreUse::Read)?;
                 let filter = Memories { limit, cursor, pinned: list.pinned, ..list.which.filter(session)? };
                 let page = session.ask(&filter)?;
                 print(session, &page, "Nothing is remembered.");
             }
             MemoryVerb::Pin { id, off } => {
                 let pin = |memory: String| Op::new(op::memory_pin::MemoryPin { memory: memory.into(), pinned: !off });
-                change(session, &id, pin, if off { "Took the pin out of" } else { "Pinned" })?;
+                change(settings, out, (&id, pin), if off { "Took the pin out of" } else { "Pinned" })?;
             }
             MemoryVerb::Forget { id } => {
                 let forget = |memory: String| Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
-                change(session, &id, forget, "Forgot")?;
+                change(settings, out, (&id, forget), "Forgot")?;
             }
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(Subcommand)]
@@ -92,7 +93,7 @@ pub(super) struct MemoryRef {
 impl MemoryRef {
     pub(super) fn filter(&self, session: &Session<'_>) -> Result<Memories> {
         Ok(Memories {
-            task: self.task.as_deref().map(|typed| session.task_id(typed)).transpose()?,
+            task: self.task.as_deref().map(|typed| task_id(session, typed)).transpose()?,
             kind: self.kind.map(KindArg::kind),
             scope: self.scope.map(|scope| scope.word().to_owned()),
             ..Memories::default()
@@ -101,10 +102,16 @@ impl MemoryRef {
 }
 
 /// Runs an op on a memory, in this project or in what belongs to the whole store.
-fn change(session: &Session<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
-    session.will_write();
+fn change(
+    settings: &Settings<'_>,
+    out: &Printer,
+    (typed, op): (&str, impl Fn(String) -> Op),
+    verb: &str,
+) -> Result<()> {
+    let session = Session::open(settings, out, StoreUse::Write)?;
     let (of_store, id) = session.ask(&MemoryId { typed: typed.into() })?;
-    let reply = if of_store { session.run_in(project::whole_store(), &op(id))? } else { session.run(&op(id))? };
+    let with = if of_store { RunOptions::in_store() } else { RunOptions::default() };
+    let reply = session.run_any(&op(id), with)?;
     if session.out.is_json() {
         session.out.body(&reply.body);
     } else {
@@ -114,7 +121,7 @@ fn change(session: &Session<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &
     Ok(())
 }
 
-/// Prints a page of memories, each with who says so.
+/// Prints a page of memories, each with its author.
 pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
     let out = session.out;
     if out.is_json() {
@@ -130,7 +137,7 @@ pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
     }
 }
 
-/// One memory with who says so.
+/// One memory with its author.
 pub(super) fn whole(out: &Printer, memory: &Memory) -> String {
     let whose = memory.of.as_ref().map_or(memory.scope.clone(), |of| format!("{} {of}", memory.scope));
     let pin = if memory.pinned { ", pinned" } else { "" };

@@ -1,4 +1,6 @@
-//! The commands: a plain list. One command is one file, with its arguments, what it does and how it looks.
+//! The commands: a plain list. One command is one file: its arguments, its use of the store, its action and its output.
+//!
+//! A command does not look for its project, its caller or its store: `session` resolves them.
 
 mod add;
 mod agent;
@@ -28,6 +30,7 @@ mod memory;
 mod next;
 mod note;
 mod off;
+mod offered;
 mod project;
 mod recall;
 mod reference;
@@ -52,21 +55,23 @@ mod why;
 use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgMatches, Command};
+use tenure_core::id::TaskId;
 use tenure_core::{Code, Error, Result};
 use tenure_kernel::answer::Task;
+use tenure_kernel::query::task_id;
 
 use crate::output::Printer;
 use crate::output::task::line;
-use crate::session::Session;
+use crate::session::{Session, StoreUse};
+use crate::settings::Settings;
 
 /// A command.
 #[derive(Debug)]
 pub(crate) struct Spec {
     /// Its one name.
     pub(crate) name: &'static str,
-    /// What else it answers to: what models guess.
+    /// Other names that it answers to: those that models guess.
     pub(crate) aliases: &'static [&'static str],
-    /// Who mostly types it.
     pub(crate) group: Group,
     /// One line.
     pub(crate) about: &'static str,
@@ -74,8 +79,17 @@ pub(crate) struct Spec {
     pub(crate) examples: &'static [&'static str],
     /// Adds its arguments.
     pub(crate) args: fn(Command) -> Command,
-    /// Does it, and returns the exit code.
-    pub(crate) run: fn(&Session<'_>, &ArgMatches) -> Result<u8>,
+    pub(crate) run: Run,
+}
+
+/// How a command is run. It returns the exit code.
+#[derive(Debug)]
+pub(crate) enum Run {
+    /// With its settings alone. A command that needs a session opens it here when its arguments decide where it acts or
+    /// what it does to the store, or when it refuses arguments before it looks for a project.
+    Plain(fn(&Settings<'_>, &Printer, &ArgMatches) -> Result<u8>),
+    /// In the project of the working directory.
+    InProject(StoreUse, fn(&Session<'_>, &ArgMatches) -> Result<u8>),
 }
 
 /// Who mostly types a command.
@@ -145,8 +159,8 @@ struct Verbs<V: clap::Subcommand> {
     verb: V,
 }
 
-/// Asks a person to agree, unless they did beforehand with `--yes`. `undone` says what did not happen without that; `shown`
-/// is what they agree to, for a caller that cannot be asked.
+/// Asks a person to agree, unless they agreed beforehand with `--yes`. `undone` says what did not happen without that;
+/// `shown` is what they agree to, for a caller that cannot be asked.
 fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreement) -> Result<()> {
     if yes {
         return Ok(());
@@ -179,6 +193,16 @@ struct Agreement {
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
     T::from_arg_matches(matches)
         .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
+}
+
+/// The full id of a task from a beginning of it.
+fn task_id(session: &Session<'_>, typed: &str) -> Result<TaskId> {
+    session.ask(&task_id::TaskId { typed: typed.into() }).map(TaskId::from)
+}
+
+/// The same where no id may have been typed, which means the caller's focus.
+fn task_id_or_focus(session: &Session<'_>, typed: Option<&str>) -> Result<Option<TaskId>> {
+    typed.map(|typed| task_id(session, typed)).transpose()
 }
 
 /// Prints the answer of an op that returns a task.

@@ -3,8 +3,9 @@
 use clap::Args as _;
 use tenure_kernel::query::next::Next;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::task::{body, line};
+use crate::session::StoreUse;
 
 pub(super) const SPEC: Spec = Spec {
     name: "next",
@@ -13,7 +14,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show the task that claim would take, and why",
     examples: &["tenure next", "tenure next --label backend --json"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
         let labels = args.labels.or_default(session)?;
         let next = session.ask_who_holds(&Next { labels })?;
@@ -32,7 +33,7 @@ pub(super) const SPEC: Spec = Spec {
             )),
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -12,8 +12,9 @@ use tenure_core::{Code, Error, Result, Stage, id};
 use tenure_kernel::op::note::{Artifact, Note};
 use tenure_kernel::op::remember::NewMemory;
 
-use super::{Group, Spec, read};
-use crate::session::Session;
+use super::{Group, Run, Spec, read, task_id_or_focus};
+use crate::session::{RunOptions, Session, StoreUse};
+use crate::workspace::Workspace;
 use crate::workspace::project::encode;
 
 pub(super) const SPEC: Spec = Spec {
@@ -28,9 +29,8 @@ pub(super) const SPEC: Spec = Spec {
         "tenure note \"report written\" --artifact out/report.html --remember \"the export needs LC_ALL=C\"",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let (typed, text) = match (args.first, args.second) {
             (first, Some(text)) => (Some(first), text),
             // A lone id is a note without words, not words.
@@ -40,15 +40,18 @@ pub(super) const SPEC: Spec = Spec {
             (text, None) => (None, text),
         };
         let data = args.data.as_deref().map(data).transpose()?;
-        let task = session.task_id_or_focus(typed.as_deref())?;
+        let session = &Session::open(settings, out, StoreUse::Write)?;
+        let task = task_id_or_focus(session, typed.as_deref())?;
         let mut memories: Vec<NewMemory> =
             args.remember.into_iter().map(|text| NewMemory { text, ..NewMemory::default() }).collect();
         if let Some(given) = &args.memories {
             memories.extend(items(json(given, "the memories are")?)?);
         }
-        let artifacts = args.artifact.iter().map(|given| artifact(session, given)).collect::<Result<Vec<_>>>()?;
+        let artifacts =
+            args.artifact.iter().map(|given| artifact(&session.workspace, given)).collect::<Result<Vec<_>>>()?;
         let request = Note { task, text, memories, artifacts, data, fence: args.fence.map(Into::into) };
-        let (noted, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let noted = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
@@ -65,7 +68,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("Noted {} on {}{with}{late}", noted.id, noted.task));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]
@@ -105,7 +108,7 @@ fn items(value: Value) -> Result<Vec<NewMemory>> {
 
 /// Reads a file that a note names: where it is, what it contained, how long it was.
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
-pub(super) fn artifact(session: &Session<'_>, given: &OsStr) -> Result<Artifact> {
+pub(super) fn artifact(workspace: &Workspace, given: &OsStr) -> Result<Artifact> {
     let (kind, path) = match given.to_str().and_then(|text| text.split_once('=')) {
         // A file may have such a name itself.
         Some((kind, path)) if !Path::new(given).exists() => (Some(kind.to_owned()), PathBuf::from(path)),
@@ -120,7 +123,7 @@ pub(super) fn artifact(session: &Session<'_>, given: &OsStr) -> Result<Artifact>
         return Err(unreadable(std::io::ErrorKind::InvalidInput.into()));
     }
     let whole = path.canonicalize().map_err(unreadable)?;
-    let top = &session.workspace()?.dir;
+    let top = &workspace.dir;
     let inside = whole.strip_prefix(top.canonicalize().as_ref().unwrap_or(top)).map_err(|_| {
         Error::usage(Code::PathOutside, format!("{} is outside of {}", path.display(), top.display()))
             .entity(path.display().to_string())

@@ -4,8 +4,9 @@ use clap::Args as _;
 use tenure_core::{Span, guard as rule};
 use tenure_kernel::op::off::Off;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::guard;
+use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "off",
@@ -14,15 +15,16 @@ pub(super) const SPEC: Spec = Spec {
     about: "Switch the guards of this project off for a while; people only",
     examples: &["tenure off", "tenure off --for 10m", "tenure off --end"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let span = match args.end {
             true => Some(Span(0)),
             false => args.span.as_deref().map(Span::parse).transpose()?.map(rule::off_for).transpose()?,
         };
+        let session = &Session::open(settings, out, StoreUse::Write)?;
         let request = Off { for_s: span.map(Span::as_seconds) };
-        let (answer, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let answer = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
@@ -30,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&said);
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

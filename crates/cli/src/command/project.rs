@@ -7,16 +7,19 @@ use tenure_kernel::answer::Forgotten;
 use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::query::projects::Projects;
 use tenure_kernel::query::switched_on::SwitchedOn;
-use tenure_kernel::{Op, Trust, op};
+use tenure_kernel::{Trust, op};
 use tenure_store::{Entropy, OsEntropy};
 
-use super::{Agreement, Group, Spec, Verbs, read};
+use super::{Agreement, Group, Run, Spec, Verbs, read};
+use crate::identity;
+use crate::output::Printer;
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse, caller, connection};
+use crate::settings::Settings;
 use crate::workspace::pin::{self, Pin};
 use crate::workspace::project::{KeyKind, id_key};
-use crate::workspace::{StoreLocation, git};
+use crate::workspace::{self, StoreLocation, git};
 
 pub(super) const SPEC: Spec = Spec {
     name: "project",
@@ -31,17 +34,18 @@ pub(super) const SPEC: Spec = Spec {
         "tenure project pin --store postgres://db/tenure",
     ],
     args: Verbs::<ProjectVerb>::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let Verbs { verb } = read(matches)?;
+        let open = |store_use| Session::open(settings, out, store_use);
         match verb {
-            ProjectVerb::Show => show(session),
-            ProjectVerb::New => new(session),
-            ProjectVerb::Join => join(session),
-            ProjectVerb::Pin { yes } => repin(session, yes),
-            ProjectVerb::List(page) => list(session, &page),
-            ProjectVerb::Forget { name, force } => forget(session, &name, force),
+            ProjectVerb::Show => show(&open(StoreUse::Read)?),
+            ProjectVerb::New => new(settings, out),
+            ProjectVerb::Join => join(settings, out),
+            ProjectVerb::Pin { yes } => repin(&open(StoreUse::Choose)?, yes),
+            ProjectVerb::List(page) => list(settings, out, &page),
+            ProjectVerb::Forget { name, force } => forget(&open(StoreUse::Write)?, &name, force),
         }
-    },
+    }),
 };
 
 #[derive(Subcommand)]
@@ -73,7 +77,7 @@ enum ProjectVerb {
 }
 
 fn show(session: &Session<'_>) -> Result<u8> {
-    let place = session.workspace()?;
+    let place = &session.workspace;
     let pin = place.pin()?;
     let problem = session.ask(&SwitchedOn {}).err().map(|error| error.message().to_owned());
     let (store, from) = (place.store.display(), place.store_from.as_str());
@@ -102,8 +106,9 @@ fn show(session: &Session<'_>) -> Result<u8> {
     Ok(0)
 }
 
-fn list(session: &Session<'_>, page: &super::list::Paging) -> Result<u8> {
+fn list(settings: &Settings<'_>, out: &Printer, page: &super::list::Paging) -> Result<u8> {
     let limit = page.limit()?;
+    let session = Session::open(settings, out, StoreUse::Read)?;
     let page = session.ask(&Projects { limit, cursor: page.cursor.clone() })?;
     let heads = ["", "PROJECT", "OPEN", "DONE", "EVENTS", "LAST USED", "KEY"];
     print_page(session.out, &page, "No projects.", &heads, |project| {
@@ -121,12 +126,13 @@ fn list(session: &Session<'_>, page: &super::list::Paging) -> Result<u8> {
 }
 
 fn forget(session: &Session<'_>, name: &str, force: bool) -> Result<u8> {
-    session.people_only("`project forget`")?;
+    caller::person(session, "`project forget`")?;
     // The same call under the same id is answered from its record, although the project is gone by now.
-    let repeated = session.globals.request_id.is_some();
+    let repeated = session.settings.globals.request_id.is_some();
     let project = session.ask(&ProjectCalled { name: name.into(), also_forgotten: repeated })?;
     let request = op::forget::Forget { key: project.key.clone(), force };
-    let reply = session.run_in(project.into(), &Op::new(request))?;
+    let with = RunOptions { project: Some(project.into()), ..RunOptions::default() };
+    let reply = session.run(request, with)?;
     if session.out.is_json() {
         session.out.body(&reply.body);
         return Ok(0);
@@ -136,29 +142,39 @@ fn forget(session: &Session<'_>, name: &str, force: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// The common git directory, for a person.
-fn repository(session: &Session<'_>, what: &str) -> Result<std::path::PathBuf> {
-    session.people_only(what)?;
-    // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
-    git::locate(session.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
+/// The common git directory, for a person. It is not found by the workspace, which cannot be resolved where the id is
+/// damaged: a new id is the way out of that.
+fn repository(settings: &Settings<'_>, out: &Printer, what: &str) -> Result<std::path::PathBuf> {
+    match Session::open(settings, out, StoreUse::Read) {
+        Ok(session) => caller::person(&session, what)?,
+        Err(_) => caller::require_person(identity::resolve(&settings.globals, settings.env)?.for_op()?, what)?,
+    };
+    common(settings)
+}
+
+fn common(settings: &Settings<'_>) -> Result<std::path::PathBuf> {
+    git::locate(settings.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
     })
 }
 
-fn new(session: &Session<'_>) -> Result<u8> {
-    let common = repository(session, "`project new`")?;
+fn new(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
+    let common = repository(settings, out, "`project new`")?;
     let pinned = pin::read_pin(&common)?;
     let fresh = pin::replace_id(&common, &mut |bytes| OsEntropy.fill(bytes))?;
     if let Some(old) = pinned.filter(|pin| KeyKind::Id.is_of(&pin.key)) {
         pin::replace_pin(&common, &Pin { key: id_key(&fresh), ..old })?;
     }
-    answer(session, &id_key(&fresh), "This repository is a project of its own now")
+    let store = || Ok(workspace::resolve(&settings.globals, settings.env)?.store.display());
+    answer(out, &id_key(&fresh), store, "This repository is a project of its own now")
 }
 
-fn join(session: &Session<'_>) -> Result<u8> {
-    repository(session, "`project join`")?;
-    let reply = session.run_trusting(&Op::new(op::join::Join {}), Some(Trust::Joined))?;
+fn join(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
+    repository(settings, out, "`project join`")?;
+    let session = Session::open(settings, out, StoreUse::Write)?;
+    let with = RunOptions { trust: Some(Trust::Joined), ..RunOptions::default() };
+    let reply = session.run(op::join::Join {}, with)?;
     if session.out.is_json() {
         session.out.body(&reply.body);
     } else {
@@ -168,16 +184,16 @@ fn join(session: &Session<'_>) -> Result<u8> {
 }
 
 fn repin(session: &Session<'_>, yes: bool) -> Result<u8> {
-    session.people_only("`project pin`")?;
-    let place = session.workspace()?;
+    caller::person(session, "`project pin`")?;
+    let place = &session.workspace;
     let needs_yes = place.needs_yes();
     // Without git there is no pin, but there may be something to say yes to.
-    let common = if needs_yes { None } else { Some(repository(session, "`project pin`")?) };
+    let common = if needs_yes { None } else { Some(common(session.settings)?) };
     let common = common.or_else(|| place.checkout.as_ref().map(|checkout| checkout.common.clone()));
     if needs_yes {
         confirm(session, yes)?;
     }
-    let identity = session.create_store()?;
+    let identity = connection::of(session)?.client.create()?;
     if let (true, StoreLocation::Sqlite(_)) = (needs_yes, &place.store) {
         refuse_damaged(session)?;
     }
@@ -189,14 +205,15 @@ fn repin(session: &Session<'_>, yes: bool) -> Result<u8> {
         )?;
     }
     if needs_yes {
-        place.say_yes(session.env, &key)?;
+        place.say_yes(session.settings.env, &key)?;
     }
-    answer(session, &key, &format!("Pinned to {}", place.store.display()))
+    let store = place.store.display();
+    answer(session.out, &key, || Ok(store.clone()), &format!("Pinned to {store}"))
 }
 
 /// Refuses a store that a repository brings along and that is not as Tenure makes it.
 fn refuse_damaged(session: &Session<'_>) -> Result<()> {
-    let found = session.kernel("`project pin`")?.store().integrity()?;
+    let found = connection::kernel(session, "`project pin`")?.store().integrity()?;
     match found.first() {
         Some(what) => Err(tenure_store::error::corrupt(format!("the store is not as tenure makes it: {what}"))
             .hint("Nothing was pinned. Find out where the file comes from, or name another store.")),
@@ -206,7 +223,7 @@ fn refuse_damaged(session: &Session<'_>) -> Result<()> {
 
 /// Shows what only the repository says, and asks whether it is believed for this clone.
 fn confirm(session: &Session<'_>, yes: bool) -> Result<()> {
-    let place = session.workspace()?;
+    let place = &session.workspace;
     let mut asks = Vec::new();
     if place.named_by_repository {
         asks.push(format!("project  {}, shared with all who use that name on the store", place.project.label));
@@ -238,11 +255,11 @@ fn confirm(session: &Session<'_>, yes: bool) -> Result<()> {
     super::confirm(out, yes, "Use them from this clone?", "nothing was pinned", shown)
 }
 
-fn answer(session: &Session<'_>, key: &str, text: &str) -> Result<u8> {
-    if session.out.is_json() {
-        session.out.data(&json!({ "key": key, "store": session.workspace()?.store.display() }));
+fn answer(out: &Printer, key: &str, store: impl FnOnce() -> Result<String>, text: &str) -> Result<u8> {
+    if out.is_json() {
+        out.data(&json!({ "key": key, "store": store()? }));
     } else {
-        session.out.text(&format!("{text} ({key})."));
+        out.text(&format!("{text} ({key})."));
     }
     Ok(0)
 }

@@ -4,7 +4,8 @@ use clap::Args as _;
 use tenure_kernel::query::memories::Memories;
 use tenure_kernel::query::recall::Recall;
 
-use super::{Group, Spec, memory, read};
+use super::{Group, Run, Spec, memory, read};
+use crate::session::{Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "recall",
@@ -13,14 +14,15 @@ pub(super) const SPEC: Spec = Spec {
     about: "Find what is remembered by its words, best first",
     examples: &["tenure recall importer locale", "tenure recall \"how to release\" --kind directive"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
+        let session = &Session::open(settings, out, StoreUse::Read)?;
         let filter = Memories { limit, cursor: args.cursor, ..args.which.filter(session)? };
         let page = session.ask(&Recall { question: words, filter })?;
         memory::print(session, &page, "Nothing of that is remembered.");
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use tenure_core::{Code, Error, Kind, Result, Stage, shell};
 use tenure_kernel::op::OPS;
 use tenure_server::mcp;
 
-use super::{ALL, Group, Spec, read};
+use super::{ALL, Group, Run, Spec, read};
 use crate::args::{build, root};
 
 pub(super) const SPEC: Spec = Spec {
@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Write the reference pages, or check that they are up to date",
     examples: &["tenure reference --check", "tenure reference --write"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|_, out, matches| {
         let args: Args = read(matches)?;
         let dir = args.dir.unwrap_or_else(|| PathBuf::from("docs/reference"));
         let mut stale = Vec::new();
@@ -32,13 +32,13 @@ pub(super) const SPEC: Spec = Spec {
             }
         }
         if stale.is_empty() {
-            session.out.text(if args.write { "Written." } else { "Up to date." });
+            out.text(if args.write { "Written." } else { "Up to date." });
             return Ok(0);
         }
         Err(Error::new(Code::StaleReference, format!("not up to date: {}", stale.join(", ")))
             .at(Stage::Arguments)
             .attempt(Action::WriteReference))
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -14,8 +14,10 @@ use tenure_kernel::query::any_id::AnyId;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
 
-use super::{Group, Spec, print_task, read};
-use crate::session::Session;
+use super::{Group, Run, Spec, print_task, read, subject, task_id};
+use crate::output::Printer;
+use crate::session::{RunOptions, Session, StoreUse, caller};
+use crate::settings::Settings;
 use crate::workspace::path_args::{self, PathArgs};
 
 pub(super) const SPEC: Spec = Spec {
@@ -31,12 +33,14 @@ pub(super) const SPEC: Spec = Spec {
         "tenure release deploy",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let named = match args.lock {
-            Some(lock) => Release { lock: Some(lock), ..Release::default() },
-            None => named(session, &args.what)?,
+        let (session, named) = match args.lock {
+            Some(lock) => {
+                let session = Session::open(settings, out, StoreUse::Write)?;
+                (session, Release { lock: Some(lock), ..Release::default() })
+            }
+            None => named(settings, out, &args.what)?,
         };
         let request = Release {
             reason: args.reason.unwrap_or_default(),
@@ -44,9 +48,10 @@ pub(super) const SPEC: Spec = Spec {
             force: args.force,
             ..named
         };
-        let (answer, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let answer = reply.read()?;
         match answer {
-            Released::Task(task) => print_task(session, "Released", &task, &reply.body),
+            Released::Task(task) => print_task(&session, "Released", &task, &reply.body),
             Released::Paths(_) if session.out.is_json() => session.out.body(&reply.body),
             Released::Paths(ended) => {
                 for hold in ended.holds {
@@ -58,40 +63,59 @@ pub(super) const SPEC: Spec = Spec {
             }
         }
         Ok(0)
-    },
+    }),
 };
 
-/// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
-/// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
-/// makes it a path.
-fn named(session: &Session<'_>, what: &[OsString]) -> Result<Release> {
-    match what {
-        [] => return Ok(Release::default()),
-        [only] => match only.to_str() {
-            Some(typed) if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() => {
-                return Ok(Release { hold: Some(typed.into()), ..Release::default() });
+/// What the words name, and the session of its project: an id, a lock, or paths. A word that could be several of them is
+/// an id if there is one, then what the caller has (both a lock and a path is refused), then a lock if there ever was one
+/// of that name; `./` makes it a path.
+fn named<'a>(settings: &'a Settings<'a>, out: &'a Printer, what: &[OsString]) -> Result<(Session<'a>, Release)> {
+    let id = match what {
+        [only] => only.to_str().filter(|typed| !typed.is_empty() && id::is_prefix(typed)),
+        _ => None,
+    };
+    let (session, paths) = match id {
+        Some(typed) => {
+            let session = Session::open(settings, out, StoreUse::Write)?;
+            if let Some(named) = named_by_id(&session, typed)? {
+                return Ok((session, named));
             }
-            Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = session.ask(&AnyId { typed: typed.into() })?;
-                return Ok(Release { hold: Some(hold.into()), ..Release::default() });
-            }
-            Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match session.task_id(typed) {
-                Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
-                Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
-                Err(error) => return Err(error),
-            },
-            _ => {}
-        },
-        _ => {}
+            let paths = path_args::read(&session.workspace, settings.env, what);
+            (session, paths)
+        }
+        // A path says in which checkout the command is, so it is looked up before the store is asked.
+        None => subject::around(settings, out, StoreUse::Write, what)?,
+    };
+    let named = named_by_word(&session, what, paths)?;
+    Ok((session, named))
+}
+
+/// The task, the hold or the place in the line that an id names; none where a word that looks like an id is none.
+fn named_by_id(session: &Session<'_>, typed: &str) -> Result<Option<Release>> {
+    if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() {
+        return Ok(Some(Release { hold: Some(typed.into()), ..Release::default() }));
     }
-    // Paths first: they say in which checkout the command is.
-    let paths = path_args::read(session, what);
+    if typed.starts_with("h-") {
+        let hold = session.ask(&AnyId { typed: typed.into() })?;
+        return Ok(Some(Release { hold: Some(hold.into()), ..Release::default() }));
+    }
+    match task_id(session, typed) {
+        Ok(task) => Ok(Some(Release { task: Some(task), ..Release::default() })),
+        Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The lock or the paths that words name; without any, the focus.
+fn named_by_word(session: &Session<'_>, what: &[OsString], paths: Result<PathArgs>) -> Result<Release> {
     let lock = match what {
+        [] => return Ok(Release::default()),
         [only] => only.to_str().map(|name| session.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
-        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == session.caller()?.name;
+        let is_own =
+            matches!(lock.state.as_str(), "live" | "offered") && lock.holder == caller::identity(session)?.name;
         let (is_path, is_within) = match &paths {
             Ok(typed) => holds_some(session, typed)?,
             Err(_) => (false, false),
@@ -124,7 +148,7 @@ fn both(word: &str) -> Error {
 /// Whether the caller has a path that has a file in common with one of these, and whether it has one within them, which is
 /// what a release of them would end.
 fn holds_some(session: &Session<'_>, typed: &PathArgs) -> Result<(bool, bool)> {
-    let holder = Some(session.caller()?.name);
+    let holder = Some(caller::identity(session)?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder: holder.map(Into::into), kind: Some("path".to_owned()), paths, fold_case };
     let held = session.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;

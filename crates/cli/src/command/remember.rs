@@ -3,12 +3,11 @@
 use clap::{Args as _, ValueEnum};
 use tenure_core::Span;
 use tenure_core::memory::MemoryKind;
-use tenure_kernel::Op;
-use tenure_kernel::answer::{MemoryOutcome, Remembered};
+use tenure_kernel::answer::MemoryOutcome;
 use tenure_kernel::op::remember::{MemoryReach, NewMemory, Remember};
-use tenure_store::table::project;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read, task_id};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "remember",
@@ -21,22 +20,18 @@ pub(super) const SPEC: Spec = Spec {
         "tenure remember \"staging is down until Friday\" --key staging --ttl 3d",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let task = args.task.as_deref().map(|typed| session.task_id(typed)).transpose()?;
+        let task = args.task.as_deref().map(|typed| task_id(session, typed)).transpose()?;
         let ttl_s = args.ttl.as_deref().map(Span::parse).transpose()?.map(Span::as_seconds);
         let scope = args.scope.map(ScopeArg::client);
         let item = NewMemory { text: args.text, key: args.key, kind: args.kind.kind(), scope, task, ttl_s };
-        let op = Op::new(Remember { items: vec![item] });
-        let reply = match args.scope {
-            Some(ScopeArg::Global) => {
-                op.check()?;
-                session.run_in(project::whole_store(), &op)?
-            }
-            _ => session.run(&op)?,
+        let with = match args.scope {
+            Some(ScopeArg::Global) => RunOptions::in_store(),
+            _ => RunOptions::default(),
         };
-        let said: Remembered = reply.read()?;
+        let reply = session.run(Remember { items: vec![item] }, with)?;
+        let said = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
             return Ok(0);
@@ -51,7 +46,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("{verb} {}  {}  ({whose})", item.id, item.key));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::reopen::Reopen;
 
-use super::{Group, Spec, print_task, read};
+use super::{Group, Run, Spec, print_task, read, task_id};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "reopen",
@@ -12,14 +13,14 @@ pub(super) const SPEC: Spec = Spec {
     about: "Open a finished or cancelled task again",
     examples: &["tenure reopen t-7k3fq --reason \"broke on staging\""],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let request = Reopen { task: session.task_id(&args.task)?, reason: args.reason.unwrap_or_default() };
-        let (task, reply) = session.answer(request)?;
+        let request = Reopen { task: task_id(session, &args.task)?, reason: args.reason.unwrap_or_default() };
+        let reply = session.run(request, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Reopened", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -11,8 +11,9 @@ use tenure_kernel::Op;
 use tenure_kernel::answer::Reserved;
 use tenure_kernel::op::reserve::Reserve;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::path::reserved;
+use crate::session::{RunOptions, Session, StoreUse};
 use crate::wait;
 use crate::workspace::path_args;
 
@@ -28,12 +29,12 @@ pub(super) const SPEC: Spec = Spec {
         "tenure reserve src/lib.rs --wait",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let typed = path_args::read(session, &args.paths)?;
-        let times = session.workspace()?.config.wait;
+        let (workspace, typed) = path_args::locate(settings, &args.paths)?;
+        let session = &Session::at(workspace, settings, out, StoreUse::Write);
+        let times = session.workspace.config.wait;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let spelled = paths.clone();
         let request = Reserve {
@@ -50,7 +51,7 @@ pub(super) const SPEC: Spec = Spec {
         };
         let op = Op::new(request);
         let reply = match &args.wait {
-            None => session.run(&op),
+            None => session.run_any(&op, RunOptions::default()),
             Some(given) => wait::until_held(session, &op, wait::limit(given, times.call)?),
         }
         .map_err(|error| {
@@ -63,7 +64,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&reserved(session.out, &reply.read::<Reserved>()?));
         }
         Ok(0)
-    },
+    }),
 };
 
 /// The refusal of paths with the commands that wait for them, or take those that are free, as they were typed: relative to

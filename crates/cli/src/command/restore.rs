@@ -13,8 +13,8 @@ use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_store::copy::{Backup, Existing, HEAD, bad, declared_size};
 
 use super::backup::{describe, progress, stamp};
-use super::{Group, Spec, read};
-use crate::session::Session;
+use super::{Group, Run, Spec, read};
+use crate::session::{Session, StoreUse, call, caller, connection};
 use crate::workspace::restore_record;
 use crate::workspace::scratch::{Scratch, may_read, may_write, unreadable};
 use crate::workspace::{StoreLocation, Workspace};
@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure restore - --replace < /backups/tenure.db",
     ],
     args: Args::augment_args,
-    run: |session, matches| restore(session, &read(matches)?),
+    run: Run::InProject(StoreUse::Restore, |session, matches| restore(session, &read(matches)?)),
 };
 
 #[derive(clap::Args)]
@@ -46,34 +46,34 @@ struct Args {
 }
 
 fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
-    let call = session.person("`restore`")?;
-    session.needs_store("`restore`")?;
-    let place = session.workspace()?;
+    caller::person(session, "`restore`")?;
+    session.workspace.needs_store("`restore`")?;
+    let call = call::by_person(session, "`restore`")?;
+    let place = &session.workspace;
     let safety = safety(session, place, args)?;
     let source = source(session, place, &args.file)?;
-    let scratch = Scratch::new(session.env)?;
+    let scratch = Scratch::new(session.settings.env)?;
     let copy = scratch.file("backup.db");
     fetch(source, &copy)?;
     let backup = Backup::open(&copy)?;
     // It is read without a name from here on, so that a kill leaves nothing.
     drop(scratch);
-    session.may_make_store();
     let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
     let store = &backup.identity().id;
     let mut remarks = Vec::new();
-    let earlier = restore_record::earlier(session.env, store).unwrap_or_else(|error| {
+    let earlier = restore_record::earlier(session.settings.env, store).unwrap_or_else(|error| {
         remarks.push(format!("the record of an earlier restore cannot be used: {}", error.message()));
         None
     });
     let unrecorded = RefCell::new(None);
     let record = |point| {
-        if let Err(error) = restore_record::record(session.env, store, point) {
+        if let Err(error) = restore_record::record(session.settings.env, store, point) {
             *unrecorded.borrow_mut() = Some(error);
         }
     };
     let ledger = Ledger { earlier, record: &record };
     let progress = progress(session, "restored");
-    let restored = session.kernel("`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
+    let restored = connection::kernel(session, "`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
     if let Some(error) = unrecorded.take() {
         remarks.push(format!(
             "this machine has no record of this restore: {}; restore this backup again only under a clock that was not set \
@@ -90,7 +90,7 @@ fn safety(session: &Session<'_>, place: &Workspace, args: &Args) -> Result<Optio
         return Ok(None);
     }
     let path = match (&args.safety, &place.store) {
-        (Some(given), _) => session.env.cwd()?.join(given),
+        (Some(given), _) => session.settings.env.cwd()?.join(given),
         (None, StoreLocation::Sqlite(database)) => {
             database.with_file_name(format!("before-restore-{}.backup", stamp()))
         }
@@ -120,7 +120,7 @@ fn source(session: &Session<'_>, place: &Workspace, given: &Path) -> Result<Back
         }
         return begin("standard input".into(), Box::new(std::io::stdin().lock()));
     }
-    let path = session.env.cwd()?.join(given);
+    let path = session.settings.env.cwd()?.join(given);
     may_read(&path, &place.store)?;
     let mut wal = path.clone().into_os_string();
     wal.push("-wal");
@@ -145,8 +145,8 @@ fn begin(name: PathBuf, mut input: Box<dyn Read>) -> Result<BackupSource> {
     Ok(BackupSource { name, head, rest: input, size })
 }
 
-/// Copies what was given to a private file: what is checked is then what is used, whoever changes the original. One byte
-/// more than it must have is enough to see that it is too long.
+/// Copies the backup to a private file, so that the bytes that are checked are the bytes that are used even if the original
+/// changes. One byte more than it declares is enough to see that it is too long.
 #[expect(clippy::disallowed_methods, reason = "a new file")]
 fn fetch(mut source: BackupSource, to: &Path) -> Result<()> {
     let fail = |error| no_copy(to, error);

@@ -7,9 +7,10 @@ use tenure_kernel::answer::Resumed;
 use tenure_kernel::op::resume::Resume;
 use tenure_kernel::query::peek::Peek;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, offered, read};
+use crate::git_status;
 use crate::program_path::callable;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, Sight, StoreUse, call};
 
 pub(super) const SPEC: Spec = Spec {
     name: "resume",
@@ -18,13 +19,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Go on where you stopped, or take the best task: with everything there is to know about it",
     examples: &["tenure resume", "tenure resume --label backend", "tenure resume --peek --budget 600"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        if !args.peek {
-            session.will_write();
-        }
         let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
-        let ttl = given.or(session.workspace()?.config.task_ttl);
+        let store_use = if args.peek { StoreUse::Read } else { StoreUse::Write };
+        let session = &Session::open(settings, out, store_use)?;
+        let ttl = given.or(session.workspace.config.task_ttl);
         let labels = args.labels.or_default(session)?;
         let request = Resume { labels, ttl_s: ttl.map(Span::as_seconds), budget: args.budget, limit: args.limit };
         if args.peek {
@@ -32,15 +32,16 @@ pub(super) const SPEC: Spec = Spec {
             if session.out.is_json() {
                 session.out.data(&seen);
             } else {
-                session.out.text(&callable(seen.brief.text, session.env));
+                session.out.text(&callable(seen.brief.text, session.settings.env));
             }
             return Ok(0);
         }
-        let (answer, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let answer = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
-            session.out.text(&callable(answer.brief.text.clone(), session.env));
+            session.out.text(&callable(answer.brief.text.clone(), session.settings.env));
         }
         let new = !answer.events.items.is_empty() || answer.events.more;
         // The text has what found room in it, the document has all that is offered.
@@ -48,20 +49,18 @@ pub(super) const SPEC: Spec = Spec {
             true => (answer.events.offered, answer.mail.offered),
             false => (answer.brief.events, answer.brief.mail),
         };
-        session.confirm(events.filter(|_| new), mail);
+        offered::confirm(session, events.filter(|_| new), mail);
         Ok(0)
-    },
+    }),
 };
 
 /// What `resume` would answer now.
 pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
-    let tree = session.tree();
+    let tree = git_status::of(&session.workspace);
     let query = Peek(request.clone());
-    session.ask_who_holds_with(|client, call| {
+    session.ask_with(Sight::Processes, |client, call| {
         let mut call: Call = call.clone();
-        if let Some(here) = &mut call.checkout {
-            here.tree = tree.clone();
-        }
+        call::see(&mut call, tree.clone());
         client.ask(&call, &query)
     })
 }

@@ -14,9 +14,11 @@ use tenure_kernel::query::check::Check;
 use tenure_kernel::query::lock_of::LockOf;
 
 use super::subject::{self, Subject};
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
+use crate::output::Printer;
 use crate::output::time::span;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "send",
@@ -30,9 +32,8 @@ pub(super) const SPEC: Spec = Spec {
         "tenure send --about t-7k3fq \"please release it when you can\" --request --urgent",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
         let mut to = args.to;
         let text = match (args.first, args.second) {
             (names, Some(text)) => {
@@ -41,16 +42,15 @@ pub(super) const SPEC: Spec = Spec {
             }
             (text, None) => text,
         };
-        let about = args.about.as_ref().map(|typed| what(session, typed));
-        let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
-        let request = Send {
-            to: to.into_iter().map(AgentName::from).collect(),
-            about: about.transpose()?,
-            text,
-            urgency,
-            request: args.request,
+        let (session, about) = match &args.about {
+            Some(typed) => what(settings, out, typed).map(|(session, about)| (session, Some(about)))?,
+            None => (Session::open(settings, out, StoreUse::Write)?, None),
         };
-        let (sent, reply) = session.answer(request)?;
+        let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
+        let request =
+            Send { to: to.into_iter().map(AgentName::from).collect(), about, text, urgency, request: args.request };
+        let reply = session.run(request, RunOptions::default())?;
+        let sent = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
             return Ok(0);
@@ -62,13 +62,14 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text("It ends when the hold ends, and you are told how: tenure inbox");
         }
         Ok(0)
-    },
+    }),
 };
 
-/// What a message is about: a task or a hold by its id, or the hold on a path or a lock.
-fn what(session: &Session<'_>, typed: &OsString) -> Result<String> {
-    let blockers = match subject::find(session, typed)? {
-        Subject::Id(id) | Subject::Memory(id) => return Ok(id),
+/// The subject of a message, in the session of its project: a task or a hold by its id, or the hold on a path or a lock.
+fn what<'a>(settings: &'a Settings<'a>, out: &'a Printer, typed: &OsString) -> Result<(Session<'a>, String)> {
+    let (session, subject) = subject::find(settings, out, StoreUse::Write, typed)?;
+    let blockers = match subject {
+        Subject::Id(id) | Subject::Memory(id) => return Ok((session, id)),
         Subject::Lock(name) => {
             let found = session.ask(&LockOf { name })?;
             found.map(|hold| hold.id.as_str().into()).into_iter().collect()
@@ -82,7 +83,7 @@ fn what(session: &Session<'_>, typed: &OsString) -> Result<String> {
     };
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
-        [one] => Ok(one.to_string()),
+        [one] => Ok((session, one.to_string())),
         [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
             .with_kind(Kind::NotFound)
             .attempt(Action::holds())),
@@ -93,7 +94,7 @@ fn what(session: &Session<'_>, typed: &OsString) -> Result<String> {
     }
 }
 
-/// Whether somebody who gets a message will soon see it.
+/// Whether the recipient of a message is likely to see it soon.
 fn presence(to: &Recipient) -> String {
     match to.liveness {
         Liveness::Alive => "alive".to_owned(),

@@ -18,11 +18,11 @@ use tenure_server::log::ServerLog;
 use tenure_server::serve::{Reloaded, ServerConfig, ServerSettings, serve};
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 
-use super::{Group, Spec, read};
-use crate::session::Session;
+use super::{Group, Run, Spec, read};
+use crate::session::{Session, StoreUse, caller, connection};
 use crate::workspace::config::{Config, Serve};
 
-/// Where a server of one person listens.
+/// The address at which a server of one person listens.
 const USUAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7133));
 
 pub(super) const UP: Spec = Spec {
@@ -32,21 +32,21 @@ pub(super) const UP: Spec = Spec {
     about: "Serve the store of this project to this machine: quicker commands, HTTP, live events; people only",
     examples: &["tenure up", "tenure up --listen 127.0.0.1:8000", "tenure up --no-http"],
     args: UpArgs::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: UpArgs = read(matches)?;
-        let person = session.people_only("`up`")?;
+        let person = caller::person(session, "`up`")?;
         let flags = Serve::given(args.listen.as_deref(), &[], [None; 5])?;
         let listen = if args.no_http { None } else { Some(listens(session, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
             return Err(Error::usage(Code::NotThisMachine, format!("{far} is open to other machines"))
                 .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
         }
-        let kernel = session.own_kernel("`up`")?;
+        let kernel = connection::serving_kernel(session, "`up`")?;
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
-        // A person at a terminal is not told of every request, unless it asks for it.
-        let told = if session.env.says_yes("TENURE_LOG") { Verbosity::All } else { Verbosity::Errors };
+        // At a terminal not every request is logged, unless the person asks for it.
+        let told = if session.settings.env.says_yes("TENURE_LOG") { Verbosity::All } else { Verbosity::Errors };
         run(session, kernel, listen, &flags, (link, told))
-    },
+    }),
 };
 
 pub(super) const SERVE: Spec = Spec {
@@ -56,14 +56,15 @@ pub(super) const SERVE: Spec = Spec {
     about: "Serve a store to a team: HTTP for those who have a token, behind a proxy that does TLS",
     examples: &["tenure serve --store postgres://db/tenure", "tenure serve --listen 0.0.0.0:7133 --per-second 500"],
     args: ServeArgs::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: ServeArgs = read(matches)?;
         let numbers = [args.body_mib, args.seconds, args.at_once, args.listeners, args.per_second];
         let flags = Serve::given(args.listen.as_deref(), &args.proxies, numbers)?;
+        let session = &Session::open(settings, out, StoreUse::Read)?;
         let listen = listens(session, &flags)?;
         let told = if session.out.is_told_quiet() { Verbosity::Errors } else { Verbosity::All };
-        run(session, session.own_kernel("`serve`")?, Some(listen), &flags, (None, told))
-    },
+        run(session, connection::serving_kernel(session, "`serve`")?, Some(listen), &flags, (None, told))
+    }),
 };
 
 #[derive(clap::Args)]
@@ -103,7 +104,7 @@ struct ServeArgs {
 
 /// Where it listens: by flag, by configuration, or as usual.
 fn listens(session: &Session<'_>, flags: &Serve) -> Result<SocketAddr> {
-    Ok(flags.clone().over(&session.workspace()?.config.serve).listen.unwrap_or(USUAL))
+    Ok(flags.clone().over(&session.workspace.config.serve).listen.unwrap_or(USUAL))
 }
 
 /// What is told on standard error.
@@ -120,7 +121,7 @@ fn run(
     flags: &Serve,
     (link, told): (Option<Secret>, Verbosity),
 ) -> Result<u8> {
-    let store = session.workspace()?.store.display();
+    let store = session.workspace.store.display();
     let socket = socket(session, &kernel)?;
     if socket.is_none() && listen.is_none() {
         return Err(Error::usage(Code::NoSocket, "there is no place for a socket, and HTTP is switched off")
@@ -131,7 +132,7 @@ fn run(
     let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     let log = ServerLog::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
     let log = if told == Verbosity::Errors { log.errors_only() } else { log };
-    let config = &session.workspace()?.config;
+    let config = &session.workspace.config;
     let settings = ServerSettings { socket, listen, snapshot: snapshot(flags, config), log };
     let at_terminal = has_terminal();
     let reload = || match at_terminal && !has_terminal() {
@@ -160,10 +161,10 @@ fn snapshot(flags: &Serve, config: &Config) -> ServerConfig {
     ServerConfig { limits: serve.limits(), proxies: serve.proxies(), revision: config.revision.clone() }
 }
 
-/// Reads the configuration anew. What a server cannot change while it runs is named.
+/// Reads the configuration again, and names the settings that take effect only after a restart.
 fn reload(session: &Session<'_>, flags: &Serve, listen: Option<SocketAddr>) -> Result<Reloaded> {
-    let before = &session.workspace()?.config;
-    let config = before.again(session.env)?;
+    let before = &session.workspace.config;
+    let config = before.again(session.settings.env)?;
     let listens = flags.clone().over(&config.serve).listen.unwrap_or(USUAL);
     let waiting = [
         ("serve.listen", listen.is_some_and(|now| now != listens)),
@@ -185,7 +186,7 @@ fn has_terminal() -> bool {
 fn socket(session: &Session<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     let Location::File(database) = kernel.store().location() else { return Ok(None) };
     kernel.store().create()?;
-    let runtime = session.env.directory("XDG_RUNTIME_DIR");
+    let runtime = session.settings.env.directory("XDG_RUNTIME_DIR");
     let socket = sockets::socket_path(database, runtime.as_deref());
     if let Some(dir) = socket.as_ref().and_then(|socket| socket.parent()).filter(|dir| !dir.exists()) {
         std::fs::DirBuilder::new().mode(0o700).create(dir).map_err(|error| {
@@ -198,7 +199,8 @@ fn socket(session: &Session<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     Ok(socket)
 }
 
-/// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
+/// A one-time link for the person at the keyboard. It gives no new rights: a person who can open the store can already do
+/// everything with it.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
     let call = || Call::of_store(person, &OsEntropy);
     let role =

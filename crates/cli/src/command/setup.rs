@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use tenure_client::phrasing::Commands;
 use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::op;
 use tenure_kernel::query::switched_on::SwitchedOn;
-use tenure_kernel::{Op, op};
 
-use super::{Agreement, Group, Spec, confirm, read};
+use super::{Agreement, Group, Run, Spec, confirm, read};
 use crate::agent_tool;
 use crate::output::Ink;
 use crate::output::table::table;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse};
 use crate::setup::check::installed;
 use crate::setup::diagnosis::{Diagnosis, diagnose, survey};
 use crate::setup::diff;
@@ -40,7 +40,11 @@ pub(super) const SPEC: Spec = Spec {
         "tenure setup --remove",
     ],
     args: Args::augment_args,
-    run: |session, matches| run(session, &read(matches)?),
+    run: Run::Plain(|settings, out, matches| {
+        let args: Args = read(matches)?;
+        let store_use = if args.check { StoreUse::Read } else { StoreUse::Write };
+        run(&Session::open(settings, out, store_use)?, &args)
+    }),
 };
 
 #[derive(clap::Args)]
@@ -82,7 +86,7 @@ struct SetupJob<'a> {
 
 fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
     let mut ground = ground(session)?;
-    let records = session.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
+    let records = session.settings.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
     let scopes = match args.scope.as_deref() {
         Some("project") => vec![SetupScope::Project],
         Some(_) => vec![SetupScope::User],
@@ -108,8 +112,8 @@ fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
 }
 
 fn ground(session: &Session<'_>) -> Result<Ground> {
-    let env = session.env;
-    let place = session.workspace()?;
+    let env = session.settings.env;
+    let place = &session.workspace;
     let path = env.path();
     let running = crate::env::program().map_err(|error| {
         Error::new(Code::IoFailure, "this program cannot tell which file it is").at(Stage::Resolve).cause(error)
@@ -134,7 +138,7 @@ fn ground(session: &Session<'_>) -> Result<Ground> {
 
 /// Where the hooks of this repository are. A caller that names git gets an error where there are none.
 fn hooks(session: &Session<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
-    let place = session.workspace()?;
+    let place = &session.workspace;
     // A bare repository makes no commits.
     let checkout = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common);
     let found = checkout.and_then(|checkout| Hooks::of(checkout, program));
@@ -225,7 +229,7 @@ impl SetupJob<'_> {
             }
             if switch_on {
                 // First, so that a store that cannot be written leaves everything as it is.
-                self.session.run(&Op::new(op::switch_on::SwitchOn {}))?;
+                self.session.run(op::switch_on::SwitchOn {}, RunOptions::default())?;
             }
             let (plan, kept) = write(&records, now);
             drop(records);
@@ -233,13 +237,12 @@ impl SetupJob<'_> {
         }
     }
 
-    /// Whether the project of this place is one in which hooks do nothing yet. A directory that is no repository is
-    /// no project unless a person makes it one.
+    /// Whether hooks do nothing yet in the project of this workspace. A directory that is no repository is no project
+    /// unless a person makes it one.
     fn is_off(&self) -> Result<bool> {
         if self.ground.checkout.is_none() {
             return Ok(false);
         }
-        self.session.will_write();
         Ok(!self.session.ask(&SwitchedOn {})?)
     }
 
@@ -260,7 +263,7 @@ impl SetupJob<'_> {
     }
 
     fn label(&self) -> String {
-        self.session.workspace().map(|place| place.project.label.clone()).unwrap_or_default()
+        self.session.workspace.project.label.clone()
     }
 
     /// A path as people write it.
@@ -349,7 +352,7 @@ impl SetupJob<'_> {
 
     /// What is wrong or worth knowing of what these tools have installed.
     fn diagnoses(&self) -> Vec<Diagnosis> {
-        diagnose(&survey(&self.targets, &self.scopes, &self.ground), &self.ground, self.session.env)
+        diagnose(&survey(&self.targets, &self.scopes, &self.ground), &self.ground, self.session.settings.env)
     }
 
     /// Whether git looks for hooks where none of this repository can be.
@@ -480,5 +483,5 @@ pub(super) fn summary(session: &Session<'_>) -> Result<HookSummary> {
         of.map(|installed| installed.hooks.len()).sum::<usize>()
     };
     let counted = targets.iter().map(|target| (target.name(), count(target))).filter(|(_, hooks)| *hooks > 0).collect();
-    Ok(HookSummary { hooks: counted, diagnoses: diagnose(&found, &ground, session.env) })
+    Ok(HookSummary { hooks: counted, diagnoses: diagnose(&found, &ground, session.settings.env) })
 }

@@ -14,12 +14,13 @@ use tenure_kernel::query::look_up::{Found, LookUp};
 use tenure_kernel::query::memory::Memory;
 
 use super::subject::{Subject, find};
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read, task_id};
 use crate::output::Printer;
 use crate::output::graph::{mermaid, tree};
 use crate::output::table::table;
 use crate::output::task::{HOLD_HEADS, hold_row, holds, shown, waiting};
-use crate::session::Session;
+use crate::session::{Session, StoreUse};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "show",
@@ -33,15 +34,16 @@ pub(super) const SPEC: Spec = Spec {
         "tenure show t-7k --graph=mermaid > graph.mmd",
     ],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         let typed = args.what.to_str().unwrap_or_default().to_owned();
         let Some(picture) =
             args.graph.filter(|_| !["h-", "w-", "n-", "g-", "c-"].iter().any(|sort| typed.starts_with(sort)))
         else {
-            return show(session, &args.what);
+            return show(settings, out, &args.what);
         };
-        let id = session.task_id(&typed)?;
+        let session = &Session::open(settings, out, StoreUse::Read)?;
+        let id = task_id(session, &typed)?;
         let graph = session.ask_who_holds(&Graph { id: id.to_string() })?;
         if session.out.is_json() {
             session.out.data(&json!({
@@ -63,12 +65,12 @@ pub(super) const SPEC: Spec = Spec {
             }
         }
         Ok(0)
-    },
+    }),
 };
 
-fn show(session: &Session<'_>, what: &OsString) -> Result<u8> {
-    let out = session.out;
-    match find(session, what)? {
+fn show(settings: &Settings<'_>, out: &Printer, what: &OsString) -> Result<u8> {
+    let (session, subject) = find(settings, out, StoreUse::Read, what)?;
+    match subject {
         Subject::Id(id) => match session.ask_who_holds(&LookUp { typed: id })? {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
@@ -110,7 +112,7 @@ fn show(session: &Session<'_>, what: &OsString) -> Result<u8> {
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),
-                _ => out.text(&holds(out, &page, session.here().as_deref())),
+                _ => out.text(&holds(out, &page, Some(&session.workspace.tree_path()))),
             }
         }
     }

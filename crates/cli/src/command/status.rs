@@ -5,13 +5,14 @@ use tenure_core::{Code, Result};
 use tenure_kernel::answer::{Hindered, Overview};
 use tenure_kernel::query::status::Status;
 
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::guard;
 use crate::output::table::table;
 use crate::output::task::{HOLD_HEADS, hold_row, several, waiting};
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
-use crate::session::Session;
+use crate::session::{Session, StoreUse};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "status",
@@ -20,11 +21,12 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show why nothing, or what, is happening",
     examples: &["tenure status", "tenure status --watch"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         if args.watch {
-            return watch(session);
+            return watch(settings, out);
         }
+        let session = &Session::open(settings, out, StoreUse::Read)?;
         let overview = look(session)?;
         if session.out.is_json() {
             session.out.data(&overview);
@@ -32,12 +34,12 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&page(session.out, &overview));
         }
         Ok(0)
-    },
+    }),
 };
 
 fn look(session: &Session<'_>) -> Result<Overview> {
     let overview = session.ask_who_holds(&Status {})?;
-    Ok(Overview { guards: guard::here(session.env, overview.guards), ..overview })
+    Ok(Overview { guards: guard::here(session.settings.env, overview.guards), ..overview })
 }
 
 #[derive(clap::Args)]
@@ -49,16 +51,15 @@ struct Args {
 
 /// Shows the status until the reader hangs up or the person has enough.
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
-fn watch(session: &Session<'_>) -> Result<u8> {
+fn watch(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
     let mut last = String::new();
-    let (mut renewed, mut reopened) = (None, true);
+    let mut session = Session::open(settings, out, StoreUse::Follow)?;
+    let mut reopened = true;
     loop {
-        let session = renewed.as_ref().unwrap_or(session);
-        session.will_last();
-        let overview = match look(session) {
-            // Another process has gone on with the log of the store: what there is, is found by opening it anew.
+        let overview = match look(&session) {
+            // Another process has continued the log of the store: opening it again finds what it wrote.
             Err(error) if !reopened && error.code() == Code::StoreMoved => {
-                (renewed, reopened) = (Some(session.anew()), true);
+                (session, reopened) = (Session::open(settings, out, StoreUse::Follow)?, true);
                 continue;
             }
             other => other?,
@@ -81,8 +82,9 @@ fn watch(session: &Session<'_>) -> Result<u8> {
             return Ok(0);
         }
         std::thread::sleep(std::time::Duration::from_secs(1));
-        if let Some(next) = session.renewed()? {
-            renewed = Some(next);
+        // The first write gives the repository a project.
+        if session.workspace.project.key.is_none() {
+            session = Session::open(settings, out, StoreUse::Follow)?;
         }
     }
 }

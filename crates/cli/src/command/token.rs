@@ -14,12 +14,11 @@ use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::query::token_id::TokenId;
 use tenure_kernel::query::tokens::Tokens;
 use tenure_store::OsEntropy;
-use tenure_store::table::project;
 
-use super::{Group, Spec, Verbs, read};
+use super::{Group, Run, Spec, Verbs, read};
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
     name: "token",
@@ -33,15 +32,20 @@ pub(super) const SPEC: Spec = Spec {
         "tenure token revoke k-7k3fq",
     ],
     args: Verbs::<TokenVerb>::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let Verbs { verb } = read(matches)?;
-        session.people_only("`token`")?;
+        let store_use = match verb {
+            TokenVerb::List(_) => StoreUse::Read,
+            TokenVerb::Add(_) | TokenVerb::Revoke { .. } => StoreUse::Write,
+        };
+        let session = &Session::open(settings, out, store_use)?;
+        caller::person(session, "`token`")?;
         match verb {
             TokenVerb::Add(new) => add(session, &new),
             TokenVerb::List(which) => list(session, &which),
             TokenVerb::Revoke { id } => revoke(session, &id),
         }
-    },
+    }),
 };
 
 #[derive(Subcommand)]
@@ -87,10 +91,9 @@ struct TokenRef {
 }
 
 fn add(session: &Session<'_>, new: &NewToken) -> Result<u8> {
-    session.will_write();
-    let me = session.people_only("`token add`")?.name;
+    let me = caller::person(session, "`token add`")?.name;
     let mut typed = new.projects.clone();
-    typed.extend(session.globals.project.clone());
+    typed.extend(session.settings.globals.project.clone());
     let mut projects =
         typed.iter().map(|typed| project_key(session, typed).map(ProjectKey::from)).collect::<Result<Vec<_>>>()?;
     projects.sort();
@@ -107,7 +110,7 @@ fn add(session: &Session<'_>, new: &NewToken) -> Result<u8> {
         projects: (!everywhere).then_some(projects),
         expires_in_s: Some(Span::parse(&new.expires)?.as_seconds()),
     };
-    let reply = session.run_in(project::whole_store(), &Op::new(request))?;
+    let reply = session.run_any(&Op::new(request), RunOptions::in_store())?;
     let token: Token = reply.read()?;
     if session.out.is_json() {
         let mut data: Value = reply.read()?;
@@ -162,21 +165,19 @@ fn list(session: &Session<'_>, which: &TokenRef) -> Result<u8> {
 }
 
 fn revoke(session: &Session<'_>, typed: &str) -> Result<u8> {
-    session.will_write();
     let token = session.ask(&TokenId { typed: typed.into() })?;
-    let op = Op::new(token_revoke::TokenRevoke { token: token.into() });
-    let reply = session.run_in(project::whole_store(), &op)?;
+    let reply = session.run(token_revoke::TokenRevoke { token: token.into() }, RunOptions::in_store())?;
     if session.out.is_json() {
         session.out.body(&reply.body);
     } else {
-        let token: Token = reply.read()?;
+        let token = reply.read()?;
         session.out.text(&format!("Revoked {} of {}", token.id, token.principal));
     }
     Ok(0)
 }
 
-/// The key of a project that somebody typed: `*`, a key, or what a project of this store is called. One that nothing has
-/// happened in yet is named by its key.
+/// The key of a project that was typed as `*`, as a key, or as the name of a project of this store. A project in which
+/// nothing has happened yet is named by its key.
 pub(super) fn project_key(session: &Session<'_>, typed: &str) -> Result<String> {
     if typed == EVERY_PROJECT {
         return Ok(typed.to_owned());

@@ -4,7 +4,8 @@ use clap::Args as _;
 use tenure_kernel::op::transfer::Transfer;
 
 use super::done::ActingArgs;
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read, task_id_or_focus};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "transfer",
@@ -13,13 +14,13 @@ pub(super) const SPEC: Spec = Spec {
     about: "Hand a held task to another agent",
     examples: &["tenure transfer t-7k3fq --to codex-2", "tenure transfer --to codex-2"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let task = session.task_id_or_focus(args.acting.task.as_deref())?;
+        let task = task_id_or_focus(session, args.acting.task.as_deref())?;
         let request =
             Transfer { task, to: args.to.into(), fence: args.acting.fence.map(Into::into), force: args.acting.force };
-        let (answer, reply) = session.answer(request)?;
+        let reply = session.run(request, RunOptions::default())?;
+        let answer = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
             return Ok(0);
@@ -28,7 +29,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

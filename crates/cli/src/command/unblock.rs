@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::unblock::Unblock;
 
-use super::{Group, Spec, print_task, read};
+use super::{Group, Run, Spec, print_task, read, task_id};
+use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "unblock",
@@ -12,14 +13,14 @@ pub(super) const SPEC: Spec = Spec {
     about: "Say that a blocked task can go on",
     examples: &["tenure unblock t-7k3fq"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        session.will_write();
-        let task = session.task_id(&args.task)?;
-        let (task, reply) = session.answer(Unblock { task })?;
+        let task = task_id(session, &args.task)?;
+        let reply = session.run(Unblock { task }, RunOptions::default())?;
+        let task = reply.read()?;
         print_task(session, "Unblocked", &task, &reply.body);
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

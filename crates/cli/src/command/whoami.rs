@@ -3,9 +3,10 @@
 use serde_json::json;
 use tenure_core::name;
 
-use super::{Group, Spec};
+use super::{Group, Run, Spec};
 use crate::guard;
 use crate::identity::ResolvedCaller;
+use crate::session::{Sight, StoreUse, caller};
 use crate::workspace::StoreLocation;
 use tenure_kernel::query::guards::Guards;
 use tenure_kernel::query::switched_on::SwitchedOn;
@@ -17,16 +18,17 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show who calls, in which project and checkout, on which store",
     examples: &["tenure whoami", "tenure whoami --json"],
     args: |command| command,
-    run: |session, _| {
-        let place = session.workspace()?;
+    run: Run::InProject(StoreUse::Read, |session, _| {
+        let place = &session.workspace;
         // This is what one asks when something is wrong, so it answers then too.
-        let asked =
-            session.ask_with(|client, call| Ok((client.ask(call, &SwitchedOn {})?, client.ask(call, &Guards {})?)));
+        let asked = session.ask_with(Sight::Store, |client, call| {
+            Ok((client.ask(call, &SwitchedOn {})?, client.ask(call, &Guards {})?))
+        });
         let switched_on = asked.as_ref().ok().map(|(switched_on, _)| *switched_on);
         let stored = asked.as_ref().map(|(_, guards)| guards.clone()).unwrap_or_default();
-        let guards = guard::here(session.env, stored);
+        let guards = guard::here(session.settings.env, stored);
         let problem = asked.as_ref().err().map(|error| error.message().to_owned());
-        let (agent, source) = match session.asker()? {
+        let (agent, source) = match caller::resolved(session)? {
             ResolvedCaller::Known(identity) | ResolvedCaller::Pretender(identity) => {
                 (Some(identity.name), identity.source.as_str().to_owned())
             }
@@ -36,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
         // Far away a person is whom the token makes it, whatever this machine calls its user.
         let is_far = matches!(place.store, StoreLocation::Server(_));
         let (agent, source, problem) = match agent.clone().filter(|name| is_far && name::is_person(name)) {
-            Some(name) if problem.is_none() => match session.principal() {
+            Some(name) if problem.is_none() => match caller::principal(session) {
                 Ok(Some(principal)) => (Some(principal), "token".to_owned(), None),
                 Ok(None) => (Some(name), source, None),
                 Err(error) => (None, "token".to_owned(), Some(error.message().to_owned())),
@@ -78,5 +80,5 @@ pub(super) const SPEC: Spec = Spec {
             }
         ));
         Ok(0)
-    },
+    }),
 };

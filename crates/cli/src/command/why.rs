@@ -11,9 +11,10 @@ use tenure_kernel::query::why_lock::WhyLock;
 use tenure_kernel::query::why_path::WhyPath;
 
 use super::subject::{Subject, find};
-use super::{Group, Spec, read};
+use super::{Group, Run, Spec, read};
 use crate::output::Ink;
 use crate::output::time::short;
+use crate::session::StoreUse;
 
 pub(super) const SPEC: Spec = Spec {
     name: "why",
@@ -22,9 +23,10 @@ pub(super) const SPEC: Spec = Spec {
     about: "Tell the story of a task, a hold, a lock, a memory or a path in plain sentences",
     examples: &["tenure why t-7k3fq", "tenure why src/lib.rs", "tenure why deploy"],
     args: Args::augment_args,
-    run: |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        let story = match find(session, &args.what)? {
+        let (session, subject) = find(settings, out, StoreUse::Read, &args.what)?;
+        let story = match subject {
             Subject::Id(id) | Subject::Memory(id) => session.ask_who_holds(&Why { id })?,
             Subject::Lock(name) => session.ask(&WhyLock { name })?,
             Subject::Path(typed, unknown) => {
@@ -58,7 +60,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.text(&format!("{at}  {}", sentence.text));
         }
         Ok(0)
-    },
+    }),
 };
 
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! What a session is shown when it begins: the brief of the task it holds, or what is ready. The one place that says so.
+//! The text that a session is shown when it begins: the brief of the task it holds, or the tasks that are ready.
 
 use tenure_core::Result;
 use tenure_core::text;
@@ -29,7 +29,7 @@ pub(super) struct SessionBrief {
 /// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
 /// worker takes what it is going to do.
 pub(super) fn of(hook_session: &HookSession<'_>, agent: &str, dead: &[Evidence]) -> Result<SessionBrief> {
-    if hook_session.context.env.says_yes("TENURE_WORKER") {
+    if hook_session.context.settings.env.says_yes("TENURE_WORKER") {
         let answer: Resumed = hook_session.run_seeing(
             agent,
             &Op::new(request(hook_session, BUDGET)?),
@@ -64,7 +64,7 @@ pub(super) fn short(hook_session: &HookSession<'_>, agent: &str) -> Result<Optio
 }
 
 fn request(hook_session: &HookSession<'_>, budget: i64) -> Result<op::resume::Resume> {
-    let labels = hook_session.context.workspace()?.config.labels.clone();
+    let labels = hook_session.context.workspace.config.labels.clone();
     Ok(op::resume::Resume { labels, budget: Some(budget), ..op::resume::Resume::default() })
 }
 
@@ -87,8 +87,7 @@ fn beginning(
 
 /// The commit that the working tree is at. What differs from it is not asked for: that would start a process.
 fn seen(hook_session: &HookSession<'_>) -> WorkingTree {
-    let checkout = hook_session.context.workspace().ok().and_then(|place| place.checkout.as_ref());
-    WorkingTree { head: checkout.map_or_else(String::new, head::head), ..WorkingTree::default() }
+    WorkingTree { head: head::of(&hook_session.context.workspace), ..WorkingTree::default() }
 }
 
 fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {

@@ -26,6 +26,7 @@ use super::{log, other_checkouts, refusal, shell};
 use crate::env::Env;
 use crate::guard;
 use crate::session::is_unconfirmed;
+use crate::settings::Settings;
 use crate::workspace::gitignore::GitIgnore;
 use crate::workspace::{git, path_args};
 
@@ -44,7 +45,7 @@ impl GuardFinding {
 }
 
 pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<String>> {
-    let env = hook_session.context.env;
+    let env = hook_session.context.settings.env;
     let is_off = guard::off_by_variable(env);
     let risks = aim.line.as_ref().filter(|_| !is_off).map(|line| shell::risks(line, &aim.cwd, env)).unwrap_or_default();
     if is_off || (aim.edited.is_empty() && !aim.is_unclear && risks.is_empty()) {
@@ -54,7 +55,7 @@ pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<St
     if aim.is_unclear {
         return unclear(hook_session).map(|()| None);
     }
-    let place = hook_session.context.workspace()?;
+    let place = &hook_session.context.workspace;
     let groups = grouped(&place.dir, place.checkout.is_some(), &aim.cwd, &aim.edited)?;
     let deny = |reason: &str| Ok(Some((hook_session.tool.deny)(hook_session.event(), reason).to_string()));
     for risk in &risks {
@@ -85,8 +86,7 @@ pub(super) fn act(hook_session: &HookSession<'_>, aim: &Aim) -> Result<Option<St
     Ok(told.map(|text| (hook_session.tool.context)(hook_session.event(), &text).to_string()))
 }
 
-/// Says that the session is there. A guard that has nothing to refuse fails by nothing: that it could not be said is
-/// for the log.
+/// Reports that the session is there. A guard that has nothing to refuse does not fail by this: a failure goes to the log.
 fn present(hook_session: &HookSession<'_>) {
     heard(hook_session, hook_session.present());
 }
@@ -94,14 +94,14 @@ fn present(hook_session: &HookSession<'_>) {
 fn heard(hook_session: &HookSession<'_>, said: Result<()>) {
     if let Err(error) = said {
         log::append(
-            hook_session.context.env,
+            hook_session.context.settings.env,
             &format!("{} {}", hook_session.tool.name, hook_session.event()),
             error.code().as_str(),
         );
     }
 }
 
-/// An edit of nobody knows what cannot be checked, where it would be.
+/// Refuses an edit of an unknown file, in a project whose guards are on: it cannot be checked.
 fn unclear(hook_session: &HookSession<'_>) -> Result<()> {
     match hook_session.standing(&hook_session.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
@@ -129,14 +129,15 @@ fn believed_at(
     dir: &Path,
     look: impl FnOnce(&HookSession<'_>) -> Result<GuardFinding>,
 ) -> Result<GuardFinding> {
-    let own = hook_session.context.workspace()?;
-    if dir == own.dir || dir == hook_session.context.env.cwd()? {
+    let own = &hook_session.context.workspace;
+    if dir == own.dir || dir == hook_session.context.settings.env.cwd()? {
         return if own.project.key.is_some() { look(hook_session) } else { Ok(GuardFinding::nothing()) };
     }
-    let env: Env = hook_session.context.env.moved(dir.to_path_buf());
-    let there = hook_session.elsewhere(&env)?;
+    let env: Env = hook_session.context.settings.env.moved(dir.to_path_buf());
+    let settings = Settings::new(hook_session.context.settings.globals.clone(), &env);
+    let there = hook_session.elsewhere(&settings)?;
     match there {
-        Some(there) if there.context.workspace()?.dir != own.dir => look(&there),
+        Some(there) if there.context.workspace.dir != own.dir => look(&there),
         Some(_) => look(hook_session),
         None => Ok(GuardFinding::nothing()),
     }
@@ -144,13 +145,13 @@ fn believed_at(
 
 /// The edit guard in one checkout. `cwd` is where the session types its commands.
 fn edit(hook_session: &HookSession<'_>, group: &EditedGroup, cwd: &Path) -> Result<GuardFinding> {
-    let place = hook_session.context.workspace()?;
-    let fold_case = path_args::folds_case(&hook_session.context)?;
+    let place = &hook_session.context.workspace;
+    let fold_case = path_args::folds_case(&hook_session.context.workspace)?;
     let named = |file: &EditedPath| Some((path_args::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
     let mut files: Vec<(String, EditedPath)> = group.files.iter().filter_map(named).collect();
     let patterns =
         |files: &[(String, EditedPath)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
-    // What is too much to be taken is not held already either.
+    // So many files cannot be taken, so they are not held already either.
     let looked = if files.len() > op::FILES_MAX { Vec::new() } else { patterns(&files) };
     let Some(outlook) = hook_session.outlook(&looked, fold_case)? else { return Ok(GuardFinding::nothing()) };
     let standing = &outlook.standing;
@@ -211,8 +212,8 @@ fn take(
     let says = tool_used::ToolUsed { first, ..hook_session.presence() };
     let request = Op::new(op::Guard { paths, fold_case, says });
     match hook_session.run::<Guarded>(agent, &request, Vec::new()) {
-        // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
-        // Where that look fails, what was found stands.
+        // A dead holder blocks no one. Looking at processes costs time, so it is done only after a refusal; where it fails,
+        // the refusal stands.
         Err(error) if is_held(&error) => match hook_session.dead(agent) {
             Ok(dead) if !dead.is_empty() => {
                 let again = hook_session.run::<Guarded>(agent, &request, dead);
@@ -260,9 +261,9 @@ fn is_held(error: &Error) -> bool {
     error.is_refusal() && error.get(Blockers::KEY).is_some()
 }
 
-/// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
+/// Leaves out files that are never held: those that git ignores and does not track, and those that the project relaxes.
 fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath)>) -> Result<()> {
-    let place = hook_session.context.workspace()?;
+    let place = &hook_session.context.workspace;
     let relaxed = place.config.relaxed()?;
     let is_relaxed = |pattern: &str| {
         let path = pattern.strip_prefix("./").unwrap_or(pattern);
@@ -270,14 +271,14 @@ fn leave_out(hook_session: &HookSession<'_>, files: &mut Vec<(String, EditedPath
     };
     files.retain(|(pattern, _)| !is_relaxed(pattern));
     if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
-        let ignored = GitIgnore::of(checkout, hook_session.context.env);
+        let ignored = GitIgnore::of(checkout, hook_session.context.settings.env);
         files.retain(|(_, file)| !ignored.leaves(&file.real));
     }
     Ok(())
 }
 
-/// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
-/// its next prompt.
+/// Tells the session that a file is held in another checkout too, if that is news and its tool shows it now; otherwise the
+/// next prompt tells it.
 fn tell(hook_session: &HookSession<'_>, standing: &HookContext, guarded: &Guarded) -> Result<Option<String>> {
     let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
     if !hook_session.tool.hears_before || hook_session.sub_agent.is_some() {
@@ -307,12 +308,12 @@ fn command(hook_session: &HookSession<'_>, risk: &shell::ShellRisk) -> Result<Gu
     if standing.guards.off {
         return Ok(GuardFinding::nothing());
     }
-    // A session that nobody knows yet holds nothing.
+    // A session that is not registered yet holds nothing.
     let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
     Ok(shell::refused(hook_session, agent, risk)?.map_or_else(GuardFinding::nothing, GuardFinding::Refused))
 }
 
-/// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.
+/// The paths that are inside a checkout, relative to its top, each once. Paths outside of it are left out.
 pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in named.iter().filter(|name| !name.contains('\0')) {

@@ -40,10 +40,10 @@ use tenure_store::Deadline;
 use crate::agent_tool::{self, AgentTool, HookEvent, HookEventKind};
 use crate::args::{self, VALUED};
 use crate::env::Env;
-use crate::globals::Globals;
 use crate::guard::off_by_variable;
 use crate::program_path::callable_document;
 use crate::session::is_unconfirmed;
+use crate::settings::{Globals, Settings};
 use crate::workspace::config::{self, Fail};
 use crate::workspace::git::locate;
 use guard_scope::Aim;
@@ -185,7 +185,7 @@ fn outcome(
         Ok(None) => return None,
         Ok(Some(Fail::Open)) => {}
         Ok(Some(Fail::Closed)) if refusal.is_none() => {}
-        // Or not even the policy could be read: a guard that somebody may have closed is not opened by that.
+        // Where not even the policy could be read, a guard that may be closed is not opened by that.
         Ok(Some(Fail::Closed)) | Err(_) => return refusal,
     }
     let (tool, event) = (line.tool?, line.event?);
@@ -248,7 +248,8 @@ fn act(line: &HookArgs, env: &Env, seen: &RefCell<SeenEvent>, deadline: Deadline
         seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
     }
     let out = crate::output::Printer::new(false, true, &env);
-    let opened = session::HookSession::open(tool, event, &line.globals, &env, &out, &payload, deadline)?;
+    let settings = Settings::new(line.globals.clone(), &env);
+    let opened = session::HookSession::open(tool, event, &settings, &out, &payload, deadline)?;
     let Some(hook_session) = opened else { return Ok(None) };
     let show = |text: &str| {
         seen.borrow_mut().has_spoken = true;
@@ -264,7 +265,7 @@ fn act(line: &HookArgs, env: &Env, seen: &RefCell<SeenEvent>, deadline: Deadline
             let aim = seen.aim.as_ref().ok_or_else(|| Error::bug("a guard without an aim"))?;
             return guard::act(&hook_session, aim);
         }
-        HookEventKind::After | HookEventKind::Failed => tool_used::act(&hook_session, &payload, event.kind)?,
+        HookEventKind::After | HookEventKind::Failed => tool_used::act(&hook_session)?,
         HookEventKind::Compact => compact::act(&hook_session)?,
         HookEventKind::End => end::act(&hook_session, &payload)?,
         HookEventKind::Nothing => None,

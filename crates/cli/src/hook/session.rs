@@ -12,27 +12,27 @@ use tenure_kernel::answer::SessionStarted;
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::outlook::{EditOutlook, Outlook};
 use tenure_kernel::query::standing::{Depth, HookContext, Standing};
-use tenure_kernel::{Actor, Call, Evidence, Op, WorkingTree};
-use tenure_store::Deadline;
+use tenure_kernel::{Actor, Call, Evidence, Op, RequestId, WorkingTree};
+use tenure_store::{Deadline, OsEntropy};
 
 use super::input::Payload;
-use super::wrapper;
+use super::{tool_used as tool_used_hook, wrapper};
 use crate::agent_tool::{AgentTool, HookEvent, HookEventKind};
-use crate::env::Env;
-use crate::globals::Globals;
 use crate::identity;
 use crate::output::Printer;
-use crate::session::{HookTime, Session};
+use crate::session::{HookTime, Session, StoreUse, call, connection, evidence, exchange};
+use crate::settings::Settings;
+use crate::workspace;
 use crate::workspace::process::words;
 
 /// How often a hook asks again who its session is, when others of the same id begin at the same time.
 const TRIES: usize = 20;
 
-/// How long a hook may take from its beginning, whatever it waits for: its tool waits for it. As long as a server elsewhere
-/// needs, with a name to be found and a connection made safe.
+/// How long a hook may take in all: its tool waits for it. A remote server needs that long, with name resolution and a TLS
+/// handshake.
 pub(super) const TIME: Duration = Duration::from_millis(1_500);
-/// The same for what a guard looks at. A tool ends a hook after 5 s, and a guard that is to refuse what it could not look
-/// at must have said so by then.
+/// The same for a guard. A tool ends a hook after 5 s, and a guard that must refuse what it could not check has to answer
+/// before that.
 pub(super) const GUARD_TIME: Duration = Duration::from_millis(2_000);
 
 /// How long a hook waits for its turn.
@@ -52,63 +52,75 @@ pub(super) struct HookSession<'a> {
     process: Process,
     /// The agent's name, where a person gave it.
     given: Option<String>,
+    /// What a tool call did, where the event comes after one.
+    pub(super) used: Option<tool_used::ToolUsed>,
     deadline: Deadline,
 }
 
 impl<'a> HookSession<'a> {
-    /// A door, if there is a project that may be switched on and a session to speak for.
+    /// The session of an event, if there is a project that may be switched on and a session to act for.
     pub(super) fn open(
         tool: &'static AgentTool,
         event: &'static HookEvent,
-        globals: &Globals,
-        env: &'a Env,
+        settings: &'a Settings<'a>,
         out: &'a Printer,
         payload: &Payload<'_>,
         deadline: Deadline,
     ) -> Result<Option<HookSession<'a>>> {
         let is = |meant: HookEventKind| event.kind == meant;
-        let context = Session::new(globals.clone(), env, out);
         let patience = match is(HookEventKind::End) {
             true => END_PATIENCE,
             false if is(HookEventKind::Before) && (tool.edits)(payload).is_some() => EDIT_PATIENCE,
             false => PATIENCE,
         };
-        context.is_hook(HookTime { patience, deadline }, is(HookEventKind::Start) || is(HookEventKind::End));
+        let workspace = workspace::resolve(&settings.globals, settings.env)?;
         // An edit may be of a file in another project than the one that the session is in.
-        if context.workspace()?.project.key.is_none() && !is(HookEventKind::Before) {
+        if workspace.project.key.is_none() && !is(HookEventKind::Before) {
             return Ok(None);
         }
-        let given = identity::given_name(globals, env)?;
+        let given = identity::given_name(&settings.globals, settings.env)?;
         let session = match (payload.session(), &given) {
             (Some(session), _) => id(&session)?.to_owned(),
             // Under a name that was given, a session without an id is as good as any.
             (None, Some(_)) => "-".to_owned(),
-            // Whose edit this is cannot be told, so neither can whether it is free.
-            (None, None) if is(HookEventKind::Before) && context.workspace()?.project.key.is_some() => {
+            // The agent of this edit is unknown, so whether the file is free for it is unknown too.
+            (None, None) if is(HookEventKind::Before) && workspace.project.key.is_some() => {
                 return Err(Error::usage(Code::BadSession, "an event of no session"));
             }
             (None, None) => return Ok(None),
         };
         let sub_agent = payload.sub_agent();
-        let process = wrapper::tool_process(env).unwrap_or_default();
-        Ok(Some(HookSession { context, tool, event, session, sub_agent, process, given, deadline }))
+        let process = wrapper::tool_process(settings.env).unwrap_or_default();
+        let used = match event.kind {
+            HookEventKind::After | HookEventKind::Failed => {
+                Some(tool_used_hook::of(tool, payload, is(HookEventKind::Failed), (&workspace, settings.env))?)
+            }
+            _ => None,
+        };
+        let is_news = used.as_ref().is_some_and(tool_used_hook::is_news);
+        let writes = is(HookEventKind::Start) || is(HookEventKind::End) || is_news;
+        let store_use = StoreUse::Hook { time: HookTime { patience, deadline }, writes };
+        let context = Session::at(workspace, settings, out, store_use);
+        Ok(Some(HookSession { context, tool, event, session, sub_agent, process, given, used, deadline }))
     }
 
     /// The same session at another place; none where there is no project.
-    pub(super) fn elsewhere<'b>(&'b self, env: &'b Env) -> Result<Option<HookSession<'b>>> {
-        let context = Session::new(self.context.globals.clone(), env, self.context.out);
-        context.is_hook(HookTime { patience: EDIT_PATIENCE, deadline: self.deadline }, false);
-        if context.workspace()?.project.key.is_none() {
+    pub(super) fn elsewhere<'b>(&'b self, settings: &'b Settings<'b>) -> Result<Option<HookSession<'b>>> {
+        let workspace = workspace::resolve(&settings.globals, settings.env)?;
+        if workspace.project.key.is_none() {
             return Ok(None);
         }
+        let time = HookTime { patience: EDIT_PATIENCE, deadline: self.deadline };
+        let store_use = StoreUse::Hook { time, writes: false };
         Ok(Some(HookSession {
-            context,
+            context: Session::at(workspace, settings, self.context.out, store_use),
             tool: self.tool,
             event: self.event,
             session: self.session.clone(),
             sub_agent: self.sub_agent.clone(),
             process: self.process.clone(),
             given: self.given.clone(),
+            used: None,
             deadline: self.deadline,
         }))
     }
@@ -121,20 +133,25 @@ impl<'a> HookSession<'a> {
         self.ask("nobody", |client, call| client.ask(call, &query))
     }
 
-    /// What a hook says that has nothing to say but that the session is there.
+    /// The report of a hook that has nothing to report but that the session is there.
     pub(super) fn presence(&self) -> tool_used::ToolUsed {
+        self.says(tool_used::ToolUsed::default())
+    }
+
+    /// A report of this session.
+    pub(super) fn says(&self, used: tool_used::ToolUsed) -> tool_used::ToolUsed {
         tool_used::ToolUsed {
             tool: self.tool.name.to_owned(),
             session: self.session.clone(),
             event: self.event.name.to_owned(),
             sub_agent: self.sub_agent.clone(),
-            ..tool_used::ToolUsed::default()
+            ..used
         }
     }
 
     /// What is known of the session before anything is said; nothing in a project that is not switched on.
     pub(super) fn standing(&self, says: &tool_used::ToolUsed, depth: Depth) -> Result<Option<HookContext>> {
-        if self.context.workspace()?.project.key.is_none() {
+        if self.context.workspace.project.key.is_none() {
             return Ok(None);
         }
         let query = Standing { says: says.clone(), given: self.given.clone(), depth };
@@ -205,7 +222,7 @@ impl<'a> HookSession<'a> {
     /// Proof of which sessions run in processes that are dead.
     pub(super) fn proofs(&self, known: &[StoredSession]) -> Vec<Evidence> {
         let others = known.iter().filter(|seen| seen.process != self.process && !seen.ended);
-        self.context.evidence(others.map(|seen| (seen.agent.clone(), seen.process.clone())))
+        evidence::among(self.context.settings.env, others.map(|seen| (seen.agent.clone(), seen.process.clone())))
     }
 
     /// Whether the tool's process serves the sessions of other programs, so that many go on at once.
@@ -249,7 +266,7 @@ impl<'a> HookSession<'a> {
         self.run_seeing(agent, op, proven_dead, WorkingTree::default())
     }
 
-    /// Runs an op that tells what is to be seen in the working tree.
+    /// Runs an op that tells the state of the working tree.
     pub(super) fn run_seeing<T: DeserializeOwned>(
         &self,
         agent: &str,
@@ -258,26 +275,24 @@ impl<'a> HookSession<'a> {
         tree: WorkingTree,
     ) -> Result<T> {
         op.check()?;
-        let call = self.context.call_as(self.actor(agent), "")?;
+        let call = call::known(&self.context, self.actor(agent), RequestId::draw(&OsEntropy))?;
         let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
         call.proven_dead = proven_dead;
-        if let Some(here) = &mut call.checkout {
-            here.tree = tree;
-        }
-        let client = self.context.client()?;
-        self.context.answered(&mut call, |call| client.run_any(call, op))?.read()
+        call::see(&mut call, tree);
+        let client = &connection::of(&self.context)?.client;
+        exchange(&self.context, &mut call, |call| client.run_any(call, op))?.read()
     }
 
     /// Proof of which agents that hold something are dead.
     pub(super) fn dead(&self, agent: &str) -> Result<Vec<Evidence>> {
-        self.ask(agent, |client, call| Ok(self.context.dead(client, call)))
+        self.ask(agent, |client, call| Ok(evidence::dead(self.context.settings.env, client, call)))
     }
 
     /// Asks a query as an agent.
     pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Client, &Call) -> Result<T>) -> Result<T> {
-        let call = self.context.call_as(self.actor(agent), "query")?;
+        let call = call::known(&self.context, self.actor(agent), call::query_id()?)?;
         let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
-        let client = self.context.client()?;
-        self.context.answered(&mut call, |call| query(client, call))
+        let client = &connection::of(&self.context)?.client;
+        exchange(&self.context, &mut call, |call| query(client, call))
     }
 }

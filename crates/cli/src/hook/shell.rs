@@ -126,22 +126,22 @@ fn patterns(top: &Path, risk: &ShellRisk) -> Result<Option<Vec<String>>> {
     Ok(Some(patterns))
 }
 
-/// Why a command is refused; nothing where nobody else holds what it changes.
+/// The reason to refuse a command; none where no other agent holds what it changes.
 pub(super) fn refused(hook_session: &HookSession<'_>, agent: &str, risk: &ShellRisk) -> Result<Option<String>> {
-    let patterns = patterns(&hook_session.context.workspace()?.dir, risk)?;
+    let patterns = patterns(&hook_session.context.workspace.dir, risk)?;
     if patterns.as_ref().is_some_and(Vec::is_empty) {
         return Ok(None);
     }
     let is_whole = patterns.is_none();
     let question = patterns.map(|paths| -> Result<Check> {
-        Ok(Check { paths, fold_case: path_args::folds_case(&hook_session.context)?, ..Check::default() })
+        Ok(Check { paths, fold_case: path_args::folds_case(&hook_session.context.workspace)?, ..Check::default() })
     });
     let question = question.transpose()?;
     let look = |client: &Client, call: &Call| match &question {
         None => client.ask(call, &OthersHere {}),
         Some(question) => {
             let mut found = client.ask(call, question)?;
-            // Whoever only waits for it has no work there yet.
+            // An agent that only waits for a file has no work in it yet.
             found.blockers.retain(|blocker| blocker.state != "waiting");
             found.free = found.blockers.is_empty();
             Ok(found)
@@ -149,8 +149,8 @@ pub(super) fn refused(hook_session: &HookSession<'_>, agent: &str, risk: &ShellR
     };
     let mut others: Checked = hook_session.ask(agent, look)?;
     if !others.free {
-        // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now. Where that
-        // look fails, what was found stands.
+        // A dead agent is not at work. Looking at processes costs time, so it is done only after a refusal; where it fails,
+        // the refusal stands.
         let dead = hook_session.dead(agent).unwrap_or_default();
         let again = |client: &Client, call: &Call| look(client, &Call { proven_dead: dead.clone(), ..call.clone() });
         others = if dead.is_empty() { others } else { hook_session.ask(agent, again).unwrap_or(others) };

@@ -44,7 +44,7 @@ pub(super) fn act(
             started.agent
         )
     });
-    let off = guard::sentence(&guard::here(hook_session.context.env, standing.guards));
+    let off = guard::sentence(&guard::here(hook_session.context.settings.env, standing.guards));
     let off = off.map(|off| format!("Tenure: {off}"));
     let parts: Vec<String> = [told, off, left, brief.text].into_iter().flatten().collect();
     let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));

@@ -21,7 +21,7 @@ use tenure_kernel::answer::Hold;
 use tenure_kernel::op::{lock, release};
 
 use crate::env::Env;
-use crate::session::Session;
+use crate::session::{RunOptions, Session, connection};
 
 /// The exit code where the command was ended for a lost lock or a lost keeper.
 pub(crate) const LOST: u8 = 123;
@@ -53,7 +53,7 @@ pub(crate) fn run(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) 
     let finish = running.keep(session, taken);
     if !running.is_lost {
         // Nothing waits for this runner any more but the next one for the lock.
-        session.hurry(GIVE_BACK);
+        connection::limit_answers(session, GIVE_BACK);
     }
     let released = match &finish {
         // Another agent would run beside what is left.
@@ -71,7 +71,7 @@ pub(crate) fn run(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) 
     }
 }
 
-/// How long giving the lock back may take where nothing went wrong.
+/// How long releasing the lock may take where nothing went wrong.
 const GIVE_BACK: Duration = Duration::from_secs(10);
 
 /// How long after the end of a lost lock a runner waits for processes that were killed and still live.
@@ -80,7 +80,7 @@ const SURVIVORS: Duration = Duration::from_secs(5);
 fn give_back(session: &Session<'_>, hold: &Hold) -> Result<()> {
     let request =
         release::Release { lock: Some(hold.subject.clone()), fence: Some(hold.fence), ..release::Release::default() };
-    session.run_aside(&Op::new(request)).map(|_| ())
+    session.run(request, RunOptions::aside()).map(|_| ())
 }
 
 fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result<RunningCommand> {
@@ -92,9 +92,9 @@ fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result
             ("TENURE_LOCK", taken.hold.subject.clone().into()),
             ("TENURE_FENCE", taken.hold.fence.to_string().into()),
         ],
-        marker: session.env.os(MARKER).map(ToOwned::to_owned),
+        marker: session.settings.env.os(MARKER).map(ToOwned::to_owned),
         own_group: !std::io::stdin().is_terminal(),
-        cgroup: wants_cgroup(session.env),
+        cgroup: wants_cgroup(session.settings.env),
         trust,
         patience: 2 * duration(rule::renew_every(ttl)),
     };
@@ -148,7 +148,7 @@ impl RunningCommand {
         let every = duration(rule::renew_every(ttl));
         // An answer that comes after the next renewal would have been due is of no use, and while this thread waits for
         // one it cannot take note that the command is over.
-        session.hurry(every.max(Duration::from_secs(1)));
+        connection::limit_answers(session, every.max(Duration::from_secs(1)));
         let renewal = Op::new(lock::Lock {
             name: taken.hold.subject.clone(),
             fence: Some(taken.hold.fence),
@@ -185,7 +185,7 @@ impl RunningCommand {
 
     /// Renews the lock once. Returns when to do so again.
     fn renew(&mut self, session: &Session<'_>, renewal: &Op, ttl: Span, every: Duration) -> Duration {
-        match take(|| session.run_aside(renewal)?.read()) {
+        match take(|| session.run_any(renewal, RunOptions::aside())?.read()) {
             Ok(TakenLock { sent, .. }) => {
                 let trust = LockTrust::from(sent, ttl);
                 self.ends_at = trust.ends_at;

@@ -1,5 +1,5 @@
-//! Servers that timed out for a hook. For a short time later hooks do not try them again: each would delay its tool as
-//! long and learn the same.
+//! Servers that timed out for a hook. For a short time later hooks do not try them again: each would delay its tool by the
+//! same timeout.
 
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,14 +14,14 @@ use crate::workspace::StoreLocation;
 /// How long hooks leave a silent server alone.
 const MOMENT: Span = Span::seconds(5);
 
-/// What is remembered of one server, in the state directory.
+/// The record of one server, in the state directory.
 pub(super) struct ServerTimeout {
     dir: PathBuf,
     file: PathBuf,
 }
 
 impl ServerTimeout {
-    /// Of the server of a store; a file has none.
+    /// The record of the server of a store; a file has none.
     pub(super) fn of(env: &Env, store: &StoreLocation) -> Option<ServerTimeout> {
         let address = match store {
             StoreLocation::Sqlite(_) => return None,
@@ -33,19 +33,19 @@ impl ServerTimeout {
         Some(ServerTimeout { file: dir.join(name), dir })
     }
 
-    /// Whether an error says that the server was silent, and not that others were quicker.
+    /// Whether an error means that the server did not answer, and not that other callers were faster.
     pub(super) fn is_meant(error: &Error) -> bool {
         matches!(error.code(), Code::Unreachable | Code::ConnectionLost)
     }
 
-    /// Whether the server was silent just now. A clock that was set back makes it long ago.
+    /// Whether the server timed out just now. After a clock was set back it did not.
     #[expect(clippy::disallowed_methods, reason = "a small file of its own")]
     pub(super) fn is_recent(&self, now: Time) -> bool {
         let noted = std::fs::read_to_string(&self.file).ok().and_then(|text| text.trim().parse().ok()).map(Time);
         noted.is_some_and(|noted| noted <= now && now < noted + MOMENT)
     }
 
-    /// Notes that it is. Where that cannot be done, the next hook finds out by itself.
+    /// Records a timeout. A failure to write is ignored: the next hook waits for the server itself.
     #[expect(clippy::disallowed_methods, reason = "a file of its own that was not there before")]
     pub(super) fn note(&self, now: Time) {
         let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);

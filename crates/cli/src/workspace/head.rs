@@ -2,11 +2,17 @@
 
 use std::path::PathBuf;
 
+use super::Workspace;
 use super::file::{self, SETTINGS_MAX};
 use super::git::GitCheckout;
 
 /// Largest file of references that is read: half a million of them.
 const REFS_MAX: u64 = 64 * 1024 * 1024;
+
+/// The commit that the checkout of a workspace is at; empty where there is none.
+pub(crate) fn of(workspace: &Workspace) -> String {
+    workspace.checkout.as_ref().map_or_else(String::new, head)
+}
 
 /// The commit a working tree is at, from git's files; no process is started. Empty where there is none.
 pub(crate) fn head(checkout: &GitCheckout) -> String {

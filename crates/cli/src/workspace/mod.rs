@@ -1,7 +1,8 @@
-//! Where a call happens: which checkout, which project, which store.
+//! The workspace of a call: its checkout, its project, its configuration and the location of its store.
 //!
 //! Everything is resolved from the project, never from the working directory alone, so that worktrees, subdirectories,
-//! hooks and other homes meet in one project and one store, or are told that they do not.
+//! hooks and other homes share one project and one store, or are refused. It reads files of git and of the user; it opens
+//! no store and knows no caller.
 
 pub(crate) mod config;
 pub(crate) mod file;
@@ -32,7 +33,7 @@ pub(crate) use tenure_core::name::fnv1a;
 use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
-use crate::globals::Globals;
+use crate::settings::Globals;
 
 use config::{Config, SettingLevel};
 pub(crate) use location::StoreLocation;
@@ -42,7 +43,7 @@ use project::{KeyKind, ProjectRef};
 /// The directory that a project keeps its own store in.
 const STORE_DIR: &str = ".tenure";
 
-/// Where a call happens.
+/// The workspace of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     /// What paths are relative to: the top of the checkout, or of a project without git.
@@ -50,14 +51,14 @@ pub(crate) struct Workspace {
     pub(crate) checkout: Option<git::GitCheckout>,
     pub(crate) project: ProjectRef,
     pub(crate) store: StoreLocation,
-    /// What named the store.
+    /// The source of the store's location.
     pub(crate) store_from: StoreFrom,
     /// Whether only the repository names the project: in `tenure.toml`, or in the pin that its git directory has.
     pub(crate) named_by_repository: bool,
     pub(crate) config: Config,
 }
 
-/// What named the store.
+/// The source of a store's location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFrom {
     Flag,
@@ -85,12 +86,12 @@ impl StoreFrom {
     }
 }
 
-/// Resolves the place of a call from the working directory.
+/// Resolves the workspace of the working directory.
 pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Workspace> {
     resolve_at(env.cwd()?, globals, env)
 }
 
-/// Resolves the place that a path is in, wherever the process is.
+/// Resolves the workspace that a path is in, whatever the working directory.
 pub(crate) fn resolve_at(path: &Path, globals: &Globals, env: &Env) -> Result<Workspace> {
     let checkout = git::locate(path)?;
     let (dir, root) = match &checkout {
@@ -223,6 +224,27 @@ impl Workspace {
         let wanted = Pin { store: store_id.into(), location: self.store.display(), key: key.into() };
         let pin = pin::make_pin(&checkout.common, &wanted)?;
         if pin.store == store_id { Ok(()) } else { Err(self.pinned_elsewhere(&pin)) }
+    }
+
+    /// Refuses a command that works on the store itself, where the project is on a server.
+    pub(crate) fn needs_store(&self, what: &str) -> Result<()> {
+        match &self.store {
+            StoreLocation::Server(address) => Err(tenure_client::needs_store(what, &address.to_string())),
+            StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Keeps git away from a store that is in a checkout.
+    pub(crate) fn keep_git_out(&self, env: &Env) -> Result<()> {
+        match &self.store {
+            StoreLocation::Sqlite(path) => tracking::keep_out(path, env),
+            StoreLocation::Postgres(_) | StoreLocation::Server(_) => Ok(()),
+        }
+    }
+
+    /// The top of the working tree, as holds name it.
+    pub(crate) fn tree_path(&self) -> String {
+        project::encode(self.checkout.as_ref().map_or(&self.dir, |checkout| &checkout.top))
     }
 
     /// The pin, if the project has one.

@@ -15,19 +15,21 @@ use tenure_core::{Code, Error, Result, path_text};
 use super::git;
 use super::git_config::GitSettings;
 use super::git_index;
-use crate::session::Session;
+use super::{Workspace, resolve, resolve_at};
+use crate::env::Env;
+use crate::settings::Settings;
 
-/// What was typed, as a request says it.
-#[derive(Debug)]
+/// Typed paths, as a request has them.
+#[derive(Debug, Default)]
 pub(crate) struct PathArgs {
     pub(crate) paths: Vec<String>,
-    /// What those of the paths lead to that are symbolic links: whoever writes through one writes there.
+    /// The targets of those paths that are symbolic links: a write through one changes the target.
     pub(crate) targets: Vec<String>,
     pub(crate) fold_case: bool,
 }
 
 impl PathArgs {
-    /// The paths and what they lead to, each once.
+    /// The paths and their targets, each once.
     pub(crate) fn with_targets(mut self) -> Vec<String> {
         self.targets.retain(|target| !self.paths.contains(target));
         self.paths.append(&mut self.targets);
@@ -43,36 +45,43 @@ enum Tail {
     Glob(String),
 }
 
-/// Turns typed paths into patterns, and moves the command to the checkout that they are in.
-pub(crate) fn read(session: &Session<'_>, typed: &[OsString]) -> Result<PathArgs> {
+/// Finds the workspace that typed paths are in, which need not be that of the working directory, and turns them into
+/// patterns of it.
+pub(crate) fn locate(settings: &Settings<'_>, typed: &[OsString]) -> Result<(Workspace, PathArgs)> {
+    let env = settings.env;
+    let first = match typed.first() {
+        Some(typed) => look_up(env.cwd()?, typed)?,
+        None => return Ok((resolve(&settings.globals, env)?, PathArgs::default())),
+    };
+    let workspace = match git::locate(directory(&first))? {
+        Some(_) => resolve_at(directory(&first), &settings.globals, env)?,
+        None => resolve(&settings.globals, env)?,
+    };
+    let paths = read(&workspace, env, typed)?;
+    Ok((workspace, paths))
+}
+
+/// The directory in which the checkout of a path is looked for.
+fn directory((real, tail): &(PathBuf, Tail)) -> &Path {
+    if *tail == Tail::File { real.parent().unwrap_or(real) } else { real }
+}
+
+/// Turns typed paths into patterns of a workspace. Paths in another checkout are refused.
+pub(crate) fn read(workspace: &Workspace, env: &Env, typed: &[OsString]) -> Result<PathArgs> {
     if typed.is_empty() {
-        return Ok(PathArgs { paths: Vec::new(), targets: Vec::new(), fold_case: false });
+        return Ok(PathArgs::default());
     }
-    let cwd = session.env.cwd()?;
+    let cwd = env.cwd()?;
     let looked_up = typed.iter().map(|typed| look_up(cwd, typed)).collect::<Result<Vec<_>>>()?;
-    let mut top: Option<PathBuf> = None;
-    for (real, tail) in &looked_up {
-        let dir = if *tail == Tail::File { real.parent().unwrap_or(real) } else { real };
-        let found = git::locate(dir)?.map(|checkout| (checkout.top, dir));
-        if let Some((found, dir)) = &found {
-            session.move_to(dir)?;
-            if top.as_ref().is_some_and(|top| top != found) {
-                return Err(several());
-            }
-        }
-        let here = found.map_or_else(|| Ok(session.workspace()?.dir.clone()), |(found, _)| Ok::<_, Error>(found))?;
-        if top.get_or_insert(here.clone()) != &here {
+    let top = &workspace.dir;
+    for path in &looked_up {
+        if git::locate(directory(path))?.is_some_and(|checkout| checkout.top != *top) {
             return Err(several());
         }
     }
-    let top = top.unwrap_or_else(|| cwd.to_owned());
-    // The command has looked around elsewhere before it came to its paths.
-    if session.workspace()?.dir != top {
-        return Err(several());
-    }
-    let paths = looked_up.iter().map(|(real, tail)| relative(&top, real, tail)).collect::<Result<Vec<_>>>()?;
-    let targets = looked_up.iter().filter(|(_, tail)| *tail == Tail::File).filter_map(|(real, _)| target(&top, real));
-    Ok(PathArgs { paths, targets: targets.collect(), fold_case: folds_case(session)? })
+    let paths = looked_up.iter().map(|(real, tail)| relative(top, real, tail)).collect::<Result<Vec<_>>>()?;
+    let targets = looked_up.iter().filter(|(_, tail)| *tail == Tail::File).filter_map(|(real, _)| target(top, real));
+    Ok(PathArgs { paths, targets: targets.collect(), fold_case: folds_case(workspace)? })
 }
 
 /// What a symbolic link of the checkout leads to, if that is in the checkout too.
@@ -82,16 +91,16 @@ fn target(top: &Path, link: &Path) -> Option<String> {
     literal(top, &real, real.is_dir())
 }
 
-/// git found out when it made the repository, and wrote it down.
-pub(crate) fn folds_case(session: &Session<'_>) -> Result<bool> {
-    let Some(checkout) = &session.workspace()?.checkout else { return Ok(false) };
+/// Whether the file system of a checkout ignores case. Git tests that when it makes the repository, and records it.
+pub(crate) fn folds_case(workspace: &Workspace) -> Result<bool> {
+    let Some(checkout) = &workspace.checkout else { return Ok(false) };
     Ok(GitSettings::read(&checkout.common)?.flag("core", "ignorecase").unwrap_or(false))
 }
 
 fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
     let bytes = typed.as_bytes();
     if bytes.len() > BYTES_MAX {
-        // Refused by the same words as everywhere, and before anything is looked up.
+        // The usual refusal, before anything is looked up.
         return Pattern::parse(&typed.to_string_lossy(), Case::Kept).map(|_| (PathBuf::from(typed), Tail::File));
     }
     if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
@@ -115,7 +124,7 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
     let path = cwd.join(OsStr::from_bytes(bytes));
     let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match (bytes, last) {
-        // Refused by the same words as everywhere.
+        // The usual refusal.
         (b"", _) => Pattern::parse("", Case::Kept).map(|_| (path, Tail::File)),
         (_, b"" | b"." | b"..") => Ok((git::canonical(&path)?, Tail::Below)),
         (_, name) => {

@@ -15,13 +15,13 @@ use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_store::{Store, migrate};
 
 use super::setup::HookSummary;
-use super::{Group, Spec};
+use super::{Group, Run, Spec};
 use crate::guard;
 use crate::output::table::table;
 use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::runner;
-use crate::session::Session;
+use crate::session::{Session, StoreUse, connection};
 use crate::setup::diagnosis::DiagnosisLevel;
 use crate::workspace::StoreLocation;
 
@@ -32,16 +32,19 @@ pub(super) const SPEC: Spec = Spec {
     about: "Check the store and this project; exit 1 when something is wrong",
     examples: &["tenure doctor", "tenure doctor --json"],
     args: |command| command,
-    run: |session, _| {
-        let checks = examine(session);
+    run: Run::Plain(|settings, out, _| {
+        let checks = match Session::open(settings, out, StoreUse::Read) {
+            Ok(session) => examine(&session),
+            Err(error) => vec![fault("place", &error)],
+        };
         let healthy = checks.iter().all(|check| check.result != DoctorFinding::Fault);
-        if session.out.is_json() {
-            session.out.data(&DoctorReport { healthy, checks });
+        if out.is_json() {
+            out.data(&DoctorReport { healthy, checks });
         } else {
-            session.out.text(&page(session.out, &checks, healthy));
+            out.text(&page(out, &checks, healthy));
         }
         Ok(u8::from(!healthy))
-    },
+    }),
 };
 
 /// Clocks further apart than this are worth a word.
@@ -93,10 +96,7 @@ fn wrong(name: &'static str, text: impl Into<String>, step: &str) -> DoctorCheck
 /// Looks at everything, one thing after the other; what cannot be looked at is itself a finding.
 fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
-    let place = match session.workspace() {
-        Ok(place) => place,
-        Err(error) => return vec![fault("place", &error)],
-    };
+    let place = &session.workspace;
     checks.push(ok(
         "project",
         format!("{} ({})", place.project.label, place.project.key.as_deref().unwrap_or("no id yet")),
@@ -105,7 +105,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
         checks.extend(server(session));
         return checks;
     }
-    let kernel = match session.kernel("`doctor`") {
+    let kernel = match connection::kernel(session, "`doctor`") {
         Ok(kernel) => kernel,
         Err(error) => {
             checks.push(fault("store", &error));
@@ -148,7 +148,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     });
     if let StoreLocation::Sqlite(path) = &place.store {
         checks.extend(files::examine(store, path));
-        checks.extend(files::git(session.env, path));
+        checks.extend(files::git(session.settings.env, path));
     }
     checks.extend(files::size(store));
     checks.extend(rows(session, store));
@@ -162,7 +162,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
 fn processes(session: &Session<'_>) -> DoctorCheck {
     let how = if !cfg!(target_os = "linux") {
         "by their process group: what leaves it is not found"
-    } else if !runner::wants_cgroup(session.env) {
+    } else if !runner::wants_cgroup(session.settings.env) {
         "by looking for their descendants, since TENURE_CGROUP is off"
     } else if tenure_engine::process::cgroup_holds() {
         "by a cgroup of their own"
@@ -174,11 +174,8 @@ fn processes(session: &Session<'_>) -> DoctorCheck {
 
 /// What can be seen of a server from here.
 fn server(session: &Session<'_>) -> Vec<DoctorCheck> {
-    let place = match session.workspace() {
-        Ok(place) => place,
-        Err(error) => return vec![fault("place", &error)],
-    };
-    let hello = match session.client().and_then(|client| client.remote().map(Remote::hello).transpose()) {
+    let place = &session.workspace;
+    let hello = match connection::of(session).and_then(|found| found.client.remote().map(Remote::hello).transpose()) {
         Ok(Some(hello)) => hello,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![fault("server", &error)],
@@ -269,7 +266,7 @@ fn rows(session: &Session<'_>, store: &Store) -> Vec<DoctorCheck> {
     if !health.switched_on {
         return vec![clock(&health, store), remark("rows", "nothing has happened in this project yet", None)];
     }
-    let keep = session.workspace().ok().and_then(|place| place.config.keep_events);
+    let keep = session.workspace.config.keep_events;
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
     checks.push(match session.ask(&ReadThrough {}) {
         Ok(()) => ok("rows", "all can be read"),

@@ -31,7 +31,7 @@ impl SetupJob<'_> {
                 others.push(vec![target.name().into(), "MCP server".into(), server.into()]);
             }
         }
-        let diagnoses = diagnose(&found, &self.ground, self.session.env);
+        let diagnoses = diagnose(&found, &self.ground, self.session.settings.env);
         let fired = self.session.ask(&fired::Fired {}).unwrap_or_default();
         let is_any = !findings.is_empty() || !others.is_empty();
         let has_place = self.targets != [SetupTarget::Git] || !self.has_no_hooks();
@@ -102,7 +102,7 @@ impl SetupJob<'_> {
 
     fn tried(&self, target: SetupTarget, scope: &'static str, installed: &Installed) -> Result<Vec<HookFinding>> {
         self.session.out.progress(&format!("running the hooks of {}", target.name()));
-        replay(target, scope, installed, self.session.env)
+        replay(target, scope, installed, self.session.settings.env)
     }
 }
 

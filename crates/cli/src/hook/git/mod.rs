@@ -18,21 +18,22 @@ use std::time::Duration;
 
 use tenure_core::guard::Treatment;
 use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::Actor;
 use tenure_kernel::op::tool_used;
-use tenure_kernel::{Actor, Op};
 use tenure_store::Deadline;
 
 use super::{log, policy};
 use crate::env::Env;
-use crate::globals::Globals;
 use crate::guard;
 use crate::identity::{ActorKind, Identity, ResolvedCaller};
 use crate::output::Printer;
 use crate::program_path::callable;
-use crate::session::{HookTime, Session, is_unconfirmed};
+use crate::session::{HookTime, RunOptions, Session, StoreUse, caller, is_unconfirmed};
+use crate::settings::{Globals, Settings};
+use crate::workspace;
 use crate::workspace::config::Fail;
 
-/// How long a guard waits for the store: somebody waits for the commit.
+/// How long a guard waits for the store: the commit waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long everything that it asks of the store may take together.
 const TIME: Duration = Duration::from_secs(4);
@@ -116,7 +117,7 @@ pub(super) fn run(asked: &GitHookArgs<'_>, env: &Env) -> ExitCode {
     };
     let text = callable(text, env);
     let mut stderr = std::io::stderr().lock();
-    // Nobody reads it: the answer is the exit status.
+    // A failure to write is ignored: the answer is the exit status.
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
     code
 }
@@ -129,7 +130,7 @@ fn outcome(event: GitEvent, env: &Env, act: impl FnOnce() -> Result<GuardOutcome
             log::append(env, &format!("git {}", event.name()), error.code().as_str());
             return GuardOutcome::Fine;
         }
-        // What the environment says wrong, nobody finds in the store.
+        // A wrong environment does not show in the store, so the message names it.
         Ok(Err(error)) if error.code() == Code::BadName => "bad_name: TENURE_AGENT is not the name of an agent",
         Ok(Err(error)) => error.code().as_str(),
         Err(_) => "panic",
@@ -156,19 +157,21 @@ fn outcome(event: GitEvent, env: &Env, act: impl FnOnce() -> Result<GuardOutcome
 
 fn act(event: GitEvent, asked: &GitHookArgs<'_>, env: &Env) -> Result<GuardOutcome> {
     let out = Printer::new(false, true, env);
-    let context = Session::new(asked.globals.clone(), env, &out);
     let time = HookTime { patience: PATIENCE, deadline: Deadline::after(TIME) };
-    context.is_hook(time, event.is_after());
-    let place = context.workspace()?;
-    if place.checkout.is_none() || place.project.key.is_none() {
+    let settings = Settings::new(asked.globals.clone(), env);
+    let workspace = workspace::resolve(&settings.globals, env)?;
+    if workspace.checkout.is_none() || workspace.project.key.is_none() {
         return Ok(GuardOutcome::Fine);
     }
     if event == GitEvent::PostMerge {
-        // What only moved the branch on was committed elsewhere; what was squashed is not committed yet.
+        // A fast-forward was committed elsewhere, and a squash is not committed yet.
         let is_squash = asked.arguments.first().is_some_and(|argument| argument == "1");
-        return if is_squash || !git_command::is_merge() { Ok(GuardOutcome::Fine) } else { post_commit::act(context) };
+        if is_squash || !git_command::is_merge() {
+            return Ok(GuardOutcome::Fine);
+        }
     }
-    if event == GitEvent::PostCommit {
+    let context = Session::at(workspace, &settings, &out, StoreUse::Hook { time, writes: event.is_after() });
+    if event.is_after() {
         return post_commit::act(context);
     }
     if let Some(sentence) = guard::sentence(&guard::state(&context)?) {
@@ -189,11 +192,11 @@ fn act(event: GitEvent, asked: &GitHookArgs<'_>, env: &Env) -> Result<GuardOutco
 
 /// Remembers that a guard had something to say. One that lets a commit through in silence writes nothing.
 fn fired(context: Session<'_>, event: GitEvent) -> Result<()> {
-    // A session that is nobody's can be refused, but says nothing about itself.
-    if !matches!(context.asker()?, ResolvedCaller::Known(_)) {
+    // A caller without a name can be refused, but there is nothing to record about it.
+    if !matches!(caller::resolved(&context)?, ResolvedCaller::Known(_)) {
         return Ok(());
     }
-    let identity = context.caller()?;
+    let identity = caller::identity(&context)?;
     let context = context.acting_as(actor(identity));
     let says = tool_used::ToolUsed {
         tool: "git".to_owned(),
@@ -202,10 +205,10 @@ fn fired(context: Session<'_>, event: GitEvent) -> Result<()> {
         first: true,
         ..tool_used::ToolUsed::default()
     };
-    context.run(&Op::new(says)).map(|_| ())
+    context.run(says, RunOptions::default()).map(|_| ())
 }
 
-/// Whoever runs git, as the hook of it acts.
+/// The caller of git, as its hook acts for it.
 fn actor(identity: Identity) -> Actor {
     Actor {
         name: identity.name.into(),
@@ -216,21 +219,21 @@ fn actor(identity: Identity) -> Actor {
     }
 }
 
-/// How somebody in whose way others are is dealt with.
+/// What a guard does with a caller that others block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// Told in one line and let through.
     Warn,
     Refuse,
-    /// Refused, and told that nobody knows who they are.
+    /// Refused, and told that the caller has no name.
     RefuseUnknown,
 }
 
-/// Who asks, and how they are dealt with. An agent tool that does not say which session it is has no holds of its own.
+/// What the guard does with the caller. An agent tool that does not say which session it is has no holds of its own.
 fn manner(context: &Session<'_>) -> Result<Manner> {
-    Ok(match context.asker()? {
+    Ok(match caller::resolved(context)? {
         ResolvedCaller::Known(identity) => {
-            match guard::treats(&context.workspace()?.config, identity.kind == ActorKind::Person) {
+            match guard::treats(&context.workspace.config, identity.kind == ActorKind::Person) {
                 Treatment::Warn => Manner::Warn,
                 Treatment::Refuse => Manner::Refuse,
             }

@@ -13,11 +13,11 @@ pub(super) fn act(context: &Session<'_>, is_merge: bool) -> Result<GuardOutcome>
     if staged.is_empty() {
         return Ok(GuardOutcome::Fine);
     }
-    let relaxed = context.workspace()?.config.relaxed()?;
+    let relaxed = context.workspace.config.relaxed()?;
     // What many change a little is noted by no guard.
     let is_guarded = |name: &&GitPath| !relaxed.iter().any(|pattern| pattern.matches(&name.text));
     let paths = staged.iter().filter(is_guarded).map(|name| name.text.clone()).collect();
-    let question = MayCommit { paths, fold_case: folds_case(context)? };
+    let question = MayCommit { paths, fold_case: folds_case(&context.workspace)? };
     let Some(found) = context.ask_who_holds(&question)? else {
         return Ok(GuardOutcome::Fine);
     };
@@ -33,7 +33,7 @@ pub(super) fn act(context: &Session<'_>, is_merge: bool) -> Result<GuardOutcome>
         is_merging: is_merge || git_command::is_merging(),
         renames: git_command::renames(),
         // Git tells its hooks from where in the working tree it was called.
-        top: context.env.os("GIT_PREFIX").map(|_| context.workspace().map(|place| place.dir.clone())).transpose()?,
+        top: context.settings.env.os("GIT_PREFIX").map(|_| context.workspace.dir.clone()),
     };
     Ok(GuardOutcome::Refused(messages::refused(&found, &rest, manner == Manner::RefuseUnknown)))
 }

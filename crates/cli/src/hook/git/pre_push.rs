@@ -25,7 +25,7 @@ pub(super) fn act(context: &Session<'_>, arguments: &[OsString]) -> Result<Guard
         return Ok(GuardOutcome::Fine);
     }
     let remote = arguments.first().and_then(|name| name.to_str()).unwrap_or_default();
-    let relaxed = context.workspace()?.config.relaxed()?;
+    let relaxed = context.workspace.config.relaxed()?;
     let mut made = git_command::outgoing(&tips, &known, remote)?;
     for commit in &mut made {
         commit.paths.retain(|path| !relaxed.iter().any(|pattern| pattern.matches(path)));
@@ -33,7 +33,7 @@ pub(super) fn act(context: &Session<'_>, arguments: &[OsString]) -> Result<Guard
     if made.is_empty() {
         return Ok(GuardOutcome::Fine);
     }
-    let fold_case = folds_case(context)?;
+    let fold_case = folds_case(&context.workspace)?;
     let Some(found) = context.ask_who_holds(&MayPush { commits: made.clone(), fold_case })? else {
         return Ok(GuardOutcome::Fine);
     };
