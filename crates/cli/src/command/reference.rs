@@ -239,7 +239,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("HTTPS_PROXY, ALL_PROXY, NO_PROXY", "The proxy on the way to a server on another machine"),
     (
         "XDG_STATE_HOME",
-        "Where `setup` keeps its lock, its record and what was there before, hooks their log, and `restore` its record",
+        "Where `setup` keeps its lock, its record and what was there before, hooks their log, `restore` its record, and `lock` its runs",
     ),
     ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
     ("PATH", "Where `setup` looks for agent tools, and for this program"),

@@ -14,11 +14,13 @@ use std::time::Duration;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Kind, Result, Span, Stage, lock as rule};
 use tenure_engine::process::{
-    CommandEnd, KeeperEvent, KeptCommand, LaunchSpec, LockTrust, MARKER, NotStarted, Processes, duration, since_boot,
+    CommandEnd, KeeperEvent, KeptCommand, LaunchSpec, LockTrust, MARKER, NotStarted, Processes, RunRecords, duration,
+    end_unfinished, since_boot,
 };
 use tenure_kernel::Op;
 use tenure_kernel::answer::Hold;
 use tenure_kernel::op::{lock, release};
+use tenure_store::{Entropy, OsEntropy};
 
 use crate::env::Env;
 use crate::session::{RunOptions, Session, connection};
@@ -86,7 +88,18 @@ fn give_back(session: &Session<'_>, hold: &Hold) -> Result<()> {
 fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result<RunningCommand> {
     let ttl = Span::seconds(taken.hold.ttl_s);
     let trust = LockTrust::from(taken.sent, ttl);
+    // A command for which taking the lock took too long is not started at all.
+    if since_boot() >= trust.term_at {
+        return Err(not_startable(words, &taken.hold, NotStarted::Late));
+    }
+    let records = records_of(session, &taken.hold);
+    if let Some(records) = &records {
+        // What earlier commands under the lock have left running loses the lock to this one.
+        end_unfinished(records, session.env.os(MARKER), trust.term_at)
+            .map_err(|surviving| report::not_alone(&taken.hold, &surviving))?;
+    }
     let spec = LaunchSpec {
+        records,
         words: words.to_vec(),
         environment: vec![
             ("TENURE_LOCK", taken.hold.subject.clone().into()),
@@ -98,10 +111,6 @@ fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result
         trust,
         patience: 2 * duration(rule::renew_every(ttl)),
     };
-    // A command for which taking the lock took too long is not started at all.
-    if since_boot() >= trust.term_at {
-        return Err(not_startable(words, &taken.hold, NotStarted::Late));
-    }
     let kept = KeptCommand::start(&spec).map_err(|error| {
         Error::new(Code::NoKeeper, "the process that keeps the command cannot be started")
             .at(Stage::Open)
@@ -109,6 +118,14 @@ fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result
             .cause(error)
     })?;
     Ok(RunningCommand { kept, trust, ends_at: trust.ends_at, is_lost: false, is_stale: false, why: None })
+}
+
+/// Where runs under a lock are recorded on this machine. The lock of a copied or moved store is another lock.
+fn records_of(session: &Session<'_>, hold: &Hold) -> Option<RunRecords> {
+    let workspace = session.workspace().ok()?;
+    let project = workspace.ensure_key(&mut |bytes| OsEntropy.fill(bytes)).ok()?;
+    let identity = [&workspace.store.display(), &project, &hold.subject].map(String::as_str).join("\0");
+    RunRecords::of(session.env.state_home()?.join("tenure/runs"), &identity)
 }
 
 /// Whether a command may have a cgroup of its own.

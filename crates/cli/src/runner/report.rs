@@ -105,6 +105,20 @@ pub(super) fn unwatched(session: &Session<'_>, hold: &Hold) -> u8 {
     NOT_ENDED
 }
 
+/// The refusal of a command while processes of an earlier one under the same lock cannot be ended.
+pub(super) fn not_alone(hold: &Hold, surviving: &Processes) -> Error {
+    let shown = cut(&hold.subject, 120);
+    let message = format!(
+        "the command was not started: an earlier one under the lock {shown} could not be ended: {}",
+        listed(surviving)
+    );
+    Error::new(Code::CommandNotStarted, message)
+        .at(Stage::Arguments)
+        .entity(shown)
+        .hint("Nothing was run, and the lock is free again. Wait for these processes, or end them, and try again.")
+        .detail("survivors", shapes(surviving))
+}
+
 /// Says what is waited for.
 pub(super) fn waiting(session: &Session<'_>, surviving: &Processes) {
     session.out.complain(&format!("tenure: killed, and waited for: {}", listed(surviving)));

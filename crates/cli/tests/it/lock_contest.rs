@@ -163,11 +163,25 @@ impl Contest {
         !is_free
     }
 
-    /// Takes the lock for another agent as soon as it can be had, and looks then.
+    /// Takes the lock for another agent as soon as it can be had, and looks then. There is no command: the runner of one
+    /// ends what is left of the command before, and this is about what the runner and keeper of that one did themselves.
     pub(crate) fn next_holder_is_alone(&self) {
+        let next = self.home.call(&["lock", "deploy", "--wait=80s"]).agent("b").run();
+        assert_eq!(next.code, 0, "{} {}", next.stdout, next.stderr);
+        assert!(!self.lives(), "the next holder was not alone");
+        self.home.ok_as("b", &["release", "deploy"]);
+    }
+
+    /// Runs the next command under the lock as soon as it can be had. It looks whether it is alone.
+    pub(crate) fn next_command_is_alone(&self) {
         let next = ["lock", "deploy", "--wait=80s", "--", "flock", "-n", "-x", "../alive", "true"];
         let next = self.home.call(&next).agent("b").run();
-        assert_eq!(next.code, 0, "the next holder was not alone: {} {}", next.stdout, next.stderr);
+        assert_eq!(next.code, 0, "the next command was not alone: {} {}", next.stdout, next.stderr);
+    }
+
+    /// The records of runs that are not over.
+    pub(crate) fn records(&self) -> usize {
+        std::fs::read_dir(self.home.path("home/.local/state/tenure/runs")).map_or(0, Iterator::count)
     }
 
     /// The end of the runner: its exit code and the last line of its answer.

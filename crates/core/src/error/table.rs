@@ -214,8 +214,9 @@ codes! {
     /// its end.
     /// → End them by hand before the work is done again.
     CommandNotEnded "command_not_ended" Stale;
-    /// The command of `lock NAME -- COMMAND` does not exist or cannot be run; the lock is free again.
-    /// → Correct the command.
+    /// The command of `lock NAME -- COMMAND` does not exist or cannot be run, or an earlier command under the lock could not
+    /// be ended (`details.survivors`); the lock is free again.
+    /// → Correct the command, or end the processes that are named.
     CommandNotStarted "command_not_started" Usage;
     /// `tenure.toml` or `config.toml` has an unknown key or a wrong value; `details.line`, `details.key`.
     /// → Correct the line.

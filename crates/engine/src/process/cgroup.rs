@@ -108,6 +108,12 @@ impl Cgroup {
     }
 }
 
+/// The cgroup of an earlier run below the cgroup of this process, if it is still there.
+pub(super) fn of_run(mark: &str) -> Option<Cgroup> {
+    let dir = own_dir()?.join(format!("{PREFIX}{mark}"));
+    dir.is_dir().then(|| Cgroup::at(dir))
+}
+
 /// Whether a command can be given a cgroup of its own on this machine.
 pub fn holds() -> bool {
     own_dir().is_some()

@@ -15,6 +15,7 @@ use rustix::process::{WaitId, WaitIdOptions, getpgrp, waitid};
 use super::clock::{LockTrust, since_boot};
 use super::end::{CommandEnd, Processes};
 use super::protocol::{Channel, KeeperOrder, say};
+use super::run_record::RunRecord;
 use super::signals::Passed;
 use super::stat::stat;
 use super::takeover::Watch;
@@ -103,6 +104,7 @@ impl KeptCommand {
         let alone = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
         let is_reaper = matches!(alone, Err(Errno::CHILD)) && system::become_subreaper();
         let mark = mark();
+        let record = spec.records.as_ref().and_then(|records| records.add(&mark));
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(keeper::program()?);
         command.arg0("tenure").arg(keeper::ROLE).args(&spec.words);
@@ -118,7 +120,7 @@ impl KeptCommand {
         );
         // A group of its own: what ends the runner from a terminal does not reach the keeper.
         command.env(MARKER, marks).stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).process_group(0);
-        let keeper = command.spawn()?;
+        let keeper = command.spawn().inspect_err(|_| record.iter().for_each(RunRecord::remove))?;
         drop(command);
         let orders = Arc::new(Orders { socket: ours.try_clone()?, state: Mutex::new(KeeperState::new(spec.trust)) });
         let start = KeeperOrder::Start {
@@ -126,6 +128,7 @@ impl KeptCommand {
             group: (!spec.own_group).then(|| getpgrp().as_raw_nonzero().get()),
             cgroup: spec.cgroup.then(|| format!("{}{mark}", cgroup::PREFIX)),
             mark: mark.clone(),
+            record: record.as_ref().map(|record| record.file.clone()),
         };
         say(&ours, &start, Some(rustix::stdio::stdin()))?;
         let (tell, events): (Sender<KeeperEvent>, _) = channel();
@@ -140,6 +143,7 @@ impl KeptCommand {
             command: None,
             cgroup: None,
             exited: None,
+            record,
             tell,
         };
         let passing = Arc::clone(&orders);

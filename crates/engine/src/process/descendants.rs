@@ -5,7 +5,6 @@
 //! other users. `/proc` and the cgroup say whom to signal.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, Timespec, poll};
@@ -17,6 +16,7 @@ use rustix::process::{
 
 use super::cgroup::Cgroup;
 use super::end::{CommandProcess, ExitStatus, Processes};
+use super::listing::{below, children, has_children_files, is_marked, name, newest, pids, table};
 use super::stat::{Stat, stat};
 use super::system::send;
 
@@ -30,11 +30,15 @@ const WAITS: usize = 10;
 /// How many scans in a row have to find nothing new: one scan may miss a process whose parent exits meanwhile.
 const QUIET: usize = 3;
 
+/// How often a scan by mark looks at the newest processes, and at how many.
+const NEWEST_LOOKS: usize = 16;
+const NEWEST: i64 = 4;
+
 /// The processes of one command, seen by a process above it.
 #[derive(Debug)]
 pub(super) struct Descendants {
-    /// The command itself.
-    pub(super) command: Pid,
+    /// The command itself; `None` where only its mark is known.
+    pub(super) command: Option<Pid>,
     pub(super) own_group: bool,
     pub(super) cgroup: Option<Cgroup>,
     /// The mark in the environment of each, for a process that is no subreaper for them alone.
@@ -50,15 +54,15 @@ impl Descendants {
     /// looked at by the call that finds it: until the next one its status stays with the system, where the runner finds it
     /// if this process is killed before it has reported.
     pub(super) fn reap(&mut self) -> bool {
-        if self.status.is_none() {
-            self.status = ended(self.command, WaitIdOptions::NOWAIT);
+        if let (None, Some(command)) = (self.status, self.command) {
+            self.status = ended(command, WaitIdOptions::NOWAIT);
             if self.status.is_some() {
                 return false;
             }
         }
         while self.is_reaper {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.command => {
+                Ok(Some((pid, status))) if Some(pid) == self.command => {
                     let signal = || status.terminating_signal().map(ExitStatus::Signal);
                     self.status = self.status.or_else(|| status.exit_status().map(ExitStatus::Code).or_else(signal));
                 }
@@ -82,7 +86,8 @@ impl Descendants {
 
     /// Where processes cannot be listed, the group is all that is known.
     fn group_lives(&self) -> bool {
-        !cfg!(target_os = "linux") && self.own_group && test_kill_process_group(self.command).is_ok()
+        let lives = |command| test_kill_process_group(command).is_ok();
+        !cfg!(target_os = "linux") && self.own_group && self.command.is_some_and(lives)
     }
 
     /// Those that live. Processes come and go meanwhile, so one look may miss some.
@@ -118,23 +123,41 @@ impl Descendants {
                     }
                 }
             }
+        } else if self.is_reaper {
+            below(&table(), me).into_iter().filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
         } else {
-            let table = table();
-            let found = if self.is_reaper {
-                below(&table, me)
-            } else {
-                let marked = || table.keys().copied().filter(|pid| *pid != me && is_marked(*pid, &self.mark));
-                marked().flat_map(|root| below(&table, root)).chain(marked()).collect()
-            };
-            found.into_iter().filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
+            self.scan_marked(|pid| _ = seen.insert(pid) && look(pid));
         }
         let inside = self.cgroup.iter().flat_map(Cgroup::pids);
         inside.filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
     }
 
+    /// Looks at all processes with the mark, and at those below them: a program may have overwritten its environment. A
+    /// process that starts the next one and exits is gone before a scan of `/proc` gets to it, so the newest processes of
+    /// the machine are looked at again and again.
+    fn scan_marked(&self, mut look: impl FnMut(i64)) {
+        let me = i64::from(std::process::id());
+        let mut roots = BTreeSet::new();
+        let mut visit = |pid: i64| {
+            if pid != me && is_marked(pid, &self.mark) {
+                look(pid);
+                roots.insert(pid);
+            }
+        };
+        for newest in (0..NEWEST_LOOKS).filter_map(|_| newest()) {
+            (0..NEWEST).for_each(|back| visit(newest - back));
+        }
+        pids().into_iter().rev().for_each(&mut visit);
+        if !roots.is_empty() {
+            let table = table();
+            let below = roots.iter().flat_map(|root| below(&table, *root)).filter(|pid| *pid != me);
+            below.for_each(&mut look);
+        }
+    }
+
     /// Takes note of a child that has ended, unless it is the command: that is left to [`Descendants::reap`].
     fn bury(&self, pid: i64) {
-        if let Some(pid) = raw(pid).filter(|pid| *pid != self.command) {
+        if let Some(pid) = raw(pid).filter(|pid| Some(*pid) != self.command) {
             let _ = ended(pid, WaitIdOptions::empty());
         }
     }
@@ -152,13 +175,14 @@ impl Descendants {
 
     /// Sends a signal to the group of the command, or to the command alone where it has none.
     pub(super) fn signal_group(&self, signal: Signal) {
-        // Once its end was noted, its number may be another's.
-        if self.status.is_some() {
+        let Some(command) = self.command else { return };
+        // Once a reaper has taken note of its end, its number may be another's. Others leave its entry in the table.
+        if self.is_reaper && self.status.is_some() {
             return;
         }
         let _ = match self.own_group {
-            true => kill_process_group(self.command, signal),
-            false => kill_process(self.command, signal),
+            true => kill_process_group(command, signal),
+            false => kill_process(command, signal),
         };
     }
 
@@ -264,64 +288,12 @@ pub(super) fn raw(pid: i64) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw)
 }
 
-/// All processes that can be seen.
-fn table() -> BTreeMap<i64, Stat> {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i64>().ok());
-    pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
-}
-
-/// Whether processes can be asked for their children, as not every kernel can. That takes a twentieth of the time that
-/// reading all of `/proc` takes, and a process that starts the next one and exits is there for a moment only.
-fn has_children_files() -> bool {
-    Path::new("/proc/self/task").join(std::process::id().to_string()).join("children").exists()
-}
-
 /// Whether this process has a child, ended or not.
 fn has_child() -> bool {
     !matches!(
         waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT),
         Err(Errno::CHILD)
     )
-}
-
-/// All below a process, in a table that may have a circle: it was read while processes came and went.
-fn below(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
-    let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-    table.iter().for_each(|(pid, stat)| children.entry(stat.parent).or_default().push(*pid));
-    let mut found = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(pid) = open.pop() {
-        open.extend(children.remove(&pid).unwrap_or_default().into_iter().filter(|child| found.insert(*child)));
-    }
-    found
-}
-
-/// The children of a process: those of each of its threads.
-#[expect(clippy::disallowed_methods, reason = "files of the system")]
-fn children(pid: i64) -> Vec<i64> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
-        .collect()
-}
-
-/// Whether a process was started with a mark in its environment.
-#[expect(clippy::disallowed_methods, reason = "a file of the system")]
-fn is_marked(pid: i64, mark: &str) -> bool {
-    let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
-    let of = |variable: &[u8]| {
-        let value = variable.strip_prefix(super::MARKER.as_bytes())?.strip_prefix(b"=")?;
-        Some(value.split(|&byte| byte == b':').any(|part| part == mark.as_bytes()))
-    };
-    environment.split(|&byte| byte == 0).any(|variable| of(variable) == Some(true))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a file of the system")]
-fn name(pid: i64) -> Option<String> {
-    let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
-    Some(String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
 }
 
 #[cfg(test)]
@@ -355,35 +327,5 @@ mod tests {
         }
         send(pid, started, Signal::KILL);
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(9));
-    }
-
-    #[test]
-    fn marks_are_found_whole_and_among_others() {
-        let (mut child, pid, _) = sleeper("1-2-3:44-5-6");
-        // The environment is there once `exec` is done.
-        while !is_marked(pid, "1-2-3") {
-            rest(Duration::from_millis(1));
-        }
-        assert!(is_marked(pid, "44-5-6"));
-        assert!(!is_marked(pid, "1-2") && !is_marked(pid, "4-5-6") && !is_marked(pid, ""));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn children_are_listed_alike_by_both_looks() {
-        let (mut child, pid, _) = sleeper("");
-        let me = i64::from(std::process::id());
-        assert!(children(me).contains(&pid) && below(&table(), me).contains(&pid));
-        assert_eq!(stat(pid).unwrap().parent, me);
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_circle_in_what_was_read_ends() {
-        let of = |parent| Stat { state: b'S', parent, threads: 1, started: 1 };
-        let table = BTreeMap::from([(1, of(3)), (2, of(1)), (3, of(2))]);
-        assert_eq!(below(&table, 1), BTreeSet::from([1, 2, 3]));
     }
 }

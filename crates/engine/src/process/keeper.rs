@@ -35,13 +35,14 @@ pub(super) fn run(words: &[OsString]) -> ExitCode {
     let _ = std::fs::write("/proc/self/comm", "tenure");
     let Ok(mut runner) = Channel::inherited() else { return ExitCode::FAILURE };
     let is_reaper = system::become_subreaper();
-    let Heard::Message(KeeperOrder::Start { trust, group, cgroup, mark }) = runner.hear::<KeeperOrder>(true) else {
+    let Heard::Message(KeeperOrder::Start { trust, group, cgroup, mark, record }) = runner.hear::<KeeperOrder>(true)
+    else {
         return ExitCode::FAILURE;
     };
     let Some(input) = runner.take_descriptor() else { return ExitCode::FAILURE };
     match Keeper::start(runner, words, trust, group, cgroup, mark, is_reaper, input) {
-        Some(mut keeper) => {
-            keeper.keep();
+        Some(keeper) => {
+            Keeper { record, ..keeper }.keep();
             ExitCode::SUCCESS
         }
         None => ExitCode::FAILURE,
@@ -63,6 +64,8 @@ struct Keeper {
     asked: bool,
     /// Whether the runner knows the status of the command.
     reported: bool,
+    /// The record of the run, which is removed once the run is over.
+    record: Option<PathBuf>,
 }
 
 impl Keeper {
@@ -94,7 +97,7 @@ impl Keeper {
         let pid = Pid::from_child(&child);
         let number = i64::from(pid.as_raw_nonzero().get());
         let mut descendants =
-            Descendants { command: pid, own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
+            Descendants { command: Some(pid), own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
         // The launcher joins the cgroup before it executes the command, so no process of the command starts outside of it.
         if let Some(cgroup) = cgroup.and_then(|name| Cgroup::make(&name)) {
             // The runner has to know the directory first: it removes it if this process is killed.
@@ -131,6 +134,7 @@ impl Keeper {
             ending: None,
             asked: false,
             reported: false,
+            record: None,
         })
     }
 
@@ -198,6 +202,8 @@ impl Keeper {
 
     fn over(&mut self, leftovers: Processes) {
         self.descendants.leave_cgroup();
+        // The runner does the same, but may be gone. What was left on purpose is not to be ended by the next runner.
+        self.record.iter().for_each(|file| _ = std::fs::remove_file(file));
         let cause = self.ending.as_ref().map(|ending| ending.cause);
         self.say(&KeeperReport::Over(CommandEnd { status: self.descendants.status, cause, leftovers }));
     }

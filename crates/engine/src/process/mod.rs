@@ -13,11 +13,14 @@ mod descendants;
 mod end;
 mod keeper;
 mod launch;
+mod listing;
 mod protocol;
+mod run_record;
 mod stat;
 mod system;
 mod takeover;
 mod termination;
+mod unfinished;
 
 pub mod signals;
 
@@ -28,7 +31,9 @@ pub use cgroup::holds as cgroup_holds;
 pub use clock::{LockTrust, duration, since_boot};
 pub use command::{KeeperEvent, KeptCommand, NotStarted};
 pub use end::{CommandEnd, CommandProcess, EndCause, ExitStatus, Processes};
+pub use run_record::RunRecords;
 pub use stat::{Stat, stat};
+pub use unfinished::end_unfinished;
 
 /// A command to be kept.
 #[derive(Clone, Debug)]
@@ -44,6 +49,8 @@ pub struct LaunchSpec {
     pub own_group: bool,
     /// Whether a cgroup is used where one can be made.
     pub cgroup: bool,
+    /// Where the run is recorded until it is over.
+    pub records: Option<RunRecords>,
     /// Until when the command may run, unless that is said anew.
     pub trust: LockTrust,
     /// How long the keeper may leave an order unanswered before the runner takes over.

@@ -31,6 +31,8 @@ pub(super) enum KeeperOrder {
         /// The name of the cgroup, where one is to be made.
         cgroup: Option<String>,
         mark: String,
+        /// The record of the run, which is removed once the run is over.
+        record: Option<PathBuf>,
     },
     /// The command may run until later. Answered.
     Trust { number: u64, trust: LockTrust },
@@ -196,7 +198,7 @@ mod tests {
             ends_at: Duration::from_secs(11),
         };
         let orders = [
-            KeeperOrder::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into() },
+            KeeperOrder::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into(), record: None },
             KeeperOrder::Trust { number: 3, trust },
             KeeperOrder::Lost { number: 4 },
             KeeperOrder::Signal(Passed::HangUp),

@@ -1,7 +1,7 @@
 //! What only some systems have. On Linux: subreapers, parent-death signals and process descriptors. Elsewhere a command is
 //! its process group.
 
-pub(super) use here::{become_subreaper, die_with_parent, open, send};
+pub(super) use here::{become_subreaper, die_with_parent, open, raise_priority, send};
 
 #[cfg(target_os = "linux")]
 mod here {
@@ -10,7 +10,7 @@ mod here {
     use rustix::io::Errno;
     use rustix::process::{
         Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal, set_child_subreaper,
-        set_parent_process_death_signal,
+        set_parent_process_death_signal, setpriority_process,
     };
 
     use crate::process::descendants::raw;
@@ -31,6 +31,12 @@ mod here {
     /// A descriptor that can be read from when the process has ended.
     pub(crate) fn open(pid: Pid) -> Option<OwnedFd> {
         pidfd_open(pid, PidfdFlags::empty()).ok()
+    }
+
+    /// Gives this thread the highest priority where the system allows it: processes that are to be ended may take all
+    /// processors. Must not be called by a thread that starts commands afterwards, since they inherit the priority.
+    pub(crate) fn raise_priority() {
+        let _ = setpriority_process(None, -20);
     }
 
     /// Sends a signal to a process, unless its number is another's by now: a descriptor of it is opened first, so that it
@@ -63,6 +69,8 @@ mod here {
     pub(crate) fn open(_: Pid) -> Option<OwnedFd> {
         None
     }
+
+    pub(crate) fn raise_priority() {}
 
     pub(crate) fn send(_: i64, _: i64, _: Signal) -> bool {
         false

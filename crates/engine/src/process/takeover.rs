@@ -16,6 +16,7 @@ use super::command::{KeeperEvent, KeeperState, NotStarted, Orders};
 use super::descendants::{Descendants, raw, rest, wait_for};
 use super::end::{CommandEnd, EndCause, ExitStatus, Processes};
 use super::protocol::{Channel, Heard, KeeperReport, Refusal};
+use super::run_record::RunRecord;
 use super::termination::Termination;
 
 /// No wait is longer: a timer does not count the time that the machine was asleep, and trust may be renewed meanwhile.
@@ -36,6 +37,8 @@ pub(super) struct Watch {
     pub(super) cgroup: Option<Cgroup>,
     /// How the command ended, and whether it was ended.
     pub(super) exited: Option<(ExitStatus, Option<EndCause>)>,
+    /// The record of the run, which is removed once the run is over.
+    pub(super) record: Option<RunRecord>,
     pub(super) tell: Sender<KeeperEvent>,
 }
 
@@ -61,6 +64,8 @@ impl Watch {
     fn run_by(mut self, watch: impl FnOnce(&mut Watch) -> KeeperEvent) {
         let watched = catch_unwind(AssertUnwindSafe(|| watch(&mut self)));
         let last = watched.unwrap_or_else(|_| self.take_over(EndCause::KeeperGone));
+        // Before the caller releases the lock: the next runner would take the run for one that never ended.
+        self.record.iter().for_each(RunRecord::remove);
         let _ = self.tell.send(last);
     }
 
@@ -144,7 +149,7 @@ impl Watch {
             return KeeperEvent::NotStarted(NotStarted::NoKeeper);
         };
         let mut descendants = Descendants {
-            command,
+            command: Some(command),
             own_group: self.own_group,
             cgroup: self.cgroup.take(),
             mark: self.mark.clone(),
@@ -192,7 +197,10 @@ fn ask_at(asked: Duration, every: Duration, trust: LockTrust) -> Duration {
 /// has done what it could. One that has owed an answer since before it had to kill has done nothing: it is lost too.
 fn failing(state: &KeeperState, patience: Duration, now: Duration) -> Option<EndCause> {
     let (trust, since) = (state.trust, state.unheard_since());
-    let is_silent = since.is_some_and(|since| now >= since + patience);
+    let is_silent = since.is_some_and(|since| {
+        // Once SIGTERM is due there is little time left to do the work of a keeper that is stopped.
+        now >= since + patience || now >= since.max(trust.term_at) + trust.grace() / 2
+    });
     match now >= trust.strike_at() {
         true if since.is_some_and(|since| since < trust.kill_at) => Some(EndCause::KeeperGone),
         true => Some(EndCause::Lost),
@@ -235,7 +243,13 @@ mod tests {
         let since = state.unheard_since().unwrap();
         assert_eq!(failing(&state, 2 * SECOND, since + SECOND), None);
         assert_eq!(failing(&state, 2 * SECOND, since + 2 * SECOND), Some(EndCause::KeeperGone));
-        assert_eq!(failing(&state, 8 * SECOND, trust.kill_at), None, "the keeper may still end it");
+        assert_eq!(failing(&state, 8 * SECOND, trust.term_at), None, "the keeper may still end it");
+        let relieved = trust.term_at + trust.grace() / 2;
+        assert_eq!(
+            failing(&state, 8 * SECOND, relieved),
+            Some(EndCause::KeeperGone),
+            "in time for a kill when it is due"
+        );
         assert_eq!(failing(&state, 8 * SECOND, trust.strike_at()), Some(EndCause::KeeperGone));
         state.heard(0);
         assert_eq!(failing(&state, 8 * SECOND, trust.strike_at()), Some(EndCause::Lost), "the keeper answers");
@@ -283,6 +297,7 @@ mod tests {
             command: Some(Pid::from_child(&command)),
             cgroup: None,
             exited: None,
+            record: None,
             tell,
         };
         watch.run_by(|_| panic!("a defect, made for this test"));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::clock::{LockTrust, since_boot};
 use super::descendants::Descendants;
 use super::end::{EndCause, Processes};
+use super::system;
 
 /// Processes that still live so long after they were killed are told of.
 const TELL_AFTER: Duration = Duration::from_millis(500);
@@ -27,6 +28,7 @@ pub(super) struct Termination {
 impl Termination {
     /// Asks all to end. They are killed after the grace, or when trust is over.
     pub(super) fn begin(descendants: &Descendants, cause: EndCause, trust: LockTrust) -> Termination {
+        system::raise_priority();
         descendants.terminate();
         let kill_at = trust.kill_at.min(since_boot() + trust.grace());
         Termination { cause, kill_at, kills: 0, killed: BTreeSet::new(), tell_at: kill_at + TELL_AFTER }

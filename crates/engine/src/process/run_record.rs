@@ -1,0 +1,126 @@
+//! Records of runs. A runner writes one file per run before it starts the keeper. Runner and keeper remove it once the run
+//! is over. A file that is still there when the next runner holds the lock belongs to a run whose end was never proved.
+
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use tenure_core::name::fnv1a;
+
+/// The records of all runs under one lock on this machine.
+#[derive(Clone, Debug)]
+pub struct RunRecords {
+    dir: PathBuf,
+    /// Lock and host. The directory may be shared by several hosts.
+    lock: String,
+    boot: String,
+    /// The pid namespace. Processes of another one cannot be looked for from here.
+    namespace: String,
+}
+
+/// The record of one run.
+#[derive(Debug)]
+pub(super) struct RunRecord {
+    pub(super) file: PathBuf,
+    pub(super) mark: String,
+}
+
+impl RunRecords {
+    /// The records in a directory for the lock with this identity: the text has to differ for each lock of each store.
+    /// `None` on systems that do not show the environment of processes.
+    pub fn of(dir: PathBuf, lock: &str) -> Option<RunRecords> {
+        let boot = system_text("/proc/sys/kernel/random/boot_id")?;
+        let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+        let host = rustix::system::uname();
+        let key = [host.nodename().to_bytes(), lock.as_bytes()].join(&0);
+        Some(RunRecords {
+            dir,
+            lock: format!("{:016x}", fnv1a(&key)),
+            boot: boot.chars().filter(char::is_ascii_hexdigit).take(12).collect(),
+            namespace: namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect(),
+        })
+    }
+
+    /// Records a run. `None` where the file cannot be written: the run is then not found by the next runner.
+    #[expect(clippy::disallowed_methods, reason = "a new file of its own")]
+    pub(super) fn add(&self, mark: &str) -> Option<RunRecord> {
+        let file = self.dir.join(format!("{}.{}.{}.{mark}", self.lock, self.boot, self.namespace));
+        let open = || File::options().write(true).create_new(true).mode(0o600).open(&file);
+        open()
+            .or_else(|_| {
+                DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+                open()
+            })
+            .ok()?;
+        Some(RunRecord { file, mark: mark.to_owned() })
+    }
+
+    /// The runs that were not over when their runner and keeper last did anything. Records from before the last boot are
+    /// removed: none of their processes can be alive.
+    pub(super) fn unfinished(&self) -> Vec<RunRecord> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let parts: Vec<&str> = name.split('.').collect();
+            let [lock, boot, namespace, mark] = parts[..] else { continue };
+            if lock != self.lock {
+                continue;
+            }
+            let record = RunRecord { file: entry.path(), mark: mark.to_owned() };
+            if boot != self.boot {
+                record.remove();
+            } else if namespace == self.namespace {
+                found.push(record);
+            }
+        }
+        found
+    }
+}
+
+impl RunRecord {
+    pub(super) fn remove(&self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file of the system")]
+fn system_text(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_found_for_its_lock_until_it_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |lock: &str| RunRecords::of(dir.path().join("runs"), lock).unwrap();
+        let (one, other) = (of("store project deploy"), of("store project migrate"));
+        assert!(one.unfinished().is_empty());
+        let record = one.add("1-2-3").unwrap();
+        assert!(one.add("1-2-3").is_none(), "a mark is used once");
+        assert!(other.unfinished().is_empty());
+        let marks: Vec<String> = of("store project deploy").unfinished().into_iter().map(|run| run.mark).collect();
+        assert_eq!(marks, ["1-2-3"]);
+        record.remove();
+        assert!(one.unfinished().is_empty());
+    }
+
+    #[test]
+    fn records_of_another_boot_are_removed_and_those_of_another_namespace_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = RunRecords::of(dir.path().to_owned(), "deploy").unwrap();
+        let before = RunRecords { boot: "0".into(), ..here.clone() }.add("1-1-1").unwrap();
+        let outside = RunRecords { namespace: "0".into(), ..here.clone() }.add("2-2-2").unwrap();
+        assert!(here.unfinished().is_empty());
+        assert!(!before.file.exists() && outside.file.exists());
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_there_is_no_record() {
+        let here = RunRecords::of("/proc/nowhere".into(), "deploy").unwrap();
+        assert!(here.add("1-2-3").is_none() && here.unfinished().is_empty());
+    }
+}

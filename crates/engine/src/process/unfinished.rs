@@ -1,0 +1,121 @@
+//! Ends what earlier commands under a lock have left running, before the next command starts under it.
+//!
+//! A lock can end while processes of its command live: runner and keeper were killed or stopped together, or the machine
+//! was too busy for both. The runner that gets the lock next on the same machine finds their records and ends them, so
+//! exclusion between two commands on one machine does not depend on the clock.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use super::cgroup::{self, Cgroup};
+use super::clock::since_boot;
+use super::descendants::{Descendants, rest};
+use super::end::Processes;
+use super::run_record::{RunRecord, RunRecords};
+use super::system;
+
+/// Ends all processes of earlier runs under the lock: the caller holds it, so none of those runs does. They are killed
+/// without SIGTERM, their keepers among them: a keeper that is stopped and continued later could still start its command.
+/// A run that the caller is itself a process of is left to its own keeper.
+///
+/// # Errors
+/// The processes that are still there at `until`.
+pub fn end_unfinished(records: &RunRecords, own_marks: Option<&OsStr>, until: Duration) -> Result<(), Processes> {
+    for record in records.unfinished() {
+        let is_mark = |own: &[u8]| own == record.mark.as_bytes();
+        if !own_marks.is_some_and(|marks| marks.as_bytes().split(|&byte| byte == b':').any(is_mark)) {
+            // On a thread of its own: the command that comes next must not inherit the priority.
+            let ended = std::thread::scope(|scope| scope.spawn(|| end(&record, until)).join());
+            ended.unwrap_or_else(|_| Err(Processes::default()))?;
+        }
+    }
+    Ok(())
+}
+
+fn end(record: &RunRecord, until: Duration) -> Result<(), Processes> {
+    system::raise_priority();
+    let mut processes = Descendants {
+        command: None,
+        own_group: false,
+        cgroup: cgroup::of_run(&record.mark),
+        mark: record.mark.clone(),
+        is_reaper: false,
+        status: None,
+    };
+    while !processes.are_gone() {
+        if since_boot() >= until {
+            return Err(processes.named());
+        }
+        processes.kill();
+        rest(Duration::from_millis(2));
+    }
+    // The runner may be alive, and removes the cgroup itself then.
+    processes.cgroup.iter().for_each(Cgroup::remove);
+    record.remove();
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+    use crate::process::MARKER;
+    use crate::process::stat::stat;
+
+    fn sleeper(mark: &str) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("600").env(MARKER, mark).stdin(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    fn lives(child: &Child) -> bool {
+        stat(i64::from(child.id())).is_some_and(|stat| stat.lives())
+    }
+
+    #[test]
+    fn inv_r14_processes_of_an_unfinished_run_are_ended_and_no_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |lock: &str| RunRecords::of(dir.path().to_owned(), lock).unwrap();
+        let now = since_boot().as_nanos();
+        let mark = |number: u32| format!("{}-unfinished-{now}{number}", std::process::id());
+        let [one, other, over] = [0, 1, 2].map(mark);
+        let [mut outer, mut nested] = [sleeper(&one), sleeper(&format!("{one}:9-9-9"))];
+        let [mut elsewhere, mut left] = [sleeper(&other), sleeper(&over)];
+        of("deploy").add(&one).unwrap();
+        of("migrate").add(&other).unwrap();
+        let until = since_boot() + Duration::from_secs(60);
+        // A process of the run itself does not end the run, and with it itself.
+        let own = format!("1-1-1:{one}");
+        assert_eq!(end_unfinished(&of("deploy"), Some(OsStr::new(&own)), until), Ok(()));
+        assert!(lives(&outer));
+        assert_eq!(end_unfinished(&of("deploy"), None, until), Ok(()));
+        assert_eq!([&mut outer, &mut nested].map(|child| child.wait().unwrap().signal()), [Some(9); 2]);
+        assert!(lives(&elsewhere) && lives(&left));
+        assert!(of("deploy").unfinished().is_empty() && of("migrate").unfinished().len() == 1);
+        for child in [&mut elsewhere, &mut left] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn inv_r14_processes_that_do_not_end_in_time_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = RunRecords::of(dir.path().to_owned(), "deploy").unwrap();
+        let mark = format!("{}-late-{}", std::process::id(), since_boot().as_nanos());
+        let mut child = sleeper(&mark);
+        while !crate::process::listing::is_marked(i64::from(child.id()), &mark) {
+            rest(Duration::from_millis(1));
+        }
+        records.add(&mark).unwrap();
+        let late = end_unfinished(&records, None, Duration::ZERO).unwrap_err();
+        assert_eq!(late.named.first().map(|process| process.pid), Some(i64::from(child.id())));
+        assert_eq!(records.unfinished().len(), 1, "the next runner tries again");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
