@@ -55,7 +55,7 @@ impl Socket {
         let stream = UnixStream::connect(path).ok()?;
         let mut lines = DeadlineLines { stream, read: Vec::new() };
         let line = lines.next(HELLO_MAX, after(patience)).ok()?;
-        let hello: Hello = serde_json::from_slice(&line).ok()?;
+        let hello: Hello = wire::read(&line).ok()?;
         let fits = expected.fits(&hello);
         fits.then(|| Socket { path: path.to_owned(), hello, patience, lines: RefCell::new(Some(lines)) })
     }

@@ -1,7 +1,8 @@
 //! The wire format between client and server: one JSON document per request, one per answer, and the first line of a
 //! socket. The same documents travel as lines over the unix socket and as bodies over HTTP.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tenure_core::{Code, Error, Result, Stage};
@@ -57,14 +58,28 @@ pub struct WireRequest {
     pub lines: Vec<usize>,
 }
 
-/// A call and how long its sender waits.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A call and how long its sender waits. `Deserialize` is written by hand: `flatten` reads through a buffer, with extra code.
+#[derive(Clone, Debug, Serialize)]
 pub struct Caller {
     #[serde(flatten)]
     pub call: Call,
     /// For how many milliseconds from now the answer is still useful.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for Caller {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Caller, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            #[serde(default)]
+            deadline_ms: Option<u64>,
+        }
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let call = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let Rest { deadline_ms } = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        Ok(Caller { call, deadline_ms })
+    }
 }
 
 /// What a request asks for.
@@ -113,8 +128,7 @@ impl WireRequest {
         if document.len() > REQUEST_MAX {
             return Err(too_large(document.len()));
         }
-        serde_json::from_slice(document)
-            .map_err(|error| Error::usage(Code::BadRequest, format!("this is not a request: {error}")))
+        read(document).map_err(|error| Error::usage(Code::BadRequest, format!("this is not a request: {error}")))
     }
 
     /// Checks the call and parses the payload.
@@ -169,7 +183,7 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
             .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     };
-    let answer: Answer<Error> = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
+    let answer: Answer<Error> = read(document).map_err(|error| broken(error.to_string()))?;
     match (answer.ok, answer.data, answer.error) {
         (true, Some(data), None) => Ok(Ok(Reply { body: data.get().to_owned(), replayed: answer.replayed })),
         // `null` is a valid answer, and serde reads it as `None`.
@@ -181,7 +195,7 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
 
 /// Parses a problem document (RFC 9457) of a Tenure server into the error it was made from.
 pub fn read_problem(document: &[u8]) -> Option<Error> {
-    let mut problem: serde_json::Map<String, Value> = serde_json::from_slice(document).ok()?;
+    let mut problem: serde_json::Map<String, Value> = read(document).ok()?;
     let mut details = problem.remove("details")?.as_object()?.clone();
     let mut part = |name: &str| details.remove(name).unwrap_or_default();
     let (stage, entity, who, cause) = (part("stage"), part("entity"), part("who"), part("cause"));
@@ -190,7 +204,13 @@ pub fn read_problem(document: &[u8]) -> Option<Error> {
     for name in ["code", "kind", "message", "hint", "retryable"] {
         whole[name] = problem.remove(name)?;
     }
-    serde_json::from_value(whole).ok()
+    serde_json::from_str(&whole.to_string()).ok()
+}
+
+/// Reads JSON by way of text, never of bytes or a tree: the code of every type that is read is in the program once.
+pub(crate) fn read<T: DeserializeOwned>(document: &[u8]) -> std::result::Result<T, serde_json::Error> {
+    let text = std::str::from_utf8(document).map_err(serde_json::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 fn raw(json: String) -> Result<Box<RawValue>> {

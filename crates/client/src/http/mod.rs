@@ -230,7 +230,7 @@ impl Remote for Http {
     fn hello(&self) -> Result<Hello> {
         self.until(
             |left| self.get("/api/v1/hello", left),
-            |status, body| match (status, serde_json::from_slice(body)) {
+            |status, body| match (status, wire::read(body)) {
                 (200, Ok(hello)) => Ok(hello),
                 _ => match wire::read_answer(body) {
                     Ok(Err(error)) => Err(Tried::Never(error)),
@@ -258,7 +258,7 @@ impl Remote for Http {
     fn principal(&self) -> Result<Option<String>> {
         self.until(
             |left| self.get("/api/v1/whoami", left),
-            |status, body| match (status, serde_json::from_slice::<TokenPrincipal>(body)) {
+            |status, body| match (status, wire::read::<TokenPrincipal>(body)) {
                 (200, Ok(found)) => Ok(Some(found.principal)),
                 // An older server, without this endpoint.
                 (404, _) => Ok(None),

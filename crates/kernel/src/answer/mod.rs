@@ -2,7 +2,7 @@
 //! or renamed.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::ChoiceRule;
 use tenure_core::error::Detail;
@@ -19,6 +19,7 @@ mod commit;
 pub mod export;
 mod guards;
 mod memory;
+pub(crate) mod merged;
 mod message;
 mod place;
 mod project;
@@ -423,7 +424,7 @@ pub struct Reserved {
 }
 
 /// The answer to `lock`: the lock, or that its asker waits for it.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Locked {
     /// It is held.
@@ -432,14 +433,26 @@ pub enum Locked {
     Waiting(Reserved),
 }
 
+impl<'de> Deserialize<'de> for Locked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Locked, D::Error> {
+        merged::either(deserializer, Locked::Held, Locked::Waiting)
+    }
+}
+
 /// The answer to `release`: the task as it is now, or the holds that ended.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Released {
     /// A task was given back.
     Task(Box<Task>),
     /// Paths or a lock were given back.
     Paths(Box<Reserved>),
+}
+
+impl<'de> Deserialize<'de> for Released {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Released, D::Error> {
+        merged::either(deserializer, Released::Task, Released::Paths)
+    }
 }
 
 /// The answer to `check`.
@@ -498,7 +511,7 @@ pub struct NextChoice {
 }
 
 /// The answer to `done`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Done")]
 pub struct Finished {
     /// The task.
@@ -508,6 +521,18 @@ pub struct Finished {
     pub late: bool,
     /// The tasks that became ready by this, at most 1,000.
     pub unlocked: Vec<TaskId>,
+}
+
+impl<'de> Deserialize<'de> for Finished {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Finished, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            late: bool,
+            unlocked: Vec<TaskId>,
+        }
+        let (task, Rest { late, unlocked }) = merged::both(deserializer)?;
+        Ok(Finished { task, late, unlocked })
+    }
 }
 
 /// The answer to `note`.

@@ -1,7 +1,7 @@
 //! Answers of queries about a task's past and about a project as a whole.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tenure_core::agent::{Liveness, Sign, liveness};
 use tenure_core::id::{HoldId, NoteId, TaskId};
@@ -9,7 +9,7 @@ use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::{Result, Span, Time};
 use tenure_store::table::{agent, event, note, project};
 
-use super::{Hold, Instant, Task, some};
+use super::{Hold, Instant, Task, merged, some};
 
 /// Parses stored JSON. Invalid JSON means that another program wrote it: the store is corrupt.
 fn parsed(text: &str) -> Result<Value> {
@@ -116,7 +116,7 @@ impl LoggedEvent {
 }
 
 /// The answer to `show`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Shown {
     /// The task.
     #[serde(flatten)]
@@ -129,6 +129,20 @@ pub struct Shown {
     pub dependents: Vec<TaskId>,
     /// Its newest events, oldest first.
     pub events: Vec<LoggedEvent>,
+}
+
+impl<'de> Deserialize<'de> for Shown {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Shown, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            blocker_gone: bool,
+            notes: Vec<NoteView>,
+            dependents: Vec<TaskId>,
+            events: Vec<LoggedEvent>,
+        }
+        let (task, Rest { blocker_gone, notes, dependents, events }) = merged::both(deserializer)?;
+        Ok(Shown { task, blocker_gone, notes, dependents, events })
+    }
 }
 
 /// The answer to `why`.

@@ -4,6 +4,7 @@ mod loaded_task;
 
 use serde_json::Value;
 use tenure_core::action::{Action, Phrasing};
+use tenure_core::agent::Process;
 use tenure_core::event::Event;
 use tenure_core::event::project::{AgentOwned, AgentRegistered, Created};
 use tenure_core::hold::Ending;
@@ -137,8 +138,12 @@ impl<'a> UnitOfWork<'a> {
         if let Some(agent) = &self.agent {
             let me = self.me();
             agent::seen(self.tx, &self.project.id, me, self.now)?;
-            // A door that does not know the process leaves it unchanged.
-            if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
+            // A door that does not know the process leaves it unchanged, unless that process has ended: then the agent
+            // acts from another one, and proof about the old one must not count.
+            let is_elsewhere = agent.ended_at.is_some() || self.dead.contains(me);
+            let unknown = Process::default();
+            let process = self.call.actor.process.as_ref().or_else(|| is_elsewhere.then_some(&unknown));
+            if let Some(process) = process.filter(|process| **process != agent.process) {
                 agent::moved(self.tx, &self.project.id, me, process)?;
             }
             if self.call.actor.door == Door::Mcp && !agent.mcp {

@@ -21,7 +21,7 @@ pub use self::backup::{HEAD, bad, declared_size};
 pub use self::backup_file::{BackupFile, exists};
 pub use crate::atomic_file::Existing;
 use crate::error::{self, corrupt};
-use crate::migrate::{BACKUP_ID, STEPS, VERSION};
+use crate::migrate::{self, BACKUP_ID, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
 use crate::statement::{self, Statement};
 use crate::store::{Entered, StoreIdentity};
@@ -167,9 +167,7 @@ fn fresh(to: &BackupFile) -> Result<Connection> {
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE",
         )
         .map_err(fail)?;
-    for step in &STEPS {
-        connection.execute_batch(&step.sqlite()).map_err(fail)?;
-    }
+    connection.execute_batch(&migrate::sqlite_at_once()).map_err(fail)?;
     connection.pragma_update(None, "application_id", BACKUP_ID).map_err(fail)?;
     Ok(connection)
 }

@@ -45,7 +45,7 @@ pub(super) fn refuse_foreign_objects(connection: &Connection) -> Result<()> {
 
 /// Whether a migration step creates this view.
 fn is_ours(view: &str) -> bool {
-    view.starts_with("CREATE VIEW ") && STEPS.iter().any(|step| step.has_statement(view))
+    STEPS.iter().any(|step| step.makes_view(view))
 }
 
 fn foreign(sort: &str, name: &str) -> Error {

@@ -32,7 +32,7 @@ pub use self::turnstile_state::TurnstileState;
 pub(crate) use self::tx::{Keep, SqliteTx};
 use crate::copy;
 use crate::error::{self, corrupt};
-use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
+use crate::migrate::{self, APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::store::{Body, CommitDecision, Durability, Entered, Options, Present, Size, StoreIdentity};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
@@ -322,13 +322,14 @@ impl Sqlite {
         }
         self.transact(connection, "BEGIN IMMEDIATE", |tx| {
             let found = user_version(connection)?;
-            for step in STEPS.iter().filter(|step| step.version > found) {
+            if found == 0 {
+                connection.execute_batch(&migrate::sqlite_at_once()).map_err(open)?;
+                connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(open)?;
+                let identity = StoreIdentity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
+                project::insert_store(tx, &identity, self.options.clock.now())?;
+            }
+            for step in STEPS.iter().filter(|step| found > 0 && step.version > found) {
                 connection.execute_batch(&step.sqlite()).map_err(open)?;
-                if step.version == 1 {
-                    connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(open)?;
-                    let identity = StoreIdentity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
-                    project::insert_store(tx, &identity, self.options.clock.now())?;
-                }
             }
             if found < OWN_FILE {
                 self.record_first_file(tx)?;

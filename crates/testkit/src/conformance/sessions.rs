@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l3_what_a_session_held_is_free_when_it_says_goodbye", goodbye),
     Case::everywhere("inv_l3_a_session_that_goes_on_keeps_what_it_holds", goes_on_after_goodbye),
     Case::everywhere("inv_i4_evidence_counts_only_while_the_agent_is_that_process", evidence),
+    Case::everywhere("inv_i4_an_agent_that_acts_after_its_process_died_is_not_ended_by_it_again", acts_after_death),
     Case::everywhere("inv_i4_a_process_is_evidence_once_a_second_event_came_out_of_it", second_event),
     Case::everywhere("inv_l5_a_session_start_takes_nothing_and_renews", takes_nothing),
     Case::everywhere("a_hook_never_switches_a_project_on", never_on),
@@ -347,6 +348,32 @@ fn evidence(world: &World) {
         task
     );
     assert_eq!(taken(&world.run_call(&knowing(2), &claiming(&task)).unwrap()), task);
+    world.sound();
+}
+
+fn acts_after_death(world: &World) {
+    let task = world.add("held");
+    let given = |agent: &str, pid: i64, dead: &[i64]| {
+        let (tool, session) = ("claude".into(), format!("S{pid}"));
+        let (source, event) = (Start::Startup, "SessionStart".into());
+        let request = session_start::SessionStart { tool, session, source, given: true, event };
+        let proven_dead = dead.iter().map(|pid| Evidence { agent: "builder".into(), process: process(*pid) }).collect();
+        world.run_call(&Call { proven_dead, ..hook(world, agent, pid) }, &Op::new(request)).unwrap();
+    };
+    given("builder", 1, &[]);
+    world.run_call(&hook(world, "builder", 1), &claiming(&task)).unwrap();
+    given("other", 2, &[1]);
+    assert!(world.show(&task)["holder"].is_null(), "the process is dead");
+    // It takes the task again by a door that does not know its process, such as a command in a plain shell.
+    world.claim("builder", &task).unwrap();
+    given("other", 3, &[1]);
+    assert_eq!(world.show(&task)["holder"]["agent"], "builder");
+    // The same where nobody has noticed the death before its own claim.
+    given("builder", 4, &[]);
+    let proof = vec![Evidence { agent: "builder".into(), process: process(4) }];
+    world.run_call(&Call { proven_dead: proof, ..world.call("builder") }, &claiming(&task)).unwrap();
+    given("other", 5, &[4]);
+    assert_eq!(world.show(&task)["holder"]["agent"], "builder");
     world.sound();
 }
 

@@ -2,7 +2,7 @@
 //! checkouts.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tenure_core::event::hold::Expired;
 use tenure_core::event::place::{LockOffered, OfferTaken, PathOffered};
 use tenure_core::event::{Event, Topic};
@@ -13,20 +13,31 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{event, mail, message, note, place};
 
-use crate::answer::{Message, NoteView, Place, Sentence, Story};
+use crate::answer::{Message, NoteView, Place, Sentence, Story, merged};
 use crate::fact;
 use crate::query::Snapshot;
 use crate::query::why::{LONGEST, newest, sentence};
 use crate::waiting;
 
 /// A note with the task it is on.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TaskNote {
     /// The note.
     #[serde(flatten)]
     pub note: NoteView,
     /// The task.
     pub task: TaskId,
+}
+
+impl<'de> Deserialize<'de> for TaskNote {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<TaskNote, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            task: TaskId,
+        }
+        let (note, Rest { task }) = merged::both(deserializer)?;
+        Ok(TaskNote { note, task })
+    }
 }
 
 /// A checkout of the project.

@@ -66,7 +66,7 @@ fn resume(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
         let task = Some(tool_call.task_id(typed)?);
         let answer = tool_call.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
         // Only the claim knows what a take-over did to the task's paths.
-        taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
+        taken = not_again(&parsed::<Claimed>(&answer)?.lost_paths);
     }
     let tokens = |bytes: usize| i64::try_from(bytes.div_ceil(brief::TOKEN)).unwrap_or(i64::MAX);
     let budget = match taken.len() {
@@ -77,7 +77,7 @@ fn resume(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
         ),
     };
     let answer = tool_call.run(&Op::new(resume::Resume { labels, ttl_s, budget, limit: None }))?;
-    let resumed: Resumed = parsed(answer.value)?;
+    let resumed: Resumed = parsed(&answer)?;
     let offered = offered_in_brief(&resumed);
     let text = resumed.brief.text + &taken;
     let told = ResumeAnswer {
@@ -90,8 +90,8 @@ fn resume(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
     Ok(ToolAnswer { value, text: Some(text), offered })
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(answer: serde_json::Value) -> Result<T> {
-    serde_json::from_value(answer)
+fn parsed<T: serde::de::DeserializeOwned>(answer: &ToolAnswer) -> Result<T> {
+    serde_json::from_str(answer.text.as_deref().unwrap_or_default())
         .map_err(|error| Error::bug(format!("the answer to resume cannot be read: {error}")).at(Stage::Reply))
 }
 
