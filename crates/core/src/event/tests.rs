@@ -43,7 +43,7 @@ fn fields_are_stored_in_the_order_of_their_names() {
 #[test]
 fn every_kind_has_a_variant_and_a_sentence_of_its_own() {
     let mut told = BTreeSet::new();
-    for kind in kind::ALL {
+    for &kind in kind::ALL {
         let event = Event::read(kind, &json!({ "changes": { "title": ["x", "y"] } }));
         assert_eq!(event.columns().0, kind);
         let sentence = event.sentence("a", "t-1");
@@ -54,7 +54,7 @@ fn every_kind_has_a_variant_and_a_sentence_of_its_own() {
 
 #[test]
 fn anything_can_be_read() {
-    for kind in kind::ALL {
+    for &kind in kind::ALL {
         for data in [json!(null), json!([1]), json!("x"), json!({ "holder": null, "fence": "x", "wanted": 7 })] {
             assert_eq!(Event::read(kind, &data), Event::read(kind, &json!({})), "{kind} {data}");
         }
