@@ -162,6 +162,21 @@ fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Ro
     Ok(())
 }
 
+/// Lets tasks be offered whose time has come. All of them, so that an op finds none that waits for a time that has passed:
+/// there are as many as were snoozed, one by one. No event says so, since nothing changes for a reader: the view has gone
+/// by the time all along.
+pub(crate) fn snoozed(work: &mut UnitOfWork<'_>, due: &[TaskId]) -> Result<()> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    for mut full in task::get_many(work.tx, &work.project.id, due)? {
+        let before = full.task.class();
+        full.task.wake(work.now);
+        work.store_task(before, &full.task)?;
+    }
+    Ok(())
+}
+
 /// Marks agents that have been quiet for too long as gone, and unassigns their tasks. People stay.
 pub(crate) fn agents(work: &mut UnitOfWork<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {

@@ -9,7 +9,7 @@ pub struct Migration {
 }
 
 /// All steps in order. Within a minor version, steps only add.
-pub const STEPS: [Migration; 9] = [
+pub const STEPS: [Migration; 10] = [
     Migration { version: 1, text: include_str!("schema/0001_kernel.sql") },
     Migration { version: 2, text: include_str!("schema/0002_kept.sql") },
     Migration { version: 3, text: include_str!("schema/0003_continuity.sql") },
@@ -19,6 +19,7 @@ pub const STEPS: [Migration; 9] = [
     Migration { version: 7, text: include_str!("schema/0007_nested.sql") },
     Migration { version: 8, text: include_str!("schema/0008_look_ups.sql") },
     Migration { version: 9, text: include_str!("schema/0009_own_file.sql") },
+    Migration { version: 10, text: include_str!("schema/0010_not_before.sql") },
 ];
 
 /// The schema version that this program knows.

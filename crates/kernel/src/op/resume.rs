@@ -12,7 +12,7 @@ use tenure_core::{Result, Span, Time, brief as budget, event, hold as rule, text
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, event as log, task};
 
-use super::claim::{choose, counts, renew, take};
+use super::claim::{choose, renew, take, why_nothing};
 use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
 use crate::answer;
@@ -151,7 +151,7 @@ fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) ->
     let (project, focus, now) = (work.project.id.clone(), work.focus().cloned(), work.now);
     let (me, dead) = (work.me(), work.dead.clone());
     let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over };
+    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over, now };
     let (mut loaded, fresh, chosen_by): (LoadedTask, HoldId, ChoiceRule) = match own(work.tx, &seeker)? {
         Some((full, by)) => {
             let (loaded, fresh) = work.load_and_draw(&full.task.id)?;
@@ -160,7 +160,7 @@ fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) ->
         None => match choose(work, labels)? {
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
-                let reason = tenure_core::choice::nothing(&counts(&work.project), !labels.is_empty());
+                let reason = why_nothing(work, !labels.is_empty())?;
                 return Ok(answer::Claimed::nothing(reason));
             }
         },

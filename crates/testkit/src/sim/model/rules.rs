@@ -183,6 +183,7 @@ impl Model {
             updated_at: turn.now,
             finished_by: String::new(),
             finished_at: 0,
+            not_before: 0,
         };
         self.tasks.insert(id.to_owned(), task);
     }
@@ -197,7 +198,7 @@ impl Model {
                 match self.choose(turn.actor, &labels, turn.dead, turn.now) {
                     Some(id) => id,
                     None => {
-                        let reason = self.nothing(None, !labels.is_empty());
+                        let reason = self.nothing((turn.now, true), !labels.is_empty());
                         return Ok(json!({ "task": null, "hold": null, "rule": "none", "reason": reason }));
                     }
                 }
@@ -277,7 +278,7 @@ impl Model {
         let number = self.leave(turn, granted, kind::TASK_DONE, TaskStatus::Done);
         self.finish(turn, &granted.id, "");
         let unlocked: Vec<String> =
-            waited.into_iter().filter(|id| *id != granted.id && self.unmet(&self.tasks[id]).is_empty()).collect();
+            waited.into_iter().filter(|id| *id != granted.id && self.is_offered(&self.tasks[id], turn.now)).collect();
         for id in &unlocked {
             self.tell(turn, kind::TASK_READY, id, "", json!({ "unlocked_by": granted.id }));
             self.log.last_mut().expect("just told").cause = Some(number);
@@ -294,6 +295,7 @@ impl Model {
         task.blocked_on.clear();
         task.finished_by = turn.actor.to_owned();
         task.finished_at = turn.now;
+        task.not_before = 0;
     }
 
     fn cancel(&mut self, turn: &Turn<'_>, granted: &Granted, reason: &str) -> Result<Value, Refusal> {
@@ -355,7 +357,7 @@ impl Model {
     fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
         self.load(turn, id)?;
         self.allow(id, &[TaskStatus::Done, TaskStatus::Cancelled])?;
-        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.unmet(task).is_empty());
+        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.is_offered(task, turn.now));
         let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
         let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
