@@ -81,6 +81,7 @@ events! {
     PLACE_LAPSED = "place.lapsed" PlaceLapsed(place::Lapsed),
     TASK_ADDED = "task.added" TaskAdded(task::Added),
     TASK_EDITED = "task.edited" TaskEdited(task::Edited),
+    TASK_SNOOZED = "task.snoozed" TaskSnoozed(task::Snoozed),
     TASK_CLAIMED = "task.claimed" TaskClaimed(task::Claimed),
     TASK_NOTED = "task.noted" TaskNoted(task::Noted),
     TASK_DONE = "task.done" TaskDone(task::Done),

@@ -119,6 +119,27 @@ impl Payload for Edited {
     }
 }
 
+/// `task.snoozed`: a task is not offered before a time, or is offered again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Snoozed {
+    /// The time before which it was not offered until now.
+    pub from: Option<Time>,
+    /// The time before which it is not offered.
+    pub not_before: Option<Time>,
+    /// The version since.
+    pub version: i64,
+}
+
+impl Payload for Snoozed {
+    fn sentence(&self, actor: &str, subject: &str) -> String {
+        match self.not_before {
+            Some(until) => format!("{actor} snoozed {subject} until {until}"),
+            None => format!("{actor} ended the snooze of {subject}"),
+        }
+    }
+}
+
 /// `task.claimed`: a task was claimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -35,6 +35,7 @@ pub mod resume;
 pub mod send;
 pub mod session_end;
 pub mod session_start;
+pub mod snooze;
 pub mod switch_on;
 pub mod token_add;
 pub mod token_revoke;
@@ -60,6 +61,7 @@ macro_rules! for_each_op {
             add::Add,
             add_many::AddMany,
             edit::Edit,
+            snooze::Snooze,
             claim::Claim,
             resume::Resume,
             confirm::Confirm,

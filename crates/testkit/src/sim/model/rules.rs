@@ -5,7 +5,7 @@ use tenure_core::event::kind;
 use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
-use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
+use tenure_kernel::op::{add, add_many, block, claim, edit, remember, snooze, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
@@ -78,6 +78,7 @@ impl Model {
             }
             Known::Reopen(request) => self.reopen(turn, &request.task),
             Known::Edit(request) => self.edit(turn, request),
+            Known::Snooze(request) => self.snooze(turn, request),
             Known::Resume(request) => self.resume(turn, request),
             Known::Confirm(request) => Ok(self.confirm(turn, request)),
             Known::Remember(request) => {
@@ -448,6 +449,23 @@ impl Model {
         self.agents.get_mut(turn.actor).expect("registered").ended = true;
         let freed: Vec<String> = tasks.into_iter().map(|(_, task)| task).collect();
         json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": lessons })
+    }
+
+    fn snooze(&mut self, turn: &Turn<'_>, request: &snooze::Snooze) -> Result<Value, Refusal> {
+        let id = &request.task;
+        self.load(turn, id)?;
+        self.allow(id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        let until = request.until.map_or(turn.now + request.for_s.unwrap_or(0) * SECOND, |until| until.0);
+        let task = &self.tasks[id.as_str()];
+        // A time that has passed is no time.
+        let [from, until] = [task.not_before, until].map(|time| if time > turn.now { time } else { 0 });
+        if from != until {
+            let (status, version) = (task.status, task.version + 1);
+            self.task(id).not_before = until;
+            self.change(turn, id, status);
+            self.tell(turn, kind::TASK_SNOOZED, id, "", json!({ "version": version }));
+        }
+        Ok(self.shape(id, turn.now))
     }
 
     fn edit(&mut self, turn: &Turn<'_>, request: &edit::Edit) -> Result<Value, Refusal> {
