@@ -41,6 +41,7 @@ mod send;
 mod serve;
 mod setup;
 mod show;
+mod snooze;
 mod status;
 mod subject;
 mod token;
@@ -114,6 +115,7 @@ pub(crate) const ALL: &[Spec] = &[
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,
+    snooze::SPEC,
     unblock::SPEC,
     reopen::SPEC,
     cancel::SPEC,
