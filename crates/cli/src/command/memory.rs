@@ -4,7 +4,7 @@ use clap::{Args as _, Subcommand};
 use tenure_core::Result;
 use tenure_kernel::answer::{Memory, Page};
 use tenure_kernel::query::memories::Memories;
-use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::memory_id::ResolveMemory;
 use tenure_kernel::{Op, op};
 use tenure_store::table::project;
 
@@ -103,7 +103,7 @@ impl MemoryRef {
 /// Runs an op on a memory, in this project or in what belongs to the whole store.
 fn change(session: &Session<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
     session.will_write();
-    let (of_store, id) = session.ask(&MemoryId { typed: typed.into() })?;
+    let (of_store, id) = session.ask(&ResolveMemory { typed: typed.into() })?;
     let reply = if of_store { session.run_in(project::whole_store(), &op(id))? } else { session.run(&op(id))? };
     if session.out.is_json() {
         session.out.body(&reply.body);

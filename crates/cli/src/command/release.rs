@@ -10,7 +10,7 @@ use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_kernel::answer::{Hold, Released};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
 
@@ -72,7 +72,7 @@ fn named(session: &Session<'_>, what: &[OsString]) -> Result<Release> {
                 return Ok(Release { hold: Some(typed.into()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = session.ask(&AnyId { typed: typed.into() })?;
+                let hold = session.ask(&ResolveAny { typed: typed.into() })?;
                 return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match session.task_id(typed) {

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Kind, Result, id};
-use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::lock_of::LockOf;
-use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::memory_id::ResolveMemory;
 
 use crate::session::Session;
 use crate::workspace::path_args::{self, PathArgs};
@@ -30,10 +30,10 @@ pub(super) fn find(session: &Session<'_>, word: &OsString) -> Result<Subject> {
     let text = word.to_str().unwrap_or_default();
     if !text.is_empty() && id::is_prefix(text) {
         let found = if text.starts_with("m-") {
-            let memory = session.ask(&MemoryId { typed: text.into() });
+            let memory = session.ask(&ResolveMemory { typed: text.into() });
             memory.map(|(_, id)| Subject::Memory(id)).or_else(|error| forgotten(text, error))
         } else {
-            session.ask(&AnyId { typed: text.into() }).map(Subject::Id)
+            session.ask(&ResolveAny { typed: text.into() }).map(Subject::Id)
         };
         match found {
             Ok(found) => return Ok(found),

@@ -383,7 +383,7 @@ impl<'a> Session<'a> {
 
     /// The full id of a task from what was typed of it.
     pub(crate) fn task_id(&self, typed: &str) -> Result<TaskId> {
-        self.ask(&task_id::TaskId { typed: typed.into() }).map(TaskId::from)
+        self.ask(&task_id::ResolveTask { typed: typed.into() }).map(TaskId::from)
     }
 
     /// The same where nothing may have been typed.

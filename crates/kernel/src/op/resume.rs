@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::ChoiceRule;
 use tenure_core::event::Event;
-use tenure_core::event::memory::{Added, Changed, Forgotten, Pinned};
+use tenure_core::event::memory::{MemoryAdded, MemoryChanged, MemoryForgotten, MemoryPinned};
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::TaskStatus;
@@ -246,10 +246,10 @@ fn is_for_few(row: &log::Row) -> Result<bool> {
         return Ok(false);
     }
     let scope = match fact::read(row)? {
-        Event::MemoryAdded(Added { scope, .. })
-        | Event::MemoryChanged(Changed { scope, .. })
-        | Event::MemoryForgotten(Forgotten { scope, .. })
-        | Event::MemoryPinned(Pinned { scope, .. }) => scope,
+        Event::MemoryAdded(MemoryAdded { scope, .. })
+        | Event::MemoryChanged(MemoryChanged { scope, .. })
+        | Event::MemoryForgotten(MemoryForgotten { scope, .. })
+        | Event::MemoryPinned(MemoryPinned { scope, .. }) => scope,
         _ => return Ok(false),
     };
     Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::task::Snoozed;
+use tenure_core::event::task::TaskSnoozed;
 use tenure_core::id::TaskId;
 use tenure_core::{Code, Error, Result, Span, Time};
 
@@ -70,7 +70,7 @@ impl Operation for Snooze {
             row.set_not_before(until);
             row.version += 1;
             row.updated_at = work.now;
-            let told = Snoozed { from, not_before: until, version: row.version };
+            let told = TaskSnoozed { from, not_before: until, version: row.version };
             work.append(About::of(&self.task), Event::TaskSnoozed(told))?;
             work.store_task(before, &loaded.full.task)?;
         }
