@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::TaskId;
 use crate::task::TaskState;
+use crate::time::Time;
 
 /// The rank of a task in the selection order: priority, then creation number, then id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,8 +108,26 @@ impl StateCounts {
     }
 }
 
+/// The open tasks that only wait for their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnoozedTasks {
+    /// How many there are.
+    pub count: i64,
+    /// When the first of them is offered.
+    pub until: Time,
+}
+
 /// Explains in words why no task can be claimed.
-pub fn nothing(counts: &StateCounts, filtered: bool) -> String {
+pub fn nothing(counts: &StateCounts, snoozed: Option<SnoozedTasks>, filtered: bool) -> String {
+    let why = why_nothing(counts, filtered);
+    match snoozed {
+        None => why,
+        Some(SnoozedTasks { count: 1, until }) => format!("{why}; 1 task is snoozed until {until}"),
+        Some(SnoozedTasks { count, until }) => format!("{why}; {count} tasks are snoozed, the first until {until}"),
+    }
+}
+
+fn why_nothing(counts: &StateCounts, filtered: bool) -> String {
     if counts.ready > 0 {
         let whose = if filtered { "none has these labels or is yours to take" } else { "all are assigned to others" };
         return format!("{} ready, but {whose}", counts.ready);
@@ -146,14 +165,19 @@ mod tests {
 
     #[test]
     fn an_empty_hand_is_explained() {
-        assert_eq!(nothing(&StateCounts::default(), false), "there are no tasks");
+        assert_eq!(nothing(&StateCounts::default(), None, false), "there are no tasks");
         assert_eq!(
-            nothing(&StateCounts { done: 2, ..StateCounts::default() }, false),
+            nothing(&StateCounts { done: 2, ..StateCounts::default() }, None, false),
             "all 2 tasks are done or cancelled"
         );
         assert_eq!(
-            nothing(&StateCounts { held: 1, waiting: 3, ..StateCounts::default() }, false),
+            nothing(&StateCounts { held: 1, waiting: 3, ..StateCounts::default() }, None, false),
             "nothing is ready: 1 held, 3 waiting"
+        );
+        let counts = StateCounts { waiting: 1, ..StateCounts::default() };
+        assert_eq!(
+            nothing(&counts, Some(SnoozedTasks { count: 1, until: Time(0) }), false),
+            "nothing is ready: 1 waiting; 1 task is snoozed until 1970-01-01T00:00:00.000000Z"
         );
     }
 }

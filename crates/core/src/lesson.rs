@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::hold::Expired;
-use crate::event::task::Blocked;
-use crate::event::tool::{Failed, Worked};
+use crate::event::hold::HoldExpired;
+use crate::event::task::TaskBlocked;
+use crate::event::tool::{ToolFailed, ToolWorked};
 use crate::event::{Event, kind};
 use crate::text::{cut, quote};
 use crate::time::Time;
@@ -87,7 +87,7 @@ fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     let mut lessons = Vec::new();
     for fact in facts {
         match &fact.event {
-            Event::ToolFailed(Failed { tool, program, .. }) => {
+            Event::ToolFailed(ToolFailed { tool, program, .. }) => {
                 let place = (fact.actor.as_str(), tool.as_str(), program.as_deref().unwrap_or_default());
                 failing.entry(place).or_default().push(fact);
             }
@@ -104,7 +104,7 @@ fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
     lessons
 }
 
-fn works(failures: &[&Fact], first: &Fact, (worked, used): (&Fact, &Worked), touches: &[Touch]) -> Lesson {
+fn works(failures: &[&Fact], first: &Fact, (worked, used): (&Fact, &ToolWorked), touches: &[Touch]) -> Lesson {
     let name = used.program.as_deref().filter(|program| !program.is_empty()).unwrap_or(&used.tool);
     let status = |fact: &&Fact| match &fact.event {
         Event::ToolFailed(failed) => failed.exit_status,
@@ -141,7 +141,7 @@ fn named(paths: &BTreeSet<&str>) -> String {
 
 /// A task that was blocked, and what unblocked it.
 fn blocks(facts: &[Fact]) -> Vec<Lesson> {
-    let mut blocked: BTreeMap<&str, (&Fact, &Blocked)> = BTreeMap::new();
+    let mut blocked: BTreeMap<&str, (&Fact, &TaskBlocked)> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
         match &fact.event {
@@ -168,7 +168,7 @@ fn blocks(facts: &[Fact]) -> Vec<Lesson> {
 
 /// A task that another agent took over after its hold had expired.
 fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
-    let mut lapsed: BTreeMap<&str, (&Fact, &Expired)> = BTreeMap::new();
+    let mut lapsed: BTreeMap<&str, (&Fact, &HoldExpired)> = BTreeMap::new();
     let mut lessons = Vec::new();
     for fact in facts {
         match &fact.event {
@@ -180,7 +180,7 @@ fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
                 lapsed.remove(fact.subject.as_str());
             }
             Event::TaskClaimed(_) => {
-                let Some((lapse, Expired { holder, .. })) = lapsed.remove(fact.subject.as_str()) else { continue };
+                let Some((lapse, HoldExpired { holder, .. })) = lapsed.remove(fact.subject.as_str()) else { continue };
                 if *holder == fact.actor || holder.is_empty() {
                     continue;
                 }

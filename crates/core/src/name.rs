@@ -6,9 +6,9 @@ use crate::text;
 
 /// The id kind of agent and person names.
 #[derive(Debug)]
-pub enum Agent {}
+pub enum AgentNameKind {}
 
-impl IdKind for Agent {
+impl IdKind for AgentNameKind {
     fn check(text: &str) -> Result<&str> {
         check(text)
     }
@@ -16,19 +16,19 @@ impl IdKind for Agent {
 
 /// The id kind of project keys.
 #[derive(Debug)]
-pub enum Project {}
+pub enum ProjectKeyKind {}
 
-impl IdKind for Project {
+impl IdKind for ProjectKeyKind {
     fn check(text: &str) -> Result<&str> {
         Ok(text)
     }
 }
 
 /// The name of an agent or a person. Principals use the same names.
-pub type AgentName = Id<Agent>;
+pub type AgentName = Id<AgentNameKind>;
 
 /// The key of a project: `name:…`, `id:…`, `url:…` or `dir:…`.
-pub type ProjectKey = Id<Project>;
+pub type ProjectKey = Id<ProjectKeyKind>;
 
 /// The longest name, in bytes.
 pub const NAME_MAX: usize = 64;

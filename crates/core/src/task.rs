@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::Action;
 use crate::error::{Code, Error, Result};
+use crate::time::Time;
 
 /// The highest priority.
 pub const PRIORITY_FIRST: i64 = 0;
@@ -81,7 +82,7 @@ impl fmt::Display for TaskStatus {
 pub enum TaskState {
     /// Can be claimed now.
     Ready,
-    /// Waits for a dependency that is still to be done.
+    /// Waits for a dependency that is still to be done, or for the time before which it is not offered.
     Waiting,
     /// Waits for a dependency that was cancelled: somebody must edit or reopen.
     Stuck,
@@ -130,9 +131,9 @@ impl fmt::Display for TaskState {
 /// The classes in which tasks are counted, derived from stored columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Open, with every dependency met.
+    /// Open, with every dependency met and no time to wait for.
     Ready,
-    /// Open, with an unmet dependency.
+    /// Open, with an unmet dependency or a time to wait for.
     Waiting,
     /// Open, with a cancelled dependency.
     Stuck,
@@ -156,22 +157,24 @@ pub struct Conditions {
     pub unmet: i64,
     /// The number of those that are cancelled.
     pub cancelled_deps: i64,
+    /// The time before which the task is not offered. Once it has passed it counts for nothing, stored or not.
+    pub not_before: Option<Time>,
 }
 
 impl Conditions {
-    /// The conditions of a task whose dependencies have these statuses.
+    /// The conditions of a task whose dependencies have these statuses, without a time to wait for.
     pub fn of(status: TaskStatus, deps: &[TaskStatus]) -> Conditions {
         let count = |wanted: fn(TaskStatus) -> bool| {
             i64::try_from(deps.iter().filter(|dep| wanted(**dep)).count()).unwrap_or(i64::MAX)
         };
         let unmet = count(|dep| dep != TaskStatus::Done);
-        Conditions { status, unmet, cancelled_deps: count(|dep| dep == TaskStatus::Cancelled) }
+        Conditions { status, unmet, cancelled_deps: count(|dep| dep == TaskStatus::Cancelled), not_before: None }
     }
 
     /// The class in which the task is counted.
     pub const fn class(self) -> Class {
         match self.status {
-            TaskStatus::Open if self.has_all_met() => Class::Ready,
+            TaskStatus::Open if self.has_all_met() && self.not_before.is_none() => Class::Ready,
             TaskStatus::Open if self.cancelled_deps > 0 => Class::Stuck,
             TaskStatus::Open => Class::Waiting,
             TaskStatus::Started => Class::Started,
@@ -191,14 +194,26 @@ impl Conditions {
         self.unmet == 0
     }
 
+    /// Whether nothing but its status keeps the task from being offered at an instant.
+    pub fn is_offered(self, now: Time) -> bool {
+        self.has_all_met() && self.at(now).not_before.is_none()
+    }
+
+    /// The conditions at an instant: a time that has passed is waited for no longer.
+    #[must_use]
+    pub fn at(self, now: Time) -> Conditions {
+        Conditions { not_before: self.not_before.filter(|until| now < *until), ..self }
+    }
+
     /// The status and state that a write would find and a reader is shown. Both use this function, so a query needs no
     /// settling.
     ///
     /// `live_hold` says whether the task has a live hold; a started task without one is open again.
-    pub const fn view(self, live_hold: bool) -> (TaskStatus, TaskState) {
+    pub fn view(self, live_hold: bool, now: Time) -> (TaskStatus, TaskState) {
+        let at = self.at(now);
         let seen = match self.status {
-            TaskStatus::Started if !live_hold => Conditions { status: TaskStatus::Open, ..self },
-            _ => self,
+            TaskStatus::Started if !live_hold => Conditions { status: TaskStatus::Open, ..at },
+            _ => at,
         };
         let state = match seen.class() {
             Class::Ready => TaskState::Ready,
@@ -323,7 +338,7 @@ mod tests {
     #[test]
     fn conditions_count_what_is_not_done_and_what_was_cancelled() {
         let deps = [TaskStatus::Done, TaskStatus::Open, TaskStatus::Cancelled, TaskStatus::Blocked];
-        let expected = Conditions { status: TaskStatus::Open, unmet: 3, cancelled_deps: 1 };
+        let expected = Conditions { status: TaskStatus::Open, unmet: 3, cancelled_deps: 1, not_before: None };
         assert_eq!(Conditions::of(TaskStatus::Open, &deps), expected);
         assert!(!expected.is_ready() && Conditions::of(TaskStatus::Open, &[TaskStatus::Done]).is_ready());
         assert_eq!(Conditions::of(TaskStatus::Blocked, &deps).class(), Class::Blocked);
@@ -331,13 +346,28 @@ mod tests {
 
     #[test]
     fn a_started_task_whose_hold_has_lapsed_is_seen_as_open() {
-        let view =
-            |status, unmet, cancelled_deps, live_hold| Conditions { status, unmet, cancelled_deps }.view(live_hold);
+        let view = |status, unmet, cancelled_deps, live_hold| {
+            Conditions { status, unmet, cancelled_deps, not_before: None }.view(live_hold, Time(0))
+        };
         assert_eq!(view(TaskStatus::Started, 0, 0, true), (TaskStatus::Started, TaskState::Held));
         assert_eq!(view(TaskStatus::Started, 0, 0, false), (TaskStatus::Open, TaskState::Ready));
         assert_eq!(view(TaskStatus::Started, 2, 0, false), (TaskStatus::Open, TaskState::Waiting));
         assert_eq!(view(TaskStatus::Open, 2, 1, false), (TaskStatus::Open, TaskState::Stuck));
         assert_eq!(view(TaskStatus::Open, 0, 0, false), (TaskStatus::Open, TaskState::Ready));
         assert_eq!(view(TaskStatus::Blocked, 0, 0, false), (TaskStatus::Blocked, TaskState::Blocked));
+    }
+
+    #[test]
+    fn a_task_is_offered_from_its_time_on() {
+        let snoozed = |status| Conditions { status, unmet: 0, cancelled_deps: 0, not_before: Some(Time(7)) };
+        let open = snoozed(TaskStatus::Open);
+        assert_eq!([6, 7, 8].map(|now| open.view(false, Time(now)).1), {
+            [TaskState::Waiting, TaskState::Ready, TaskState::Ready]
+        });
+        assert_eq!([6, 7].map(|now| open.is_offered(Time(now))), [false, true]);
+        assert!(!open.is_ready(), "what is stored waits until a write notices that the time has passed");
+        assert_eq!(snoozed(TaskStatus::Started).view(true, Time(6)).1, TaskState::Held);
+        assert_eq!(snoozed(TaskStatus::Started).view(false, Time(6)).1, TaskState::Waiting);
+        assert_eq!(Conditions { cancelled_deps: 1, unmet: 1, ..open }.view(false, Time(6)).1, TaskState::Stuck);
     }
 }

@@ -5,7 +5,7 @@ use tenure_core::choice::{ChoiceRule, Rank};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::TaskStatus;
-use tenure_core::{Result, event};
+use tenure_core::{Result, Time, event};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, hold, task};
 
@@ -28,6 +28,7 @@ pub(crate) struct Seeker<'a> {
     pub(crate) gone: &'a [AgentName],
     /// Whether a hold that has not ended yet is over all the same.
     pub(crate) over: &'a dyn Fn(&task::TaskHold) -> bool,
+    pub(crate) now: Time,
 }
 
 impl Seeker<'_> {
@@ -36,7 +37,7 @@ impl Seeker<'_> {
     }
 
     fn may_take(&self, row: &task::Row) -> bool {
-        row.conditions().has_all_met()
+        row.conditions().is_offered(self.now)
             && self.has_labels(row)
             && (row.assignee.as_ref().is_some_and(|name| self.gone.contains(name)) || suits(row, &[], self.me))
     }
@@ -48,7 +49,7 @@ impl Seeker<'_> {
     fn is_free(&self, full: &task::Full) -> bool {
         match &full.held {
             Some(held) => (self.over)(held),
-            None => full.task.ready,
+            None => full.task.is_ready_at(self.now),
         }
     }
 }
@@ -90,7 +91,8 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
         .map(|(id, _)| id)
         .collect();
     let mut best = blocked.into_iter().find(|full| full.task.blocked_on.as_ref().is_some_and(|on| done.contains(on)));
-    let open = |full: &task::Full| full.task.ready && !full.task.lapsed && seeker.may_take(&full.task);
+    let open =
+        |full: &task::Full| full.task.is_ready_at(seeker.now) && !full.task.lapsed && seeker.may_take(&full.task);
     for full in read(tx, seeker.project, &last(TaskStatus::Open), &Rank::start(), MANY, &open)? {
         if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
             break;
@@ -133,7 +135,8 @@ fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     found.retain(|full| {
         seeker.has_labels(&full.task) && (seeker.holds(full) || (seeker.is_free(full) && seeker.may_take(&full.task)))
     });
-    let lapsed = |full: &task::Full| full.task.lapsed && full.task.ready && seeker.may_take(&full.task);
+    let lapsed =
+        |full: &task::Full| full.task.lapsed && full.task.is_ready_at(seeker.now) && seeker.may_take(&full.task);
     let last = task::TaskStream::Last(seeker.me.to_owned(), TaskStatus::Open);
     found.extend(read(tx, seeker.project, &last, &Rank::start(), 1, &lapsed)?);
     Ok(found.into_iter().min_by_key(|full| full.task.rank()))

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tenure_core::action::{Action, Advice};
 use tenure_core::error::detail::OtherStore;
 use tenure_core::{Code, Error, Result, Span, Stage};
-use tenure_store::table::{agent, checkout, hold, place, project, request};
+use tenure_store::table::{agent, checkout, hold, place, project, request, task};
 use tenure_store::{CommitDecision, Continued, Entered, Entropy, GroupWrite, Options, Store, Tx};
 
 use crate::access::{self, AccessFor};
@@ -198,13 +198,13 @@ impl Kernel {
             request_id: call.request_id.as_str(),
         };
         let host = call.checkout.as_ref().map_or("", |here| here.host.as_str());
-        let (kept, due, quiet, agent, places, in_line) = tx.fetch((
+        let (kept, due, quiet, agent, places, (in_line, snoozed)) = tx.fetch((
             request::get(&key),
             hold::due(&project.id, now, settle::AT_MOST),
             agent::due(&project.id, now - tenure_core::hold::TASK_TTL, now),
             agent::get(&project.id, &call.actor.name),
             checkout::of_host(&project.id, host),
-            (project.waiting > 0).then(|| place::due(&project.id, now)),
+            ((project.waiting > 0).then(|| place::due(&project.id, now)), task::due(&project.id, now)),
         ))?;
         // This check precedes any look at answers stored for this actor.
         if let Err(refusal) = access::own(tx, call, agent.as_ref(), AccessFor::Op) {
@@ -239,6 +239,7 @@ impl Kernel {
         if let Some(back) = stepped {
             settle::stepped_back(&mut work, back)?;
         }
+        settle::snoozed(&mut work, &snoozed)?;
         settle::holds(&mut work, due)?;
         settle::agents(&mut work, quiet)?;
         waiting::settle(&mut work, in_line.unwrap_or_default())?;
@@ -315,10 +316,11 @@ impl Kernel {
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
-        let (due, quiet, in_line) = tx.fetch((
+        let (due, quiet, in_line, snoozed) = tx.fetch((
             hold::due(&id, now, settle::AT_MOST),
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
+            task::due(&project.id, now),
         ))?;
         let mut work = UnitOfWork::new(
             tx,
@@ -332,6 +334,7 @@ impl Kernel {
         if let Some(back) = stepped {
             settle::stepped_back(&mut work, back)?;
         }
+        settle::snoozed(&mut work, &snoozed)?;
         settle::holds(&mut work, due)?;
         settle::agents(&mut work, quiet)?;
         waiting::settle(&mut work, in_line)?;

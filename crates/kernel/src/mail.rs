@@ -2,7 +2,7 @@
 
 use tenure_core::Result;
 use tenure_core::event::Event;
-use tenure_core::event::message::Ended;
+use tenure_core::event::message::MessageEnd;
 use tenure_core::id::{HoldId, or_empty};
 use tenure_core::message::is_notice;
 use tenure_core::name::AgentName;
@@ -41,7 +41,7 @@ pub(crate) fn end(
     by: &AgentName,
     cause: Option<i64>,
 ) -> Result<()> {
-    let ended = Ended {
+    let ended = MessageEnd {
         author: row.author.to_string(),
         about: row.about.as_deref().unwrap_or_default().to_owned(),
         how: how.to_owned(),

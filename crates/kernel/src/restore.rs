@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::hold::Expired;
+use tenure_core::event::hold::HoldExpired;
 use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
 use tenure_core::id::{StoreId, TaskId, TokenId};
@@ -175,7 +175,7 @@ impl Kernel {
         let project = row.id.clone();
         let mut work =
             UnitOfWork::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
-        let restored = Event::ProjectRestored(of_project::Restored {
+        let restored = Event::ProjectRestored(of_project::ProjectRestored {
             last_event,
             last_time,
             ended_holds: ended,
@@ -304,7 +304,7 @@ fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Res
     let mut tasks = task::get_many(work.tx, &work.project.id, &ids)?;
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(work.now, held.expires_at) { held.expires_at } else { work.now };
-        let expired = Event::HoldExpired(Expired {
+        let expired = Event::HoldExpired(HoldExpired {
             kind: Some(held.kind.as_str().to_owned()),
             holder: held.holder.to_string(),
             fence: held.fence.0,
@@ -312,7 +312,7 @@ fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Res
             expires_at: held.expires_at,
             ended_at,
             restored: true,
-            ..Expired::default()
+            ..HoldExpired::default()
         });
         let cause = work.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
         hold::end(work.tx, &work.project.id, &held.id, ended_at, Ending::Expired)?;

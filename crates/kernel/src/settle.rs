@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use tenure_core::choice::Rank;
 use tenure_core::event::Event;
-use tenure_core::event::hold::{CutShort, Expired};
+use tenure_core::event::hold::{CutShort, HoldExpired};
 use tenure_core::event::project::ClockStepped;
-use tenure_core::event::task::Unassigned;
+use tenure_core::event::task::TaskUnassigned;
 use tenure_core::hold::{Ending, ends};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
@@ -125,14 +125,14 @@ fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Ro
     let over = tenure_core::hold::lapsed(work.now, held.expires_at);
     // The interval of a lapsed hold ends at its expiry, whenever it is settled. One that is cut short ends now.
     let ended_at = if over { held.expires_at } else { work.now };
-    let expired = Expired {
+    let expired = HoldExpired {
         holder: held.holder.to_string(),
         fence: held.fence.0,
         granted_at: held.granted_at,
         expires_at: held.expires_at,
         ended_at,
         proven_dead: Some(false),
-        ..Expired::default()
+        ..HoldExpired::default()
     };
     let event = Event::HoldExpired(expired.cut_short((!over).then_some(why)));
     let cause = work.append(About::of(&full.task.id).hold(&held.id), event)?;
@@ -162,6 +162,21 @@ fn cut_short(work: &mut UnitOfWork<'_>, full: &mut task::Full, bound: &[hold::Ro
     Ok(())
 }
 
+/// Lets tasks be offered whose time has come. All of them, so that an op finds none that waits for a time that has passed:
+/// there are as many as were snoozed, one by one. No event says so, since nothing changes for a reader: the view has gone
+/// by the time all along.
+pub(crate) fn snoozed(work: &mut UnitOfWork<'_>, due: &[TaskId]) -> Result<()> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    for mut full in task::get_many(work.tx, &work.project.id, due)? {
+        let before = full.task.class();
+        full.task.wake(work.now);
+        work.store_task(before, &full.task)?;
+    }
+    Ok(())
+}
+
 /// Marks agents that have been quiet for too long as gone, and unassigns their tasks. People stay.
 pub(crate) fn agents(work: &mut UnitOfWork<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {
@@ -183,7 +198,7 @@ pub(crate) fn gone(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<()> {
             work.tx.fetch(task::TaskStream::Assigned(agent.to_owned()).page(&work.project.id, &Rank::start(), 256))?;
         let more = assigned.len() == 256;
         for mut full in assigned {
-            let unassigned = Unassigned { assignee: agent.to_string() };
+            let unassigned = TaskUnassigned { assignee: agent.to_string() };
             work.append(About::of(&full.task.id), Event::TaskUnassigned(unassigned))?;
             full.task.assignee = None;
             work.store_task(full.task.class(), &full.task)?;

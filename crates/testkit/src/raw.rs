@@ -69,6 +69,8 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP TABLE mail",
     "DROP INDEX IF EXISTS task_last_holder",
     "DROP VIEW IF EXISTS task_full",
+    "DROP INDEX IF EXISTS task_not_before",
+    "ALTER TABLE task DROP COLUMN not_before",
     "DROP INDEX IF EXISTS hold_path",
     "DROP INDEX IF EXISTS hold_pattern",
     "DROP INDEX IF EXISTS hold_unanchored",

@@ -87,6 +87,8 @@ pub struct Known {
     pub status: &'static str,
     /// What it comes after, sorted; unknown for tasks of a bulk add, whose events do not say.
     pub after: Option<Vec<String>>,
+    /// The time before which it is not offered.
+    pub not_before: Option<Time>,
 }
 
 /// What a log says.
@@ -156,10 +158,15 @@ impl Replay {
         self.follow_restore(event);
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
+        // Whichever event gives a task a time before which it is not offered says so.
+        if let (Some(until), Some(known)) = (event.data.get("not_before"), self.tasks.get_mut(task)) {
+            known.not_before = until.as_str().map(|until| Time::parse(until).unwrap());
+        }
         match event.kind.as_str() {
             kind::TASK_ADDED => {
                 let after = event.data.get("after").map(sorted);
-                let known = self.tasks.insert(task.to_owned(), Known { status: first_status(event), after });
+                let known =
+                    self.tasks.insert(task.to_owned(), Known { status: first_status(event), after, not_before: None });
                 assert!(known.is_none(), "event {}: {task} was added before", event.number);
             }
             kind::TASK_EDITED => {
@@ -210,7 +217,7 @@ impl Replay {
             kind::TASK_DONE => {
                 let waited = self.waiting();
                 self.close(event, at, "done");
-                self.owe(event.number, kind::TASK_READY, &waited, &self.waiting());
+                self.owe(event, kind::TASK_READY, &waited, &self.waiting());
             }
             kind::TASK_UNBLOCKED => self.known(task).status = "open",
             kind::TASK_REOPENED => {
@@ -219,7 +226,7 @@ impl Replay {
                 // The task itself was not open before, so it cannot be among those that stop being ready.
                 let mut waits = self.waiting();
                 waits.remove(task);
-                self.owe(event.number, kind::TASK_WAITING, &waits, &waited);
+                self.owe(event, kind::TASK_WAITING, &waits, &waited);
             }
             kind::TASK_READY => self.pay(event, kind::TASK_READY),
             kind::TASK_WAITING => self.pay(event, kind::TASK_WAITING),
@@ -318,7 +325,11 @@ impl Replay {
         let on_task = |interval: &&Interval| interval.is_on_task() && interval.task == task;
         let held = self.intervals.iter().filter(on_task).find(|interval| interval.until.is_none());
         assert!(held.is_none(), "event {}: {task} is {status} and still held: {held:?}", event.number);
-        self.known(task).status = status;
+        let known = self.known(task);
+        known.status = status;
+        if matches!(status, "done" | "cancelled") {
+            known.not_before = None;
+        }
     }
 
     /// Open tasks with something unmet.
@@ -331,10 +342,13 @@ impl Replay {
             .collect()
     }
 
-    fn owe(&mut self, cause: i64, kind: &'static str, these: &BTreeSet<String>, but_not: &BTreeSet<String>) {
-        self.owed = (cause, these.difference(but_not).map(|task| (kind, task.clone())).collect());
-        // A task that was closed by this very event no longer waits, and is not told to be ready either.
-        self.owed.1.retain(|(_, task)| self.tasks[task].status == "open");
+    fn owe(&mut self, cause: &LoggedEvent, kind: &'static str, these: &BTreeSet<String>, but_not: &BTreeSet<String>) {
+        let at = Time::parse(&cause.at).unwrap();
+        self.owed = (cause.number, these.difference(but_not).map(|task| (kind, task.clone())).collect());
+        // A task that was closed by this very event no longer waits, and is not told to be ready either. One that is not
+        // offered before a time is not ready before it, whatever becomes of its dependencies.
+        let is_offered = |task: &Known| task.not_before.is_none_or(|until| until <= at);
+        self.owed.1.retain(|(_, task)| self.tasks[task].status == "open" && is_offered(&self.tasks[task]));
     }
 
     fn pay(&mut self, event: &LoggedEvent, kind: &'static str) {

@@ -37,7 +37,7 @@ pub(super) const SPEC: Spec = Spec {
         let ack = args
             .ack
             .iter()
-            .map(|typed| session.ask(&message_id::MessageId { typed: typed.into() }).map(MessageId::from));
+            .map(|typed| session.ask(&message_id::ResolveMessage { typed: typed.into() }).map(MessageId::from));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
         let reply = session.run(request, RunOptions::default())?;
         let found = reply.read()?;

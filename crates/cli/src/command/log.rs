@@ -6,7 +6,7 @@ use clap::Args as _;
 use tenure_core::name::AgentName;
 use tenure_core::{Code, Kind, Result, Time, name};
 use tenure_kernel::answer::LoggedEvent;
-use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::log::{Log, Since};
 
 use super::{Group, Run, Spec, read};
@@ -38,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
         let session = Session::open(settings, out, store_use)?;
         let subject = match args.subject.as_deref() {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
-                Some(session.ask(&AnyId { typed: typed.into() })?)
+                Some(session.ask(&ResolveAny { typed: typed.into() })?)
             }
             other => other.map(str::to_owned),
         };

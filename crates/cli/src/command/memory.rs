@@ -4,7 +4,7 @@ use clap::{Args as _, Subcommand};
 use tenure_core::Result;
 use tenure_kernel::answer::{Memory, Page};
 use tenure_kernel::query::memories::Memories;
-use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::memory_id::ResolveMemory;
 use tenure_kernel::{Op, op};
 
 use super::remember::{KindArg, ScopeArg};
@@ -109,7 +109,7 @@ fn change(
     verb: &str,
 ) -> Result<()> {
     let session = Session::open(settings, out, StoreUse::Write)?;
-    let (of_store, id) = session.ask(&MemoryId { typed: typed.into() })?;
+    let (of_store, id) = session.ask(&ResolveMemory { typed: typed.into() })?;
     let with = if of_store { RunOptions::in_store() } else { RunOptions::default() };
     let reply = session.run_any(&op(id), with)?;
     if session.out.is_json() {

@@ -44,6 +44,7 @@ mod send;
 mod serve;
 mod setup;
 mod show;
+mod snooze;
 mod status;
 mod subject;
 mod token;
@@ -128,6 +129,7 @@ pub(crate) const ALL: &[Spec] = &[
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,
+    snooze::SPEC,
     unblock::SPEC,
     reopen::SPEC,
     cancel::SPEC,
@@ -197,7 +199,7 @@ fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
 
 /// The full id of a task from a beginning of it.
 fn task_id(session: &Session<'_>, typed: &str) -> Result<TaskId> {
-    session.ask(&task_id::TaskId { typed: typed.into() }).map(TaskId::from)
+    session.ask(&task_id::ResolveTask { typed: typed.into() }).map(TaskId::from)
 }
 
 /// The same where no id may have been typed, which means the caller's focus.

@@ -10,7 +10,7 @@ use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_kernel::answer::{Hold, Released};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
 
@@ -96,7 +96,7 @@ fn named_by_id(session: &Session<'_>, typed: &str) -> Result<Option<Release>> {
         return Ok(Some(Release { hold: Some(typed.into()), ..Release::default() }));
     }
     if typed.starts_with("h-") {
-        let hold = session.ask(&AnyId { typed: typed.into() })?;
+        let hold = session.ask(&ResolveAny { typed: typed.into() })?;
         return Ok(Some(Release { hold: Some(hold.into()), ..Release::default() }));
     }
     match task_id(session, typed) {

@@ -11,7 +11,7 @@ use tenure_kernel::query::graph::Graph;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::query::look_up::{Found, LookUp};
-use tenure_kernel::query::memory::Memory;
+use tenure_kernel::query::memory::ShowMemory;
 
 use super::subject::{Subject, find};
 use super::{Group, Run, Spec, read, task_id};
@@ -95,7 +95,7 @@ fn show(settings: &Settings<'_>, out: &Printer, what: &OsString) -> Result<u8> {
             )),
         },
         Subject::Memory(id) => {
-            let memory = session.ask(&Memory { id })?;
+            let memory = session.ask(&ShowMemory { id })?;
             if out.is_json() {
                 out.data(&memory);
             } else {

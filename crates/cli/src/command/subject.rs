@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Kind, Result, id};
-use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::lock_of::LockOf;
-use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::memory_id::ResolveMemory;
 
 use crate::output::Printer;
 use crate::session::{Session, StoreUse};
@@ -80,10 +80,10 @@ pub(super) fn around<'a>(
 /// The subject that a beginning of an id names.
 fn find_id(session: &Session<'_>, text: &str) -> Result<Subject> {
     if text.starts_with("m-") {
-        let memory = session.ask(&MemoryId { typed: text.into() });
+        let memory = session.ask(&ResolveMemory { typed: text.into() });
         return memory.map(|(_, id)| Subject::Memory(id)).or_else(|error| forgotten(text, error));
     }
-    session.ask(&AnyId { typed: text.into() }).map(Subject::Id)
+    session.ask(&ResolveAny { typed: text.into() }).map(Subject::Id)
 }
 
 /// A memory that was forgotten is known by its whole id.

@@ -11,7 +11,7 @@ use tenure_kernel::answer::Token;
 use tenure_kernel::op::{token_add, token_revoke};
 use tenure_kernel::query::members::Members;
 use tenure_kernel::query::project_called::ProjectCalled;
-use tenure_kernel::query::token_id::TokenId;
+use tenure_kernel::query::token_id::ResolveToken;
 use tenure_kernel::query::tokens::Tokens;
 use tenure_store::OsEntropy;
 
@@ -165,7 +165,7 @@ fn list(session: &Session<'_>, which: &TokenRef) -> Result<u8> {
 }
 
 fn revoke(session: &Session<'_>, typed: &str) -> Result<u8> {
-    let token = session.ask(&TokenId { typed: typed.into() })?;
+    let token = session.ask(&ResolveToken { typed: typed.into() })?;
     let reply = session.run(token_revoke::TokenRevoke { token: token.into() }, RunOptions::in_store())?;
     if session.out.is_json() {
         session.out.body(&reply.body);

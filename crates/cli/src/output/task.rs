@@ -38,7 +38,7 @@ fn whom(task: &Task) -> String {
             other => format!("{} ({})", holder.agent, other.as_str()),
         }),
         TaskState::Waiting | TaskState::Stuck => match task.unmet.as_slice() {
-            [] => String::new(),
+            [] => task.not_before.as_deref().map_or(String::new(), |until| format!("until {}", short(until))),
             [only] => format!("after {only}"),
             [first, rest @ ..] => format!("after {first} +{}", rest.len()),
         },
@@ -108,6 +108,9 @@ fn facts(task: &Task) -> String {
     }
     if let Some(from) = &task.lapsed_from {
         text.push_str(&indent(&format!("the hold of {from} has lapsed")));
+    }
+    if let Some(until) = &task.not_before {
+        text.push_str(&indent(&format!("not offered before {}", short(until))));
     }
     if let Some(reason) = &task.reason {
         let on = task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));

@@ -95,7 +95,7 @@ fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result
     let records = records_of(session, &taken.hold);
     if let Some(records) = &records {
         // What earlier commands under the lock have left running loses the lock to this one.
-        end_unfinished(records, session.env.os(MARKER), trust.term_at)
+        end_unfinished(records, session.settings.env.os(MARKER), trust.term_at)
             .map_err(|surviving| report::not_alone(&taken.hold, &surviving))?;
     }
     let spec = LaunchSpec {
@@ -122,10 +122,10 @@ fn start(session: &Session<'_>, taken: &TakenLock, words: &[OsString]) -> Result
 
 /// Where runs under a lock are recorded on this machine. The lock of a copied or moved store is another lock.
 fn records_of(session: &Session<'_>, hold: &Hold) -> Option<RunRecords> {
-    let workspace = session.workspace().ok()?;
+    let workspace = &session.workspace;
     let project = workspace.ensure_key(&mut |bytes| OsEntropy.fill(bytes)).ok()?;
     let identity = [&workspace.store.display(), &project, &hold.subject].map(String::as_str).join("\0");
-    RunRecords::of(session.env.state_home()?.join("tenure/runs"), &identity)
+    RunRecords::of(session.settings.env.state_home()?.join("tenure/runs"), &identity)
 }
 
 /// Whether a command may have a cgroup of its own.

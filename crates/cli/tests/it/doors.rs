@@ -16,6 +16,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     home.ok_as("b", &["note", &task, "seen"]);
     for (agent, args) in [
         ("person:ann", vec!["edit", &task, "--title", "first"]),
+        ("person:ann", vec!["snooze", &task, "1m"]),
         ("a", vec!["claim", &task]),
         ("a", vec!["reserve", "src/", "--reason", "index"]),
         ("a", vec!["lock", "deploy", "--reason", "v2"]),

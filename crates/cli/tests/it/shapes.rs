@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::home::{Engine, Home, keys, text, words};
 
 const TASK: &str = "id number title description priority labels acceptance status state after unmet attempt version \
-    assignee reason blocked_on holder lapsed_from finished_by finished_at created_at updated_at";
+    assignee reason blocked_on holder lapsed_from finished_by finished_at created_at updated_at not_before";
 const HOLD: &str = "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness";
 const EVENT: &str = "number at kind actor subject hold op request_id cause data";
 const AGENT: &str = "name tool liveness last_seen last_seen_s focus registered_at";

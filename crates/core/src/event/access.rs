@@ -44,7 +44,7 @@ impl Payload for PrincipalEnabled {
 /// `member.set`: a principal's role in a project was changed or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct MemberSet {
+pub struct MemberRoleSet {
     /// The project's key; `*` for every project.
     pub project: String,
     /// The new role; `None` if it was removed.
@@ -53,7 +53,7 @@ pub struct MemberSet {
     pub before: Option<Role>,
 }
 
-impl Payload for MemberSet {
+impl Payload for MemberRoleSet {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let place = match self.project.as_str() {
             "*" => "every project".to_owned(),
@@ -110,12 +110,12 @@ impl Payload for TokenRevoked {
 /// `login.offered`: a person was offered a one-time link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LoginOffered {
+pub struct LoginLinkOffered {
     /// When the link expires.
     pub expires_at: Time,
 }
 
-impl Payload for LoginOffered {
+impl Payload for LoginLinkOffered {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} offered {subject} a link to sign in")
     }
@@ -124,7 +124,7 @@ impl Payload for LoginOffered {
 /// `login.taken`: a one-time link was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LoginTaken {
+pub struct LoginLinkTaken {
     /// When the session expires.
     pub expires_at: Time,
     /// The client's address.
@@ -132,7 +132,7 @@ pub struct LoginTaken {
     pub from: Option<String>,
 }
 
-impl Payload for LoginTaken {
+impl Payload for LoginLinkTaken {
     fn sentence(&self, _: &str, subject: &str) -> String {
         format!("{subject} signed in")
     }
@@ -155,7 +155,7 @@ impl Payload for LoginClosed {
 /// `access.denied`: a request was denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Denied {
+pub struct DenialRecorded {
     /// The op or query that was requested.
     pub what: String,
     /// The code of the refusal.
@@ -174,7 +174,7 @@ pub struct Denied {
     pub left_out: Option<i64>,
 }
 
-impl Payload for Denied {
+impl Payload for DenialRecorded {
     fn sentence(&self, _: &str, subject: &str) -> String {
         let place = match cut(self.project.as_deref().unwrap_or_default(), 200).as_str() {
             "" => String::new(),

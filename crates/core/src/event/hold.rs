@@ -10,7 +10,7 @@ use crate::time::Time;
 /// `hold.expired`: a hold ended without an op of its holder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Expired {
+pub struct HoldExpired {
     /// The kind of hold; absent for a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -53,10 +53,10 @@ pub enum CutShort {
     SessionEnded,
 }
 
-impl Expired {
+impl HoldExpired {
     /// Records why the hold ended early; `None` leaves it an ordinary expiry.
     #[must_use]
-    pub fn cut_short(mut self, by: Option<CutShort>) -> Expired {
+    pub fn cut_short(mut self, by: Option<CutShort>) -> HoldExpired {
         match by {
             Some(CutShort::ProvenDead) => self.proven_dead = Some(true),
             Some(CutShort::SessionEnded) => self.session_ended = true,
@@ -71,7 +71,7 @@ impl Expired {
     }
 }
 
-impl Payload for Expired {
+impl Payload for HoldExpired {
     fn sentence(&self, _: &str, subject: &str) -> String {
         let is_lock = self.kind.as_deref() == Some("name");
         let subject = if is_lock { format!("the lock {subject}") } else { subject.to_owned() };
@@ -94,7 +94,7 @@ impl Payload for Expired {
 /// `hold.transferred`: a hold was transferred to another agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Transferred {
+pub struct HoldTransferred {
     /// The previous holder.
     pub from: String,
     /// The hold that the transfer ended.
@@ -124,7 +124,7 @@ pub struct Transferred {
     pub reason: Option<String>,
 }
 
-impl Payload for Transferred {
+impl Payload for HoldTransferred {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let overrode = overriding(self.overrode.as_deref());
         format!("{actor} handed {subject} from {} to {}{overrode}", self.from, self.holder)

@@ -11,7 +11,7 @@ use crate::memory::MemoryKind;
 /// for the other memory events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Added {
+pub struct MemoryAdded {
     /// The memory's key.
     pub key: String,
     /// The word of its scope.
@@ -27,25 +27,25 @@ pub struct Added {
     pub from: Vec<i64>,
 }
 
-impl Payload for Added {
+impl Payload for MemoryAdded {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} remembered {subject}{}", quoted(&self.text))
     }
 }
 
-impl Added {
+impl MemoryAdded {
     /// Turns this into the event of a memory that replaces an older one.
     #[must_use]
-    pub fn over(self, old: Old) -> Changed {
-        let Added { key, scope, of, kind, text, from } = self;
-        Changed { key, scope, of, kind, text, old: Some(old), from }
+    pub fn over(self, old: Old) -> MemoryChanged {
+        let MemoryAdded { key, scope, of, kind, text, from } = self;
+        MemoryChanged { key, scope, of, kind, text, old: Some(old), from }
     }
 }
 
 /// `memory.changed`: a memory's text was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Changed {
+pub struct MemoryChanged {
     /// The memory's key.
     pub key: String,
     /// The word of its scope.
@@ -76,7 +76,7 @@ pub struct Old {
     pub author: String,
 }
 
-impl Payload for Changed {
+impl Payload for MemoryChanged {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} changed the memory {subject}{}", quoted(&self.text))
     }
@@ -85,7 +85,7 @@ impl Payload for Changed {
 /// `memory.forgotten`: a memory was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Forgotten {
+pub struct MemoryForgotten {
     /// The memory's key.
     pub key: String,
     /// The word of its scope.
@@ -98,7 +98,7 @@ pub struct Forgotten {
     pub text: String,
 }
 
-impl Payload for Forgotten {
+impl Payload for MemoryForgotten {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} had {subject} forgotten{}", quoted(&self.text))
     }
@@ -107,7 +107,7 @@ impl Payload for Forgotten {
 /// `memory.pinned`: a memory was pinned or unpinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Pinned {
+pub struct MemoryPinned {
     /// Whether it is pinned now.
     pub pinned: bool,
     /// The memory's key.
@@ -118,7 +118,7 @@ pub struct Pinned {
     pub of: String,
 }
 
-impl Payload for Pinned {
+impl Payload for MemoryPinned {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match self.pinned {
             true => format!("{actor} pinned {subject}"),

@@ -8,7 +8,7 @@ use crate::message::Urgency;
 /// `message.sent`: a message was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Sent {
+pub struct MessageSent {
     /// The recipients.
     pub to: Vec<String>,
     /// The subject: an id or a path; empty for none.
@@ -22,7 +22,7 @@ pub struct Sent {
     pub notice: bool,
 }
 
-impl Payload for Sent {
+impl Payload for MessageSent {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} wrote {subject} to {}{}", self.to.join(", "), after(" about ", Some(&self.about)))
     }
@@ -31,12 +31,12 @@ impl Payload for Sent {
 /// `message.acked`: a recipient acknowledged a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Acked {
+pub struct MessageAcked {
     /// The message's author.
     pub author: String,
 }
 
-impl Payload for Acked {
+impl Payload for MessageAcked {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} acknowledged {subject} of {}", self.author)
     }
@@ -45,7 +45,7 @@ impl Payload for Acked {
 /// `message.ended`: a message ended, because the hold it was about ended or its request was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ended {
+pub struct MessageEnd {
     /// The message's author.
     pub author: String,
     /// The subject; empty for none.
@@ -56,7 +56,7 @@ pub struct Ended {
     pub by: String,
 }
 
-impl Payload for Ended {
+impl Payload for MessageEnd {
     fn sentence(&self, _: &str, subject: &str) -> String {
         format!("{subject} of {} is over: {}", self.author, self.how)
     }

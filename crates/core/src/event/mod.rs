@@ -6,7 +6,6 @@
 
 pub mod access;
 pub mod hold;
-pub mod kind;
 pub mod memory;
 pub mod message;
 pub mod place;
@@ -24,129 +23,98 @@ use serde_json::{Map, Value};
 
 use crate::text::{cut, quote};
 
-/// An event with everything that is stored about it except its actor and its subject.
-#[expect(missing_docs, reason = "a variant says what its payload says")]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Event {
-    #[serde(rename = "project.created")]
-    ProjectCreated(project::Created),
-    #[serde(rename = "project.restored")]
-    ProjectRestored(project::Restored),
-    #[serde(rename = "agent.registered")]
-    AgentRegistered(project::AgentRegistered),
-    #[serde(rename = "agent.owned")]
-    AgentOwned(project::AgentOwned),
-    #[serde(rename = "checkout.joined")]
-    CheckoutJoined(project::CheckoutJoined),
-    #[serde(rename = "clock.stepped")]
-    ClockStepped(project::ClockStepped),
-    #[serde(rename = "guards.off")]
-    GuardsOff(project::GuardsOff),
-    #[serde(rename = "guards.on")]
-    GuardsOn(project::GuardsOn),
+/// Declares the kinds of events: for each the constant of its name in [`kind`], its variant of [`Event`] and its payload.
+macro_rules! events {
+    ($($constant:ident = $name:literal $variant:ident($payload:ty),)+) => {
+        /// An event with everything that is stored about it except its actor and its subject.
+        #[expect(missing_docs, reason = "a variant says what its payload says")]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub enum Event {
+            $(#[serde(rename = $name)] $variant($payload),)+
 
-    #[serde(rename = "hold.expired")]
-    HoldExpired(hold::Expired),
-    #[serde(rename = "hold.transferred")]
-    HoldTransferred(hold::Transferred),
-    #[serde(rename = "lock.taken")]
-    LockTaken(hold::LockTaken),
-    #[serde(rename = "lock.released")]
-    LockReleased(hold::LockReleased),
-    #[serde(rename = "path.reserved")]
-    PathReserved(hold::PathReserved),
-    #[serde(rename = "path.changed")]
-    PathChanged(hold::PathChanged),
-    #[serde(rename = "path.released")]
-    PathReleased(hold::PathReleased),
-    #[serde(rename = "path.committed")]
-    PathCommitted(hold::PathCommitted),
+            /// A kind that this version does not know, because a newer version wrote it.
+            #[serde(skip)]
+            Unknown(String),
+        }
 
-    #[serde(rename = "path.offered")]
-    PathOffered(place::PathOffered),
-    #[serde(rename = "lock.offered")]
-    LockOffered(place::LockOffered),
-    #[serde(rename = "offer.taken")]
-    OfferTaken(place::OfferTaken),
-    #[serde(rename = "place.queued")]
-    PlaceQueued(place::Queued),
-    #[serde(rename = "place.left")]
-    PlaceLeft(place::Left),
-    #[serde(rename = "place.lapsed")]
-    PlaceLapsed(place::Lapsed),
+        impl Event {
+            /// The payload, or the kind of an unknown event.
+            fn payload(&self) -> Result<&dyn Payload, &str> {
+                match self {
+                    $(Event::$variant(payload) => Ok(payload),)+
+                    Event::Unknown(kind) => Err(kind),
+                }
+            }
+        }
 
-    #[serde(rename = "task.added")]
-    TaskAdded(task::Added),
-    #[serde(rename = "task.edited")]
-    TaskEdited(task::Edited),
-    #[serde(rename = "task.claimed")]
-    TaskClaimed(task::Claimed),
-    #[serde(rename = "task.noted")]
-    TaskNoted(task::Noted),
-    #[serde(rename = "task.done")]
-    TaskDone(task::Done),
-    #[serde(rename = "task.blocked")]
-    TaskBlocked(task::Blocked),
-    #[serde(rename = "task.unblocked")]
-    TaskUnblocked(task::Unblocked),
-    #[serde(rename = "task.released")]
-    TaskReleased(task::Released),
-    #[serde(rename = "task.reopened")]
-    TaskReopened(task::Reopened),
-    #[serde(rename = "task.cancelled")]
-    TaskCancelled(task::Cancelled),
-    #[serde(rename = "task.ready")]
-    TaskReady(task::Ready),
-    #[serde(rename = "task.waiting")]
-    TaskWaiting(task::Waiting),
-    #[serde(rename = "task.unassigned")]
-    TaskUnassigned(task::Unassigned),
+        /// The names of all kinds of events, for filters: see [`Event`].
+        #[expect(missing_docs, reason = "a name says what the payload of its event says")]
+        pub mod kind {
+            $(pub const $constant: &str = $name;)+
 
-    #[serde(rename = "memory.added")]
-    MemoryAdded(memory::Added),
-    #[serde(rename = "memory.changed")]
-    MemoryChanged(memory::Changed),
-    #[serde(rename = "memory.forgotten")]
-    MemoryForgotten(memory::Forgotten),
-    #[serde(rename = "memory.pinned")]
-    MemoryPinned(memory::Pinned),
+            /// All kinds, for filters and documentation.
+            pub const ALL: &[&str] = &[$($constant),+];
+        }
+    };
+}
 
-    #[serde(rename = "message.sent")]
-    MessageSent(message::Sent),
-    #[serde(rename = "message.acked")]
-    MessageAcked(message::Acked),
-    #[serde(rename = "message.ended")]
-    MessageEnded(message::Ended),
-
-    #[serde(rename = "tool.failed")]
-    ToolFailed(tool::Failed),
-    #[serde(rename = "tool.worked")]
-    ToolWorked(tool::Worked),
-
-    #[serde(rename = "principal.added")]
-    PrincipalAdded(access::PrincipalAdded),
-    #[serde(rename = "principal.disabled")]
-    PrincipalDisabled(access::PrincipalDisabled),
-    #[serde(rename = "principal.enabled")]
-    PrincipalEnabled(access::PrincipalEnabled),
-    #[serde(rename = "member.set")]
-    MemberSet(access::MemberSet),
-    #[serde(rename = "token.added")]
-    TokenAdded(access::TokenAdded),
-    #[serde(rename = "token.revoked")]
-    TokenRevoked(access::TokenRevoked),
-    #[serde(rename = "login.offered")]
-    LoginOffered(access::LoginOffered),
-    #[serde(rename = "login.taken")]
-    LoginTaken(access::LoginTaken),
-    #[serde(rename = "login.closed")]
-    LoginClosed(access::LoginClosed),
-    #[serde(rename = "access.denied")]
-    AccessDenied(access::Denied),
-
-    /// A kind that this version does not know, because a newer version wrote it.
-    #[serde(skip)]
-    Unknown(String),
+// In the order in which filters and documents list them.
+events! {
+    PROJECT_CREATED = "project.created" ProjectCreated(project::ProjectCreated),
+    PROJECT_RESTORED = "project.restored" ProjectRestored(project::ProjectRestored),
+    AGENT_REGISTERED = "agent.registered" AgentRegistered(project::AgentRegistered),
+    CHECKOUT_JOINED = "checkout.joined" CheckoutJoined(project::CheckoutJoined),
+    CLOCK_STEPPED = "clock.stepped" ClockStepped(project::ClockStepped),
+    HOLD_EXPIRED = "hold.expired" HoldExpired(hold::HoldExpired),
+    HOLD_TRANSFERRED = "hold.transferred" HoldTransferred(hold::HoldTransferred),
+    LOCK_TAKEN = "lock.taken" LockTaken(hold::LockTaken),
+    LOCK_RELEASED = "lock.released" LockReleased(hold::LockReleased),
+    PATH_RESERVED = "path.reserved" PathReserved(hold::PathReserved),
+    PATH_CHANGED = "path.changed" PathChanged(hold::PathChanged),
+    PATH_RELEASED = "path.released" PathReleased(hold::PathReleased),
+    PATH_COMMITTED = "path.committed" PathCommitted(hold::PathCommitted),
+    PATH_OFFERED = "path.offered" PathOffered(place::PathOffered),
+    OFFER_TAKEN = "offer.taken" OfferTaken(place::OfferTaken),
+    LOCK_OFFERED = "lock.offered" LockOffered(place::LockOffered),
+    PLACE_QUEUED = "place.queued" PlaceQueued(place::PlaceQueued),
+    PLACE_LEFT = "place.left" PlaceLeft(place::PlaceLeft),
+    PLACE_LAPSED = "place.lapsed" PlaceLapsed(place::PlaceLapsed),
+    TASK_ADDED = "task.added" TaskAdded(task::TaskAdded),
+    TASK_EDITED = "task.edited" TaskEdited(task::TaskEdited),
+    TASK_SNOOZED = "task.snoozed" TaskSnoozed(task::TaskSnoozed),
+    TASK_CLAIMED = "task.claimed" TaskClaimed(task::TaskClaimed),
+    TASK_NOTED = "task.noted" TaskNoted(task::TaskNoted),
+    TASK_DONE = "task.done" TaskDone(task::TaskDone),
+    TASK_BLOCKED = "task.blocked" TaskBlocked(task::TaskBlocked),
+    TASK_UNBLOCKED = "task.unblocked" TaskUnblocked(task::TaskUnblocked),
+    TASK_RELEASED = "task.released" TaskReleased(task::TaskReleased),
+    TASK_REOPENED = "task.reopened" TaskReopened(task::TaskReopened),
+    TASK_CANCELLED = "task.cancelled" TaskCancelled(task::TaskCancelled),
+    TASK_READY = "task.ready" TaskReady(task::TaskReady),
+    TASK_WAITING = "task.waiting" TaskWaiting(task::TaskWaiting),
+    TASK_UNASSIGNED = "task.unassigned" TaskUnassigned(task::TaskUnassigned),
+    MEMORY_ADDED = "memory.added" MemoryAdded(memory::MemoryAdded),
+    MEMORY_CHANGED = "memory.changed" MemoryChanged(memory::MemoryChanged),
+    MEMORY_FORGOTTEN = "memory.forgotten" MemoryForgotten(memory::MemoryForgotten),
+    MEMORY_PINNED = "memory.pinned" MemoryPinned(memory::MemoryPinned),
+    MESSAGE_SENT = "message.sent" MessageSent(message::MessageSent),
+    MESSAGE_ACKED = "message.acked" MessageAcked(message::MessageAcked),
+    MESSAGE_ENDED = "message.ended" MessageEnded(message::MessageEnd),
+    TOOL_FAILED = "tool.failed" ToolFailed(tool::ToolFailed),
+    TOOL_WORKED = "tool.worked" ToolWorked(tool::ToolWorked),
+    GUARDS_OFF = "guards.off" GuardsOff(project::GuardsOff),
+    GUARDS_ON = "guards.on" GuardsOn(project::GuardsOn),
+    PRINCIPAL_ADDED = "principal.added" PrincipalAdded(access::PrincipalAdded),
+    PRINCIPAL_DISABLED = "principal.disabled" PrincipalDisabled(access::PrincipalDisabled),
+    PRINCIPAL_ENABLED = "principal.enabled" PrincipalEnabled(access::PrincipalEnabled),
+    MEMBER_SET = "member.set" MemberSet(access::MemberRoleSet),
+    TOKEN_ADDED = "token.added" TokenAdded(access::TokenAdded),
+    TOKEN_REVOKED = "token.revoked" TokenRevoked(access::TokenRevoked),
+    LOGIN_OFFERED = "login.offered" LoginOffered(access::LoginLinkOffered),
+    LOGIN_TAKEN = "login.taken" LoginTaken(access::LoginLinkTaken),
+    LOGIN_CLOSED = "login.closed" LoginClosed(access::LoginClosed),
+    ACCESS_DENIED = "access.denied" AccessDenied(access::DenialRecorded),
+    AGENT_OWNED = "agent.owned" AgentOwned(project::AgentOwned),
 }
 
 /// The kind of an event's subject. A path or a lock may be spelled like a task id, so the text alone does not tell.
@@ -215,74 +183,13 @@ impl Event {
             | Event::PathCommitted(_)
             | Event::PathOffered(_) => Topic::Path,
             Event::LockTaken(_) | Event::LockReleased(_) | Event::LockOffered(_) => Topic::Lock,
-            Event::HoldExpired(hold::Expired { kind, checkout, .. })
+            Event::HoldExpired(hold::HoldExpired { kind, checkout, .. })
             | Event::OfferTaken(place::OfferTaken { kind, checkout, .. }) => {
                 topic(kind.as_deref(), checkout.as_deref())
             }
-            Event::HoldTransferred(hold::Transferred { checkout, .. }) => topic(None, checkout.as_deref()),
+            Event::HoldTransferred(hold::HoldTransferred { checkout, .. }) => topic(None, checkout.as_deref()),
             _ => Topic::Other,
         }
-    }
-
-    /// The payload, or the kind of an unknown event.
-    fn payload(&self) -> Result<&dyn Payload, &str> {
-        Ok(match self {
-            Event::ProjectCreated(payload) => payload,
-            Event::ProjectRestored(payload) => payload,
-            Event::AgentRegistered(payload) => payload,
-            Event::AgentOwned(payload) => payload,
-            Event::CheckoutJoined(payload) => payload,
-            Event::ClockStepped(payload) => payload,
-            Event::GuardsOff(payload) => payload,
-            Event::GuardsOn(payload) => payload,
-            Event::HoldExpired(payload) => payload,
-            Event::HoldTransferred(payload) => payload,
-            Event::LockTaken(payload) => payload,
-            Event::LockReleased(payload) => payload,
-            Event::PathReserved(payload) => payload,
-            Event::PathChanged(payload) => payload,
-            Event::PathReleased(payload) => payload,
-            Event::PathCommitted(payload) => payload,
-            Event::PathOffered(payload) => payload,
-            Event::LockOffered(payload) => payload,
-            Event::OfferTaken(payload) => payload,
-            Event::PlaceQueued(payload) => payload,
-            Event::PlaceLeft(payload) => payload,
-            Event::PlaceLapsed(payload) => payload,
-            Event::TaskAdded(payload) => payload,
-            Event::TaskEdited(payload) => payload,
-            Event::TaskClaimed(payload) => payload,
-            Event::TaskNoted(payload) => payload,
-            Event::TaskDone(payload) => payload,
-            Event::TaskBlocked(payload) => payload,
-            Event::TaskUnblocked(payload) => payload,
-            Event::TaskReleased(payload) => payload,
-            Event::TaskReopened(payload) => payload,
-            Event::TaskCancelled(payload) => payload,
-            Event::TaskReady(payload) => payload,
-            Event::TaskWaiting(payload) => payload,
-            Event::TaskUnassigned(payload) => payload,
-            Event::MemoryAdded(payload) => payload,
-            Event::MemoryChanged(payload) => payload,
-            Event::MemoryForgotten(payload) => payload,
-            Event::MemoryPinned(payload) => payload,
-            Event::MessageSent(payload) => payload,
-            Event::MessageAcked(payload) => payload,
-            Event::MessageEnded(payload) => payload,
-            Event::ToolFailed(payload) => payload,
-            Event::ToolWorked(payload) => payload,
-            Event::PrincipalAdded(payload) => payload,
-            Event::PrincipalDisabled(payload) => payload,
-            Event::PrincipalEnabled(payload) => payload,
-            Event::MemberSet(payload) => payload,
-            Event::TokenAdded(payload) => payload,
-            Event::TokenRevoked(payload) => payload,
-            Event::LoginOffered(payload) => payload,
-            Event::LoginTaken(payload) => payload,
-            Event::LoginClosed(payload) => payload,
-            Event::AccessDenied(payload) => payload,
-            Event::Unknown(kind) => return Err(kind),
-        })
     }
 }
 

@@ -90,7 +90,7 @@ impl Payload for OfferTaken {
 /// `place.queued`: an agent joined the waiting line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Queued {
+pub struct PlaceQueued {
     /// The waiting agent.
     pub agent: String,
     /// What it waits for: paths or a named lock.
@@ -107,7 +107,7 @@ pub struct Queued {
     pub reason: String,
 }
 
-impl Payload for Queued {
+impl Payload for PlaceQueued {
     fn sentence(&self, actor: &str, _: &str) -> String {
         format!("{actor} waits for {}{}", wanted(&self.wanted), quoted(&self.reason))
     }
@@ -116,7 +116,7 @@ impl Payload for Queued {
 /// `place.left`: an agent left the waiting line, or its session ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Left {
+pub struct PlaceLeft {
     /// The agent that waited.
     pub agent: String,
     /// What it waited for: paths or a named lock.
@@ -136,14 +136,14 @@ pub struct Left {
     pub session_ended: bool,
 }
 
-impl From<Queued> for Left {
-    fn from(place: Queued) -> Left {
-        let Queued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
-        Left { agent, kind, wanted, mode, checkout, ticket, reason, session_ended: false }
+impl From<PlaceQueued> for PlaceLeft {
+    fn from(place: PlaceQueued) -> PlaceLeft {
+        let PlaceQueued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
+        PlaceLeft { agent, kind, wanted, mode, checkout, ticket, reason, session_ended: false }
     }
 }
 
-impl Payload for Left {
+impl Payload for PlaceLeft {
     fn sentence(&self, _: &str, _: &str) -> String {
         let over = if self.session_ended { ": its session is over" } else { "" };
         format!("{} waits no longer for {}{over}", self.agent, wanted(&self.wanted))
@@ -153,7 +153,7 @@ impl Payload for Left {
 /// `place.lapsed`: a place expired, because its agent did not return in time or its process is dead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Lapsed {
+pub struct PlaceLapsed {
     /// The agent that waited.
     pub agent: String,
     /// What it waited for: paths or a named lock.
@@ -173,14 +173,14 @@ pub struct Lapsed {
     pub proven_dead: bool,
 }
 
-impl From<Queued> for Lapsed {
-    fn from(place: Queued) -> Lapsed {
-        let Queued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
-        Lapsed { agent, kind, wanted, mode, checkout, ticket, reason, proven_dead: false }
+impl From<PlaceQueued> for PlaceLapsed {
+    fn from(place: PlaceQueued) -> PlaceLapsed {
+        let PlaceQueued { agent, kind, wanted, mode, checkout, ticket, reason } = place;
+        PlaceLapsed { agent, kind, wanted, mode, checkout, ticket, reason, proven_dead: false }
     }
 }
 
-impl Payload for Lapsed {
+impl Payload for PlaceLapsed {
     fn sentence(&self, _: &str, _: &str) -> String {
         let (agent, wanted) = (&self.agent, wanted(&self.wanted));
         match self.proven_dead {

@@ -8,14 +8,14 @@ use crate::time::Time;
 /// `project.created`: the first op of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Created {
+pub struct ProjectCreated {
     /// The project's key.
     pub key: String,
     /// The project's display name.
     pub label: String,
 }
 
-impl Payload for Created {
+impl Payload for ProjectCreated {
     fn sentence(&self, actor: &str, _: &str) -> String {
         format!("{actor} used this project for the first time")
     }
@@ -24,7 +24,7 @@ impl Payload for Created {
 /// `project.restored`: the project continues from a backup. This is the only event that a gap in the numbers precedes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Restored {
+pub struct ProjectRestored {
     /// The newest event of the backup.
     pub last_event: i64,
     /// The time of that event.
@@ -36,7 +36,7 @@ pub struct Restored {
     pub copied: bool,
 }
 
-impl Payload for Restored {
+impl Payload for ProjectRestored {
     fn sentence(&self, actor: &str, _: &str) -> String {
         let last = self.last_event;
         match self.copied {

@@ -10,7 +10,7 @@ use crate::time::Time;
 /// `task.added`: a task was added or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Added {
+pub struct TaskAdded {
     /// The task's title.
     pub title: String,
     /// The task's priority.
@@ -45,7 +45,7 @@ pub struct Added {
     pub created_at: Option<String>,
 }
 
-impl Payload for Added {
+impl Payload for TaskAdded {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let title = quoted(&self.title);
         match self.imported {
@@ -61,7 +61,7 @@ impl Payload for Added {
 /// `task.edited`: fields of a task were changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Edited {
+pub struct TaskEdited {
     /// The changed fields.
     pub changes: Changes,
     /// The new version.
@@ -113,16 +113,37 @@ impl Changes {
     }
 }
 
-impl Payload for Edited {
+impl Payload for TaskEdited {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} changed {} of {subject}", self.changes.fields().join(", "))
+    }
+}
+
+/// `task.snoozed`: a task is not offered before a time, or is offered again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskSnoozed {
+    /// The time before which it was not offered until now.
+    pub from: Option<Time>,
+    /// The time before which it is not offered.
+    pub not_before: Option<Time>,
+    /// The version since.
+    pub version: i64,
+}
+
+impl Payload for TaskSnoozed {
+    fn sentence(&self, actor: &str, subject: &str) -> String {
+        match self.not_before {
+            Some(until) => format!("{actor} snoozed {subject} until {until}"),
+            None => format!("{actor} ended the snooze of {subject}"),
+        }
     }
 }
 
 /// `task.claimed`: a task was claimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Claimed {
+pub struct TaskClaimed {
     /// The holder.
     pub holder: String,
     /// The rule that chose it.
@@ -137,7 +158,7 @@ pub struct Claimed {
     pub expires_at: Time,
 }
 
-impl Payload for Claimed {
+impl Payload for TaskClaimed {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match (self.attempt, self.lapsed_from.as_deref().unwrap_or_default()) {
             (attempt, _) if attempt <= 1 => format!("{actor} took {subject}"),
@@ -150,7 +171,7 @@ impl Payload for Claimed {
 /// `task.noted`: a note was added or imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Noted {
+pub struct TaskNoted {
     /// The note's id.
     pub note: String,
     /// The note's text.
@@ -159,7 +180,7 @@ pub struct Noted {
     pub late: bool,
     /// The attached files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<Artifact>,
+    pub artifacts: Vec<NotedArtifact>,
     /// Whether it was imported. Only imported notes have the fields below.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
@@ -174,7 +195,7 @@ pub struct Noted {
 /// A file attached to a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Artifact {
+pub struct NotedArtifact {
     /// The path, relative to the top of the checkout if it is inside.
     pub path: String,
     /// The kind of file.
@@ -185,7 +206,7 @@ pub struct Artifact {
     pub size: i64,
 }
 
-impl Payload for Noted {
+impl Payload for TaskNoted {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let text = quoted(&self.text);
         match self.imported {
@@ -201,14 +222,14 @@ impl Payload for Noted {
 /// `task.done`: a task was finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Done {
+pub struct TaskDone {
     /// Whether the actor's hold had expired.
     pub late: bool,
     /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
-impl Payload for Done {
+impl Payload for TaskDone {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match self.late {
             true => format!("{actor} finished {subject} late: its hold had lapsed and nobody had taken over"),
@@ -220,7 +241,7 @@ impl Payload for Done {
 /// `task.blocked`: a task was blocked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Blocked {
+pub struct TaskBlocked {
     /// The reason given.
     pub reason: String,
     /// The task that blocks it.
@@ -231,7 +252,7 @@ pub struct Blocked {
     pub overrode: Option<String>,
 }
 
-impl Payload for Blocked {
+impl Payload for TaskBlocked {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let on = after(" on ", self.on.as_deref());
         format!("{actor} blocked {subject}{on}{}{}", overriding(self.overrode.as_deref()), quoted(&self.reason))
@@ -241,14 +262,14 @@ impl Payload for Blocked {
 /// `task.unblocked`: a task was unblocked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Unblocked {
+pub struct TaskUnblocked {
     /// Why it was blocked.
     pub reason: String,
     /// Whether the task that blocked it is done.
     pub met: bool,
 }
 
-impl Payload for Unblocked {
+impl Payload for TaskUnblocked {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} unblocked {subject}")
     }
@@ -257,14 +278,14 @@ impl Payload for Unblocked {
 /// `task.released`: a task was released.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Released {
+pub struct TaskReleased {
     /// The reason given.
     pub reason: String,
     /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
 }
 
-impl Payload for Released {
+impl Payload for TaskReleased {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} gave {subject} back{}{}", overriding(self.overrode.as_deref()), quoted(&self.reason))
     }
@@ -273,12 +294,12 @@ impl Payload for Released {
 /// `task.reopened`: a finished task was reopened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reopened {
+pub struct TaskReopened {
     /// The reason given.
     pub reason: String,
 }
 
-impl Payload for Reopened {
+impl Payload for TaskReopened {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} opened {subject} again{}", quoted(&self.reason))
     }
@@ -287,7 +308,7 @@ impl Payload for Reopened {
 /// `task.cancelled`: a task was cancelled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Cancelled {
+pub struct TaskCancelled {
     /// The reason given.
     pub reason: String,
     /// Whether the actor's hold had expired.
@@ -296,7 +317,7 @@ pub struct Cancelled {
     pub overrode: Option<String>,
 }
 
-impl Payload for Cancelled {
+impl Payload for TaskCancelled {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         format!("{actor} cancelled {subject}{}{}", overriding(self.overrode.as_deref()), quoted(&self.reason))
     }
@@ -305,12 +326,12 @@ impl Payload for Cancelled {
 /// `task.ready`: the last dependency of a task was met.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ready {
+pub struct TaskReady {
     /// The last dependency that was met.
     pub unlocked_by: String,
 }
 
-impl Payload for Ready {
+impl Payload for TaskReady {
     fn sentence(&self, _: &str, subject: &str) -> String {
         format!("{subject} became ready: {} was the last it waited for", self.unlocked_by)
     }
@@ -319,12 +340,12 @@ impl Payload for Ready {
 /// `task.waiting`: a dependency of a task is unmet again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Waiting {
+pub struct TaskWaiting {
     /// The dependency that is no longer done.
     pub waits_for: String,
 }
 
-impl Payload for Waiting {
+impl Payload for TaskWaiting {
     fn sentence(&self, _: &str, subject: &str) -> String {
         format!("{subject} waits again: {} is no longer done", self.waits_for)
     }
@@ -333,12 +354,12 @@ impl Payload for Waiting {
 /// `task.unassigned`: the agent that a task was assigned to is gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Unassigned {
+pub struct TaskUnassigned {
     /// The agent that is gone.
     pub assignee: String,
 }
 
-impl Payload for Unassigned {
+impl Payload for TaskUnassigned {
     fn sentence(&self, _: &str, subject: &str) -> String {
         format!("{subject} is no longer reserved for {}, who is gone", self.assignee)
     }

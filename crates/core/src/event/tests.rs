@@ -36,14 +36,14 @@ fn what_is_stored_is_read_and_written_as_it_was() {
 fn fields_are_stored_in_the_order_of_their_names() {
     // With `preserve_order`, a map would keep the field order of the struct, and the stored bytes would change.
     assert_eq!(json!({ "b": 1, "a": 2 }).to_string(), r#"{"a":2,"b":1}"#);
-    let unblocked = Event::TaskUnblocked(task::Unblocked { reason: "r".to_owned(), met: true });
+    let unblocked = Event::TaskUnblocked(task::TaskUnblocked { reason: "r".to_owned(), met: true });
     assert_eq!(Value::Object(unblocked.columns().1).to_string(), r#"{"met":true,"reason":"r"}"#);
 }
 
 #[test]
 fn every_kind_has_a_variant_and_a_sentence_of_its_own() {
     let mut told = BTreeSet::new();
-    for kind in kind::ALL {
+    for &kind in kind::ALL {
         let event = Event::read(kind, &json!({ "changes": { "title": ["x", "y"] } }));
         assert_eq!(event.columns().0, kind);
         let sentence = event.sentence("a", "t-1");
@@ -54,7 +54,7 @@ fn every_kind_has_a_variant_and_a_sentence_of_its_own() {
 
 #[test]
 fn anything_can_be_read() {
-    for kind in kind::ALL {
+    for &kind in kind::ALL {
         for data in [json!(null), json!([1]), json!("x"), json!({ "holder": null, "fence": "x", "wanted": 7 })] {
             assert_eq!(Event::read(kind, &data), Event::read(kind, &json!({})), "{kind} {data}");
         }
@@ -68,7 +68,7 @@ fn anything_can_be_read() {
 #[test]
 fn a_field_that_does_not_fit_takes_no_other_with_it() {
     let event = Event::read(kind::TASK_BLOCKED, &json!({ "reason": "r", "late": "maybe", "on": null }));
-    let blocked = task::Blocked { reason: "r".to_owned(), ..task::Blocked::default() };
+    let blocked = task::TaskBlocked { reason: "r".to_owned(), ..task::TaskBlocked::default() };
     assert_eq!(event, Event::TaskBlocked(blocked));
 }
 

@@ -8,7 +8,7 @@ use crate::tool::ToolKind;
 /// `tool.failed`: a tool call of an agent failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Failed {
+pub struct ToolFailed {
     /// The tool's name.
     pub tool: String,
     /// The kind of tool.
@@ -33,7 +33,7 @@ pub struct Failed {
     pub output: Option<String>,
 }
 
-impl Payload for Failed {
+impl Payload for ToolFailed {
     fn sentence(&self, actor: &str, _: &str) -> String {
         let what = called(&self.tool, self.program.as_deref(), self.path.as_deref());
         let output = quoted(self.output.as_deref().unwrap_or_default());
@@ -47,7 +47,7 @@ impl Payload for Failed {
 /// `tool.worked`: a tool call that had failed succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Worked {
+pub struct ToolWorked {
     /// The tool's name.
     pub tool: String,
     /// The kind of tool.
@@ -69,7 +69,7 @@ pub struct Worked {
     pub sub_agent: Option<String>,
 }
 
-impl Payload for Worked {
+impl Payload for ToolWorked {
     fn sentence(&self, actor: &str, _: &str) -> String {
         format!("{actor}: {} works again", called(&self.tool, self.program.as_deref(), self.path.as_deref()))
     }

@@ -280,105 +280,105 @@ pub mod kind {
 
     /// The kind of task ids.
     #[derive(Debug)]
-    pub enum Task {}
+    pub enum TaskIdKind {}
 
-    impl Drawn for Task {
+    impl Drawn for TaskIdKind {
         const SORT: Sort = Sort::Task;
     }
 
     /// The kind of hold ids.
     #[derive(Debug)]
-    pub enum Hold {}
+    pub enum HoldIdKind {}
 
-    impl Drawn for Hold {
+    impl Drawn for HoldIdKind {
         const SORT: Sort = Sort::Hold;
     }
 
     /// The kind of note ids.
     #[derive(Debug)]
-    pub enum Note {}
+    pub enum NoteIdKind {}
 
-    impl Drawn for Note {
+    impl Drawn for NoteIdKind {
         const SORT: Sort = Sort::Note;
     }
 
     /// The kind of memory ids.
     #[derive(Debug)]
-    pub enum Memory {}
+    pub enum MemoryIdKind {}
 
-    impl Drawn for Memory {
+    impl Drawn for MemoryIdKind {
         const SORT: Sort = Sort::Memory;
     }
 
     /// The kind of message ids.
     #[derive(Debug)]
-    pub enum Message {}
+    pub enum MessageIdKind {}
 
-    impl Drawn for Message {
+    impl Drawn for MessageIdKind {
         const SORT: Sort = Sort::Message;
     }
 
     /// The kind of place ids.
     #[derive(Debug)]
-    pub enum Place {}
+    pub enum PlaceIdKind {}
 
-    impl Drawn for Place {
+    impl Drawn for PlaceIdKind {
         const SORT: Sort = Sort::Place;
     }
 
     /// The kind of token ids.
     #[derive(Debug)]
-    pub enum Token {}
+    pub enum TokenIdKind {}
 
-    impl Drawn for Token {
+    impl Drawn for TokenIdKind {
         const SORT: Sort = Sort::Token;
     }
 
     /// The kind of project ids.
     #[derive(Debug)]
-    pub enum Project {}
+    pub enum ProjectIdKind {}
 
-    impl Drawn for Project {
+    impl Drawn for ProjectIdKind {
         const SORT: Sort = Sort::Project;
     }
 
     /// The kind of checkout ids.
     #[derive(Debug)]
-    pub enum Checkout {}
+    pub enum CheckoutIdKind {}
 
-    impl Drawn for Checkout {
+    impl Drawn for CheckoutIdKind {
         const SORT: Sort = Sort::Checkout;
     }
 
     /// The kind of ids of stores and their incarnations.
     #[derive(Debug)]
-    pub enum Store {}
+    pub enum StoreIdKind {}
 
-    impl Drawn for Store {
+    impl Drawn for StoreIdKind {
         const SORT: Sort = Sort::Store;
     }
 }
 
 /// The id of a task.
-pub type TaskId = Id<kind::Task>;
+pub type TaskId = Id<kind::TaskIdKind>;
 /// The id of a hold.
-pub type HoldId = Id<kind::Hold>;
+pub type HoldId = Id<kind::HoldIdKind>;
 /// The id of a note.
-pub type NoteId = Id<kind::Note>;
+pub type NoteId = Id<kind::NoteIdKind>;
 /// The id of a memory.
-pub type MemoryId = Id<kind::Memory>;
+pub type MemoryId = Id<kind::MemoryIdKind>;
 /// The id of a message.
-pub type MessageId = Id<kind::Message>;
+pub type MessageId = Id<kind::MessageIdKind>;
 /// The id of a place in the waiting line.
-pub type PlaceId = Id<kind::Place>;
+pub type PlaceId = Id<kind::PlaceIdKind>;
 /// The id of a token.
-pub type TokenId = Id<kind::Token>;
+pub type TokenId = Id<kind::TokenIdKind>;
 /// The id of a project.
-pub type ProjectId = Id<kind::Project>;
+pub type ProjectId = Id<kind::ProjectIdKind>;
 /// The id of a checkout.
-pub type CheckoutId = Id<kind::Checkout>;
+pub type CheckoutId = Id<kind::CheckoutIdKind>;
 /// The id of a store, or of one incarnation of it.
-pub type StoreId = Id<kind::Store>;
+pub type StoreId = Id<kind::StoreIdKind>;
 
 /// The kind of an id whose record type another field names.
 #[derive(Debug)]

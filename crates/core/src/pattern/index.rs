@@ -7,7 +7,7 @@ const INDEXED: usize = 512;
 
 /// The index lookups for a pattern, possibly in another checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidates {
+pub struct PatternCandidates {
     /// Prefixes that are looked up exactly.
     pub shorter: Vec<String>,
     /// The range of longer prefixes, from the first text up to but excluding the second; see
@@ -44,18 +44,18 @@ pub(super) fn longer(prefix: &str) -> (String, String) {
 
 impl Pattern {
     /// The candidates in the same checkout.
-    pub fn candidates(&self) -> Candidates {
+    pub fn candidates(&self) -> PatternCandidates {
         self.beginning_with(&self.prefix())
     }
 
     /// The candidates in another checkout that contains this pattern's checkout as the directory `dir`.
-    pub fn candidates_around(&self, dir: &str) -> Candidates {
+    pub fn candidates_around(&self, dir: &str) -> PatternCandidates {
         self.beginning_with(&kept(&format!("{dir}/{}", self.prefix)))
     }
 
     /// The candidates in a checkout that lies in the directory `dir` of this pattern's checkout; `None` if this pattern
     /// matches no file below it.
-    pub fn candidates_in(&self, dir: &str) -> Option<Candidates> {
+    pub fn candidates_in(&self, dir: &str) -> Option<PatternCandidates> {
         let whole: String = dir.chars().chain(['/']).map(set::fold).collect();
         let own = self.folded()?;
         if let Some(inside) = own.prefix.strip_prefix(whole.as_str()) {
@@ -63,11 +63,11 @@ impl Pattern {
         }
         let standing = own.rest.walk(whole.strip_prefix(own.prefix.as_str())?);
         // Any name can follow, so all holds of that checkout are compared.
-        let all = Candidates { shorter: vec![String::new()], longer: Some((String::new(), String::new())) };
+        let all = PatternCandidates { shorter: vec![String::new()], longer: Some((String::new(), String::new())) };
         (!standing.steps.is_empty()).then_some(all)
     }
 
-    fn beginning_with(&self, prefix: &str) -> Candidates {
-        Candidates { shorter: shorter(prefix), longer: (self.form != PatternForm::Path).then(|| longer(prefix)) }
+    fn beginning_with(&self, prefix: &str) -> PatternCandidates {
+        PatternCandidates { shorter: shorter(prefix), longer: (self.form != PatternForm::Path).then(|| longer(prefix)) }
     }
 }

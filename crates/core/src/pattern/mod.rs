@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use crate::error::Result;
 use automaton::Automaton;
-pub use index::Candidates;
+pub use index::PatternCandidates;
 use parse::ParsedPattern;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
 use set::Spelling;

@@ -326,7 +326,7 @@ proptest! {
         let read = |glob: &str| if fold { folded(&format!("glob:{glob}")) } else { pattern(&format!("glob:{glob}")) };
         let (outer, inner) = (read(&one), pattern(&format!("glob:{two}")));
         if outer.overlap_below(dir, &inner).is_some() {
-            let has = |candidates: &Candidates, prefix: &String| {
+            let has = |candidates: &PatternCandidates, prefix: &String| {
                 let longer = |(begin, end): &(String, String)| prefix > begin && (end.is_empty() || prefix < end);
                 candidates.shorter.contains(prefix) || candidates.longer.as_ref().is_some_and(longer)
             };

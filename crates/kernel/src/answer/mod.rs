@@ -119,6 +119,9 @@ pub struct Task {
     pub created_at: Instant,
     /// When what a person sees last changed.
     pub updated_at: Instant,
+    /// The time before which it is not offered; none once that has passed.
+    #[serde(default)]
+    pub not_before: Option<Instant>,
 }
 
 /// Who holds a task.
@@ -150,7 +153,7 @@ impl Task {
     pub(crate) fn of(full: &task::Full, edges: &[dep::Edge], now: Time) -> Task {
         let row = &full.task;
         let live = full.held.as_ref().filter(|held| !rule::lapsed(now, held.expires_at));
-        let (status, state) = row.conditions().view(live.is_some());
+        let (status, state) = row.conditions().view(live.is_some(), now);
         let own = || edges.iter().filter(|edge| edge.task == row.id);
         let lapsed_from = match &full.held {
             Some(held) if live.is_none() => Some(held.holder.clone()),
@@ -186,6 +189,7 @@ impl Task {
             finished_at: row.finished_at.map(|at| at.to_string()),
             created_at: row.created_at.to_string(),
             updated_at: row.updated_at.to_string(),
+            not_before: row.conditions().at(now).not_before.map(|until| until.to_string()),
         }
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_core::event::Event;
-use tenure_core::event::access::Denied;
+use tenure_core::event::access::DenialRecorded;
 use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::cut;
 
@@ -62,7 +62,7 @@ impl Operation for AccessDenied {
             principal => cut(principal, KEPT),
         };
         let said = |word: &str| Some(word).filter(|word| !word.is_empty()).map(|word| cut(word, KEPT));
-        let denied = Denied {
+        let denied = DenialRecorded {
             what: cut(&self.what, KEPT),
             code: cut(&self.code, KEPT),
             agent: said(&self.agent),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::task::Added;
+use tenure_core::event::task::TaskAdded;
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus, priority};
@@ -153,7 +153,8 @@ impl Operation for Add {
             dep::insert_many(work.tx, &project, &pairs)?;
         }
         let after = after.into_iter().map(String::from).collect();
-        let added = Added { title: row.title.clone(), priority: row.priority, number, after, ..Added::default() };
+        let added =
+            TaskAdded { title: row.title.clone(), priority: row.priority, number, after, ..TaskAdded::default() };
         work.append(About::of(&row.id), Event::TaskAdded(added))?;
         let full = task::Full { task: row, held: None };
         Ok(work.view(&full, &edges))

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::task::Added;
+use tenure_core::event::task::TaskAdded;
 use tenure_core::id::TaskId;
 use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::text::excerpt;
@@ -257,7 +257,7 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Adde
         );
         let (title, priority, number) = (row.title.clone(), row.priority, row.number);
         let after = after.into_iter().map(str::to_owned).collect();
-        let added = Added { title, priority, number, after, ..Added::default() };
+        let added = TaskAdded { title, priority, number, after, ..TaskAdded::default() };
         events.push(work.event(About::of(&row.id), Event::TaskAdded(added)));
         rows.push(row);
     }

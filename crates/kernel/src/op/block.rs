@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::task::Blocked;
+use tenure_core::event::task::TaskBlocked;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
@@ -63,8 +63,8 @@ impl Operation for Block {
         let reason = text::required(&self.reason, "reason")?;
         let late = ending.right == Right::Late;
         let blocked =
-            Blocked { reason: reason.clone(), on: self.on.as_ref().map(ToString::to_string), late, overrode: None };
-        let event = |overrode| Event::TaskBlocked(Blocked { overrode, ..blocked });
+            TaskBlocked { reason: reason.clone(), on: self.on.as_ref().map(ToString::to_string), late, overrode: None };
+        let event = |overrode| Event::TaskBlocked(TaskBlocked { overrode, ..blocked });
         ending.end(work, Ending::Finished, event, |row| {
             row.reason = reason;
             row.blocked_on = self.on.clone();

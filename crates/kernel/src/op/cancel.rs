@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::task::Cancelled;
+use tenure_core::event::task::TaskCancelled;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
@@ -52,8 +52,8 @@ impl Operation for Cancel {
         let acting = TaskRef { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut ending = EndingTask::begin(work, &acting, Transition::Cancel)?;
         let reason = text::body(&self.reason, "reason")?;
-        let cancelled = Cancelled { reason: reason.clone(), late: ending.right == Right::Late, overrode: None };
-        let event = |overrode| Event::TaskCancelled(Cancelled { overrode, ..cancelled });
+        let cancelled = TaskCancelled { reason: reason.clone(), late: ending.right == Right::Late, overrode: None };
+        let event = |overrode| Event::TaskCancelled(TaskCancelled { overrode, ..cancelled });
         let (me, now) = (work.me().clone(), work.now);
         let number = ending.end(work, Ending::Finished, event, |row| {
             row.reason = reason;

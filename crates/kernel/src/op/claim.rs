@@ -7,7 +7,7 @@ use tenure_core::choice::{ChoiceRule, Rank, StateCounts, nothing, reason};
 use tenure_core::hold::HoldKind;
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::task::{TaskState, TaskStatus, Transition, transition};
+use tenure_core::task::{Conditions, TaskState, TaskStatus, Transition, transition};
 use tenure_core::{Code, Error, Result, Span, Time, hold as rule, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown_fence, task};
@@ -51,8 +51,7 @@ impl Operation for Claim {
             None => match choose(work, &text::labels(&self.labels)?)? {
                 Some(found) => found,
                 None => {
-                    let counts = counts(&work.project);
-                    return Ok(answer::Claimed::nothing(nothing(&counts, !self.labels.is_empty())));
+                    return Ok(answer::Claimed::nothing(why_nothing(work, !self.labels.is_empty())?));
                 }
             },
         };
@@ -101,7 +100,9 @@ pub(crate) fn take(
     chosen_by: ChoiceRule,
 ) -> Result<answer::Claimed> {
     let full = &mut loaded.full;
-    let (status, state) = full.task.conditions().view(false);
+    // Whoever names a task need not wait for its time.
+    let conditions = Conditions { not_before: None, ..full.task.conditions() };
+    let (status, state) = conditions.view(false, work.now);
     let next = transition(&full.task.id, status, Transition::Claim).map_err(|error| finished(error, &full.task))?;
     if state != TaskState::Ready {
         return Err(not_ready(&full.task, state, &loaded.edges));
@@ -190,7 +191,7 @@ fn first_over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Option<tas
     let stream = task::TaskStream::Status(TaskStatus::Started, false);
     first_that(work, &stream, &start, |full| {
         let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-        full.held.as_ref().is_some_and(over) && full.task.conditions().has_all_met() && suits(&full.task, labels, me)
+        full.held.as_ref().is_some_and(over) && full.task.is_ready_at(now) && suits(&full.task, labels, me)
     })
 }
 
@@ -219,6 +220,12 @@ fn first_that(
 pub(crate) fn suits(task: &task::Row, labels: &[String], me: &AgentName) -> bool {
     task.assignee.as_ref().is_none_or(|assignee| assignee == me)
         && labels.iter().all(|label| task.labels.contains(label))
+}
+
+/// Says in words why a caller that named no task gets none.
+pub(crate) fn why_nothing(work: &mut UnitOfWork<'_>, filtered: bool) -> Result<String> {
+    let snoozed = work.tx.fetch(task::snoozed(&work.project.id, work.now))?;
+    Ok(nothing(&counts(&work.project), snoozed, filtered))
 }
 
 /// The stored counters of a project.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::hold::{PathCommitted, PathReleased};
-use tenure_core::event::message::Sent;
+use tenure_core::event::message::MessageSent;
 use tenure_core::hold::Ending;
 use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{Urgency, about_commit, is_notice};
@@ -150,7 +150,8 @@ fn tell(
         None => fresh(work)?,
     };
     let about = about_commit(&request.commit);
-    let sent = Sent { to: vec![row.holder.to_string()], about: about.clone(), notice: true, ..Sent::default() };
+    let sent =
+        MessageSent { to: vec![row.holder.to_string()], about: about.clone(), notice: true, ..MessageSent::default() };
     let number = work.append(About::of(&id).hold(&row.id).cause(cause), Event::MessageSent(sent))?;
     let lines = std::iter::once(line.as_str());
     let before = unread.as_ref().map_or("", |old| old.text.as_str());

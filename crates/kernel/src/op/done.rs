@@ -45,7 +45,7 @@ impl Operation for Done {
         let mut ending = EndingTask::begin(work, &acting, Transition::Done)?;
         let late = ending.right == Right::Late;
         let (me, now) = (work.me().clone(), work.now);
-        let event = |overrode| Event::TaskDone(task::Done { late, overrode });
+        let event = |overrode| Event::TaskDone(task::TaskDone { late, overrode });
         let number = ending.end(work, Ending::Finished, event, |row| {
             row.reason.clear();
             row.blocked_on = None;

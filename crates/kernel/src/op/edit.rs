@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::task::{Changes, Edited};
+use tenure_core::event::task::{Changes, TaskEdited};
 use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::{TaskStatus, priority};
@@ -148,7 +148,7 @@ impl Operation for Edit {
         row.version += 1;
         row.updated_at = work.now;
         let id = row.id.clone();
-        work.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
+        work.append(About::of(&id), Event::TaskEdited(TaskEdited { changes, version: row.version }))?;
         work.store_task(old.class(), &loaded.full.task)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
             let project = work.project.id.clone();

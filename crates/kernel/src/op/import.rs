@@ -11,7 +11,7 @@ use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
 use tenure_core::event::Event;
 use tenure_core::event::project::AgentRegistered;
-use tenure_core::event::task::{Added, Noted};
+use tenure_core::event::task::{TaskAdded, TaskNoted};
 use tenure_core::id::TaskId;
 use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
@@ -337,7 +337,7 @@ fn meet(work: &mut UnitOfWork<'_>, plan: &PreparedImport<'_>) -> Result<usize> {
 
 /// The event of an imported task.
 fn added(work: &mut UnitOfWork<'_>, number: i64, given: &ExportedTask) -> log::Row {
-    let added = Added {
+    let added = TaskAdded {
         title: given.title.clone(),
         priority: given.priority,
         number,
@@ -414,7 +414,7 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
 fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
-        let noted = Noted {
+        let noted = TaskNoted {
             note: given.id.to_string(),
             text: given.text.clone(),
             late: given.late,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::message::Acked;
+use tenure_core::event::message::MessageAcked;
 use tenure_core::id::MessageId;
 use tenure_core::message::{self, ACKS_MAX};
 use tenure_core::{Code, Error, Result, id};
@@ -80,7 +80,7 @@ fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
         if row.what == mail::What::Ending {
             continue;
         }
-        let acked = Acked { author: row.message.author.to_string() };
+        let acked = MessageAcked { author: row.message.author.to_string() };
         let number = work.append(About::of(id), Event::MessageAcked(acked))?;
         let is_open = row.message.request && row.message.hold.is_none() && row.message.ended.is_none();
         if is_open {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::memory::Forgotten;
+use tenure_core::event::memory::MemoryForgotten;
 use tenure_core::event::{self, Event};
 use tenure_core::id::or_empty;
 use tenure_core::lesson::{self, Fact, Touch};
@@ -109,7 +109,7 @@ fn forgotten(work: &mut UnitOfWork<'_>) -> Result<Vec<(String, Time)>> {
     rows.into_iter()
         .map(|row| {
             let key = match fact::read(&row)? {
-                Event::MemoryForgotten(Forgotten { key, .. }) => key,
+                Event::MemoryForgotten(MemoryForgotten { key, .. }) => key,
                 _ => String::new(),
             };
             Ok((key, row.at))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::access::{self, PrincipalKind};
 use tenure_core::event::Event;
-use tenure_core::event::access::LoginOffered;
+use tenure_core::event::access::LoginLinkOffered;
 use tenure_core::name::AgentName;
 use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{login, web_session};
@@ -73,7 +73,7 @@ impl Operation for LoginOffer {
             used_at: None,
         };
         login::insert(work.tx, &self.hash, &row)?;
-        let offered = LoginOffered { expires_at: row.expires_at };
+        let offered = LoginLinkOffered { expires_at: row.expires_at };
         work.append(About::of(&row.principal), Event::LoginOffered(offered))?;
         Ok(answer::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
     }

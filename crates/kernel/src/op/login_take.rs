@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::access::LoginTaken;
+use tenure_core::event::access::LoginLinkTaken;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Span, access};
 use tenure_store::table::{login, principal, web_session};
@@ -76,7 +76,7 @@ impl Operation for LoginTake {
         };
         web_session::insert(work.tx, &self.session, &row)?;
         let from = Some(&self.from).filter(|from| !from.is_empty()).map(|from| cut(from, FROM));
-        let taken = LoginTaken { expires_at: row.expires_at, from };
+        let taken = LoginLinkTaken { expires_at: row.expires_at, from };
         work.append(About::of(&row.principal), Event::LoginTaken(taken))?;
         Ok(answer::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
     }

@@ -62,7 +62,7 @@ impl Operation for MemberSet {
                 }
                 None => member::delete(work.tx, &self.principal, &self.project)?,
             }
-            let set = event::access::MemberSet {
+            let set = event::access::MemberRoleSet {
                 project: self.project.to_string(),
                 role: self.role,
                 before: before.as_ref().map(|row| row.role),

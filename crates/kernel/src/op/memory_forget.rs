@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::memory::Forgotten;
+use tenure_core::event::memory::MemoryForgotten;
 use tenure_core::id::MemoryId;
 use tenure_core::memory::MemoryScope;
 use tenure_core::{Result, id};
@@ -40,7 +40,7 @@ impl Operation for MemoryForget {
             operator(work, "memory_forget")?;
         }
         table::delete(work.tx, &work.project.id, &row)?;
-        let forgotten = Forgotten {
+        let forgotten = MemoryForgotten {
             key: row.key.clone(),
             scope: Some(row.scope.word().to_owned()),
             of: row.scope.subject().to_owned(),

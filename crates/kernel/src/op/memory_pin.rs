@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::memory::Pinned;
+use tenure_core::event::memory::MemoryPinned;
 use tenure_core::id::MemoryId;
 use tenure_core::memory::PINS_MAX;
 use tenure_core::{Code, Error, Result};
@@ -56,7 +56,7 @@ impl Operation for MemoryPin {
             }
             row.pinned = self.pinned;
             table::set_pinned(work.tx, &work.project.id, &row.id, row.pinned)?;
-            let pinned = Pinned {
+            let pinned = MemoryPinned {
                 pinned: row.pinned,
                 key: row.key.clone(),
                 scope: Some(row.scope.word().to_owned()),

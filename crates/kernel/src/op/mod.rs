@@ -35,6 +35,7 @@ pub mod resume;
 pub mod send;
 pub mod session_end;
 pub mod session_start;
+pub mod snooze;
 pub mod switch_on;
 pub mod token_add;
 pub mod token_revoke;
@@ -51,49 +52,65 @@ pub use self::operation::{Access, Decision, Domain, Entry, Input, Offered, Opera
 pub(crate) use self::operation::{ErasedOp, answer};
 pub use crate::call::Door;
 
-/// All ops, in the order of the reference pages.
-pub const OPS: &[Entry] = &[
-    Entry::of::<add::Add>(),
-    Entry::of::<add_many::AddMany>(),
-    Entry::of::<edit::Edit>(),
-    Entry::of::<claim::Claim>(),
-    Entry::of::<resume::Resume>(),
-    Entry::of::<confirm::Confirm>(),
-    Entry::of::<note::Note>(),
-    Entry::of::<done::Done>(),
-    Entry::of::<block::Block>(),
-    Entry::of::<unblock::Unblock>(),
-    Entry::of::<release::Release>(),
-    Entry::of::<reserve::Reserve>(),
-    Entry::of::<lock::Lock>(),
-    Entry::of::<reopen::Reopen>(),
-    Entry::of::<cancel::Cancel>(),
-    Entry::of::<transfer::Transfer>(),
-    Entry::of::<import::Import>(),
-    Entry::of::<remember::Remember>(),
-    Entry::of::<memory_pin::MemoryPin>(),
-    Entry::of::<memory_forget::MemoryForget>(),
-    Entry::of::<send::Send>(),
-    Entry::of::<inbox::Inbox>(),
-    Entry::of::<session_start::SessionStart>(),
-    Entry::of::<session_end::SessionEnd>(),
-    Entry::of::<tool_used::ToolUsed>(),
-    Entry::of::<committed::Committed>(),
-    Entry::of::<lessons::Lessons>(),
-    Entry::of::<join::Join>(),
-    Entry::of::<forget::Forget>(),
-    Entry::of::<switch_on::SwitchOn>(),
-    Entry::of::<off::Off>(),
-    Entry::of::<guard::Guard>(),
-    Entry::of::<token_add::TokenAdd>(),
-    Entry::of::<token_revoke::TokenRevoke>(),
-    Entry::of::<member_set::MemberSet>(),
-    Entry::of::<principal_set::PrincipalSet>(),
-    Entry::of::<login_offer::LoginOffer>(),
-    Entry::of::<login_take::LoginTake>(),
-    Entry::of::<login_close::LoginClose>(),
-    Entry::of::<access_denied::AccessDenied>(),
-];
+/// Gives every op to a macro, in the order of the reference pages: its module and its request. It is the one list of ops;
+/// whatever must have something for each of them is made from it.
+#[macro_export]
+macro_rules! for_each_op {
+    ($make:ident) => {
+        $make! {
+            add::Add,
+            add_many::AddMany,
+            edit::Edit,
+            snooze::Snooze,
+            claim::Claim,
+            resume::Resume,
+            confirm::Confirm,
+            note::Note,
+            done::Done,
+            block::Block,
+            unblock::Unblock,
+            release::Release,
+            reserve::Reserve,
+            lock::Lock,
+            reopen::Reopen,
+            cancel::Cancel,
+            transfer::Transfer,
+            import::Import,
+            remember::Remember,
+            memory_pin::MemoryPin,
+            memory_forget::MemoryForget,
+            send::Send,
+            inbox::Inbox,
+            session_start::SessionStart,
+            session_end::SessionEnd,
+            tool_used::ToolUsed,
+            committed::Committed,
+            lessons::Lessons,
+            join::Join,
+            forget::Forget,
+            switch_on::SwitchOn,
+            off::Off,
+            guard::Guard,
+            token_add::TokenAdd,
+            token_revoke::TokenRevoke,
+            member_set::MemberSet,
+            principal_set::PrincipalSet,
+            login_offer::LoginOffer,
+            login_take::LoginTake,
+            login_close::LoginClose,
+            access_denied::AccessDenied,
+        }
+    };
+}
+
+macro_rules! entries {
+    ($($module:ident::$request:ident,)+) => {
+        &[$(Entry::of::<$module::$request>()),+]
+    };
+}
+
+/// All ops.
+pub const OPS: &[Entry] = for_each_op!(entries);
 
 /// An op of any type, for code that carries ops without inspecting them: queues, the wire format, tests.
 #[derive(Clone, Debug)]

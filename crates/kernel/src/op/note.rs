@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::event::Event;
-use tenure_core::event::task::{self as told, Noted};
+use tenure_core::event::task::{self as told, TaskNoted};
 use tenure_core::hold::Right;
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
@@ -61,8 +61,8 @@ const PATH_MAX: usize = 4_096;
 
 impl Artifact {
     /// The file as the event stores it.
-    fn told(&self) -> told::Artifact {
-        told::Artifact {
+    fn told(&self) -> told::NotedArtifact {
+        told::NotedArtifact {
             path: self.path.clone(),
             kind: self.kind.clone().unwrap_or_default(),
             sha256: self.sha256.clone(),
@@ -175,12 +175,12 @@ impl Operation for Note {
         };
         let words = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-        let noted = Noted {
+        let noted = TaskNoted {
             note: fresh.to_string(),
             text: words.clone(),
             late,
             artifacts: artifacts.iter().map(Artifact::told).collect(),
-            ..Noted::default()
+            ..TaskNoted::default()
         };
         let number = work.append(About::of(&task), Event::TaskNoted(noted))?;
         let row = note::Row {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
-use tenure_core::event::task::Released;
+use tenure_core::event::task::TaskReleased;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::{AnyId, TaskId};
 use tenure_core::number::Fence;
@@ -93,7 +93,7 @@ impl Operation for Release {
         let acting = TaskRef { task: task.as_ref(), fence: self.fence, force: self.force };
         let mut ending = EndingTask::begin_if(work, &acting, Transition::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
-        let event = |overrode| Event::TaskReleased(Released { reason, overrode });
+        let event = |overrode| Event::TaskReleased(TaskReleased { reason, overrode });
         ending.end(work, Ending::Released, event, |_| {})?;
         Ok(answer::Released::Task(Box::new(ending.view(work))))
     }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::memory::{Added, Old};
+use tenure_core::event::memory::{MemoryAdded, Old};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{self, MemoryKind, MemoryScope};
 use tenure_core::{Code, Error, Result, Span, id, words};
@@ -140,7 +140,7 @@ fn write_one(
         Some(row) => row.id.clone(),
         None => work.redraw()?,
     };
-    let added = Added {
+    let added = MemoryAdded {
         key: key.clone(),
         scope: Some(scope.word().to_owned()),
         of: scope.subject().to_owned(),

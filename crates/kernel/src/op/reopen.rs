@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::task::Reopened;
+use tenure_core::event::task::TaskReopened;
 use tenure_core::id::TaskId;
 use tenure_core::task::{TaskStatus, Transition, transition};
 use tenure_core::{Result, text};
@@ -42,7 +42,7 @@ impl Operation for Reopen {
         let was_done = full.task.status == TaskStatus::Done;
         let before = full.task.class();
         let reason = text::body(&self.reason, "reason")?;
-        let number = work.append(About::of(&task), Event::TaskReopened(Reopened { reason }))?;
+        let number = work.append(About::of(&task), Event::TaskReopened(TaskReopened { reason }))?;
         full.task.set_status(status);
         full.task.reason.clear();
         full.task.version += 1;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::ChoiceRule;
 use tenure_core::event::Event;
-use tenure_core::event::memory::{Added, Changed, Forgotten, Pinned};
+use tenure_core::event::memory::{MemoryAdded, MemoryChanged, MemoryForgotten, MemoryPinned};
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::TaskStatus;
@@ -12,7 +12,7 @@ use tenure_core::{Result, Span, Time, brief as budget, event, hold as rule, text
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, event as log, task};
 
-use super::claim::{choose, counts, renew, take};
+use super::claim::{choose, renew, take, why_nothing};
 use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
 use crate::answer;
@@ -151,7 +151,7 @@ fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) ->
     let (project, focus, now) = (work.project.id.clone(), work.focus().cloned(), work.now);
     let (me, dead) = (work.me(), work.dead.clone());
     let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over };
+    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over, now };
     let (mut loaded, fresh, chosen_by): (LoadedTask, HoldId, ChoiceRule) = match own(work.tx, &seeker)? {
         Some((full, by)) => {
             let (loaded, fresh) = work.load_and_draw(&full.task.id)?;
@@ -160,7 +160,7 @@ fn go_on_with(work: &mut UnitOfWork<'_>, request: &Resume, labels: &[String]) ->
         None => match choose(work, labels)? {
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
-                let reason = tenure_core::choice::nothing(&counts(&work.project), !labels.is_empty());
+                let reason = why_nothing(work, !labels.is_empty())?;
                 return Ok(answer::Claimed::nothing(reason));
             }
         },
@@ -246,10 +246,10 @@ fn is_for_few(row: &log::Row) -> Result<bool> {
         return Ok(false);
     }
     let scope = match fact::read(row)? {
-        Event::MemoryAdded(Added { scope, .. })
-        | Event::MemoryChanged(Changed { scope, .. })
-        | Event::MemoryForgotten(Forgotten { scope, .. })
-        | Event::MemoryPinned(Pinned { scope, .. }) => scope,
+        Event::MemoryAdded(MemoryAdded { scope, .. })
+        | Event::MemoryChanged(MemoryChanged { scope, .. })
+        | Event::MemoryForgotten(MemoryForgotten { scope, .. })
+        | Event::MemoryPinned(MemoryPinned { scope, .. }) => scope,
         _ => return Ok(false),
     };
     Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Advice};
 use tenure_core::event::Event;
-use tenure_core::event::message::Sent;
+use tenure_core::event::message::MessageSent;
 use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
 use tenure_core::name::AgentName;
@@ -95,7 +95,7 @@ impl Operation for Send {
             ));
         }
         let (id, agents, longest) = known(work, &to)?;
-        let sent = Sent {
+        let sent = MessageSent {
             to: to.iter().map(AgentName::to_string).collect(),
             about: about.named.clone(),
             urgency: self.urgency,

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
-use tenure_core::event::tool::{Failed, Worked};
+use tenure_core::event::tool::{ToolFailed, ToolWorked};
 use tenure_core::id::or_empty;
 use tenure_core::tool::{self, Past, Remark};
 use tenure_core::{Code, Error, Result, Span, Time, redact, session};
@@ -164,8 +164,8 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUs
     }
     let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().filter_map(|(kind, data)| {
         let (failed, tool, program) = match fact::seen(&kind, &data) {
-            Event::ToolFailed(Failed { tool, program, .. }) => (true, tool, program),
-            Event::ToolWorked(Worked { tool, program, .. }) => (false, tool, program),
+            Event::ToolFailed(ToolFailed { tool, program, .. }) => (true, tool, program),
+            Event::ToolWorked(ToolWorked { tool, program, .. }) => (false, tool, program),
             _ => return None,
         };
         Some(Past { failed, tool, program: program.unwrap_or_default() })
@@ -179,10 +179,12 @@ fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus
     let (program, path) = (request.program.clone(), request.paths.first().cloned());
     let (exit_status, duration_ms, sub_agent) = (request.exit_status, request.duration_ms, request.sub_agent.clone());
     let event = match remark {
-        Remark::Worked => Event::ToolWorked(Worked { tool, kind, program, path, exit_status, duration_ms, sub_agent }),
+        Remark::Worked => {
+            Event::ToolWorked(ToolWorked { tool, kind, program, path, exit_status, duration_ms, sub_agent })
+        }
         Remark::Failed => {
             let output = request.output.as_deref().map(kept);
-            Event::ToolFailed(Failed { tool, kind, program, path, exit_status, duration_ms, sub_agent, output })
+            Event::ToolFailed(ToolFailed { tool, kind, program, path, exit_status, duration_ms, sub_agent, output })
         }
     };
     work.append(About::of(focus), event)

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_core::event::Event;
-use tenure_core::event::task::Unblocked;
+use tenure_core::event::task::TaskUnblocked;
 use tenure_core::id::TaskId;
 use tenure_core::task::{Transition, transition};
 use tenure_store::table::task;
@@ -41,7 +41,7 @@ pub(crate) fn go_on(work: &mut UnitOfWork<'_>, full: &mut task::Full, met: bool)
     let id = full.task.id.clone();
     let status = transition(&id, full.task.status, Transition::Unblock).map_err(|error| finished(error, &full.task))?;
     let before = full.task.class();
-    let unblocked = Unblocked { reason: full.task.reason.clone(), met };
+    let unblocked = TaskUnblocked { reason: full.task.reason.clone(), met };
     work.append(About::of(&id), Event::TaskUnblocked(unblocked))?;
     full.task.set_status(status);
     full.task.reason.clear();

@@ -11,7 +11,7 @@ mod task_paths;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::event::Event;
-use tenure_core::event::hold::{CutShort, Expired, LockReleased, PathReleased, PathReserved, Transferred};
+use tenure_core::event::hold::{CutShort, HoldExpired, HoldTransferred, LockReleased, PathReleased, PathReserved};
 use tenure_core::event::place::PathOffered;
 use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
@@ -215,7 +215,7 @@ pub(crate) fn expire(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<()> {
 pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<CutShort>) -> Result<()> {
     let over = lapsed(work.now, row.expires_at);
     let ended_at = if over { row.expires_at } else { work.now };
-    let expired = Expired {
+    let expired = HoldExpired {
         kind: Some(row.kind.as_str().to_owned()),
         holder: row.holder.to_string(),
         fence: row.fence.0,
@@ -226,7 +226,7 @@ pub(crate) fn cut_short(work: &mut UnitOfWork<'_>, row: &hold::Row, why: Option<
         task: Some(or_empty(row.task.as_ref()).to_owned()),
         checkout: Some(or_empty(row.checkout.as_ref()).to_owned()),
         place: row.place.as_ref().map(String::from),
-        ..Expired::default()
+        ..HoldExpired::default()
     };
     let event = Event::HoldExpired(expired.cut_short(why.filter(|_| !over)));
     work.freed = true;
@@ -286,7 +286,7 @@ pub(crate) enum PathGrant {
     /// Its holder waited for it.
     Offer,
     /// It was transferred with its task.
-    Transfer(Transferred),
+    Transfer(HoldTransferred),
 }
 
 impl Granting<'_> {
@@ -303,7 +303,7 @@ impl Granting<'_> {
                 let place = or_empty(self.place).to_owned();
                 Event::PathOffered(PathOffered { holder, mode, checkout, task, reason, ttl_s, expires_at, place })
             }
-            PathGrant::Transfer(said) => Event::HoldTransferred(Transferred {
+            PathGrant::Transfer(said) => Event::HoldTransferred(HoldTransferred {
                 holder,
                 mode: Some(mode),
                 checkout: Some(checkout),

@@ -15,7 +15,7 @@ use tenure_core::access::Role;
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, ProjectId};
 use tenure_core::name::AgentName;
-use tenure_core::pattern::{Candidates, Case, Pattern, PatternForm};
+use tenure_core::pattern::{Case, Pattern, PatternCandidates, PatternForm};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time};
 use tenure_store::table::checkout::{self, DirectoryLock, NearbyCheckout};
@@ -242,7 +242,7 @@ pub(crate) fn holds(
 
 /// The candidates in a checkout that may overlap patterns at a root. Holds of the same checkout are looked up
 /// elsewhere.
-fn candidates(near: &NearbyCheckout, spot: &Spot<'_>, top: &Top) -> Vec<Candidates> {
+fn candidates(near: &NearbyCheckout, spot: &Spot<'_>, top: &Top) -> Vec<PatternCandidates> {
     let is_own =
         near.project == spot.site.project && (spot.site.checkout.as_ref() == Some(&near.id) || near.top == *top);
     match (near.top.dir_of(top), top.dir_of(&near.top)) {

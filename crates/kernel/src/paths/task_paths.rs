@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::action::Action;
-use tenure_core::event::hold::{PathReleased, PathReserved, Transferred};
+use tenure_core::event::hold::{HoldTransferred, PathReleased, PathReserved};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::id::{CheckoutId, TaskId, or_empty};
 use tenure_core::name::AgentName;
@@ -198,7 +198,8 @@ pub(crate) fn hand_over(
             place: None,
         };
         let (from, ended_hold) = (row.holder.to_string(), row.id.to_string());
-        let said = Transferred { from, ended_hold, overrode: overrode.map(String::from), ..Transferred::default() };
+        let said =
+            HoldTransferred { from, ended_hold, overrode: overrode.map(String::from), ..HoldTransferred::default() };
         let granted = grant(work, fresh, &granting, PathGrant::Transfer(said))?;
         work.ended(&row.id, row.asked, how, granted.fence.0);
         moved.push(super::shown(work, &granted)?);

@@ -15,12 +15,12 @@ use crate::kernel::Kernel;
 /// The id of a task, a hold, a place in the line, a note, a message or a checkout that begins with a text.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AnyId {
+pub struct ResolveAny {
     /// Any unique beginning of the id.
     pub typed: String,
 }
 
-impl Query for AnyId {
+impl Query for ResolveAny {
     const NAME: &'static str = "any_id";
     const ABOUT: &'static str = "The task or hold whose id begins with a text";
     const PUBLIC: bool = true;

@@ -72,7 +72,7 @@ fn beginning(
     let focus = row.as_ref().and_then(|row| row.focus.as_ref());
     let over = |held: &task::TaskHold| snapshot.is_over(held);
     // `gone` matters only for the choice of other tasks, and nothing is claimed here.
-    let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over };
+    let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over, now: snapshot.now };
     if let Some(full) = in_focus(tx, &seeker)? {
         let about = BriefSubject { task: Some((&full.task.id, true)), nothing: "", lost: None };
         let told = told(tx, snapshot, request, row.as_ref(), &about)?;

@@ -6,7 +6,7 @@ use tenure_core::choice::{Rank, merge};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::{TaskState, TaskStatus};
-use tenure_core::{Result, id, name, text};
+use tenure_core::{Result, Time, id, name, text};
 use tenure_store::table::{dep, hold, project, task};
 use tenure_store::{RowsWithin, Tx};
 
@@ -163,7 +163,7 @@ pub(super) fn with_edges<T>(
 /// The first `limit` tasks after a position in the order that match a filter.
 ///
 /// Each stream is a range of one index. A started task may be seen as held, ready, waiting or stuck, depending on its
-/// hold. So its stream is read for each of those, and the view decides.
+/// hold. So its stream is read for each of those, and the view decides. The same applies to a task whose time has come.
 pub(crate) fn select(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
@@ -186,7 +186,7 @@ fn select_within(
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
         let live = full.held.as_ref().is_some_and(|held| !snapshot.is_over(held));
-        let (_, state) = full.task.conditions().view(live);
+        let (_, state) = full.task.conditions().view(live, snapshot.now);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))
             && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
@@ -200,7 +200,7 @@ fn select_within(
         return Ok(RowsWithin { rows, cut: false });
     }
     let (mut found, mut end) = (Vec::new(), None::<Rank>);
-    for stream in streams(filter, &wanted) {
+    for stream in streams(filter, &wanted, snapshot.now) {
         let (rows, unread) = read_within(tx, snapshot.project_id(), &stream, start, (limit, bytes), &lets_through)?;
         found.push(rows);
         end = [end, unread].into_iter().flatten().min();
@@ -227,7 +227,7 @@ fn of_holder(
     Ok(found)
 }
 
-fn streams(filter: &List, wanted: &[TaskState]) -> Vec<task::TaskStream> {
+fn streams(filter: &List, wanted: &[TaskState], now: Time) -> Vec<task::TaskStream> {
     let open_only = !wanted.iter().any(|state| matches!(state, TaskState::Done | TaskState::Cancelled));
     if let (Some(agent), true) = (&filter.assignee, open_only) {
         return vec![task::TaskStream::Assigned(agent.clone())];
@@ -245,7 +245,9 @@ fn streams(filter: &List, wanted: &[TaskState]) -> Vec<task::TaskStream> {
     }
     ranges.sort_by_key(|(status, ready)| (status.as_str(), *ready));
     ranges.dedup();
-    match (filter.labels.first(), wanted) {
+    // The open tasks that are not stored as ready contain those whose time has come.
+    let due = wanted.contains(&TaskState::Ready) && !ranges.contains(&(TaskStatus::Open, false));
+    let mut streams: Vec<task::TaskStream> = match (filter.labels.first(), wanted) {
         (None, [TaskState::Stuck]) => {
             vec![task::TaskStream::Stuck, task::TaskStream::Status(TaskStatus::Started, false)]
         }
@@ -253,7 +255,9 @@ fn streams(filter: &List, wanted: &[TaskState]) -> Vec<task::TaskStream> {
         (Some(label), _) => {
             ranges.into_iter().map(|(status, ready)| task::TaskStream::Label(label.clone(), status, ready)).collect()
         }
-    }
+    };
+    streams.extend(due.then_some(task::TaskStream::Due(now)));
+    streams
 }
 
 /// Reads a stream until enough rows match.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::hold::{PathReserved, Transferred};
+use tenure_core::event::hold::{HoldTransferred, PathReserved};
 use tenure_core::event::place::OfferTaken;
 use tenure_core::event::{self, Event};
 use tenure_core::hold::{Ended, Ending, Mode, lapsed};
@@ -200,7 +200,7 @@ impl Look {
                 let (holder, checkout) = match fact::seen(&row.kind, &row.data) {
                     Event::PathReserved(PathReserved { holder, checkout, .. }) => (holder, Some(checkout)),
                     Event::OfferTaken(OfferTaken { holder, checkout, .. })
-                    | Event::HoldTransferred(Transferred { holder, checkout, .. }) => (holder, checkout),
+                    | Event::HoldTransferred(HoldTransferred { holder, checkout, .. }) => (holder, checkout),
                     _ => continue,
                 };
                 let is_here = checkout.is_some_and(|id| ["", or_empty(self.here.as_ref())].contains(&id.as_str()));

@@ -39,12 +39,12 @@ impl Effort {
 /// A memory that the caller can see, by its whole id.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Memory {
+pub struct ShowMemory {
     /// The whole id.
     pub id: String,
 }
 
-impl Query for Memory {
+impl Query for ShowMemory {
     const NAME: &'static str = "memory";
     const ABOUT: &'static str = "One memory";
     const PUBLIC: bool = true;

@@ -13,12 +13,12 @@ use crate::kernel::Kernel;
 /// The memory whose id begins with a text, and whether it belongs to the whole store.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MemoryId {
+pub struct ResolveMemory {
     /// Any unique beginning of the id.
     pub typed: String,
 }
 
-impl Query for MemoryId {
+impl Query for ResolveMemory {
     const NAME: &'static str = "memory_id";
     const ABOUT: &'static str = "The memory whose id begins with a text, and whether it is of the whole store";
     const PUBLIC: bool = true;

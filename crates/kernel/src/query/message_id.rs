@@ -12,12 +12,12 @@ use crate::kernel::Kernel;
 /// The message in the caller's own mail whose id begins with a text.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MessageId {
+pub struct ResolveMessage {
     /// Any unique beginning of the id.
     pub typed: String,
 }
 
-impl Query for MessageId {
+impl Query for ResolveMessage {
     const NAME: &'static str = "message_id";
     const ABOUT: &'static str = "The message in the asker's mail whose id begins with a text";
     const PUBLIC: bool = true;

@@ -51,9 +51,10 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
     };
     let over = |full: &task::Full| {
         full.held.as_ref().is_some_and(|held| snapshot.is_over(held))
-            && full.task.conditions().has_all_met()
+            && full.task.is_ready_at(snapshot.now)
             && may(full)
     };
+    let due = |full: &task::Full| full.task.is_ready_at(snapshot.now) && may(full);
     let mut heads = Vec::new();
     match labels.first() {
         None => {
@@ -68,16 +69,18 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
             heads.extend(read(tx, project, &stream, &start, 1, &may)?);
         }
     }
+    heads.extend(read(tx, project, &task::TaskStream::Due(snapshot.now), &start, 1, &due)?);
     // Only a hold that is over frees a started task, and usually there is none.
     if !snapshot.dead.is_empty() || !tx.fetch(hold::due(project, snapshot.now, 1))?.is_empty() {
         heads.extend(read(tx, project, &task::TaskStream::Status(TaskStatus::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
         let counts = super::status::counts(tx, snapshot)?;
+        let snoozed = tx.fetch(task::snoozed(project, snapshot.now))?;
         return Ok(answer::NextChoice {
             task: None,
             rule: ChoiceRule::None,
-            reason: nothing(&counts, !labels.is_empty()),
+            reason: nothing(&counts, snoozed, !labels.is_empty()),
         });
     };
     let priority = best.task.priority;

@@ -48,7 +48,7 @@ fn peek(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, request: &Resume, labels: &[St
     let focus = row.as_ref().and_then(|row| row.focus.as_ref());
     let over = |held: &task::TaskHold| snapshot.is_over(held);
     let gone = gone_agents(tx, snapshot)?;
-    let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
+    let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over, now: snapshot.now };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {
             let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Phrasing};
-use tenure_core::choice::{Rank, StateCounts, nothing};
+use tenure_core::choice::{Rank, SnoozedTasks, StateCounts, nothing};
 use tenure_core::id::TaskId;
-use tenure_core::task::{self as rules, TaskState};
+use tenure_core::task::{self as rules, Class, TaskState};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
 use tenure_store::table::{agent, dep, hold, path, task};
@@ -38,7 +38,8 @@ impl Query for Status {
     }
 }
 
-/// The counters as seen now: a started task whose hold is over counts as what it will be.
+/// The counters as seen now: a started task whose hold is over counts as what it will be, and so does a snoozed task whose
+/// time has come.
 pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCounts> {
     let Some(project) = snapshot.project else { return Ok(StateCounts::default()) };
     let mut counts = claim::counts(project);
@@ -50,15 +51,18 @@ pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCo
     let mut lapsed: Vec<TaskId> = over.iter().filter_map(hold::Row::held_task).collect();
     lapsed.sort();
     lapsed.dedup();
-    if lapsed.is_empty() {
-        return Ok(counts);
+    let mut moved = tx.fetch(task::TaskStream::Due(snapshot.now).page(&project.id, &Rank::start(), usize::MAX))?;
+    if !lapsed.is_empty() {
+        let started = |full: &task::Full| full.task.status == rules::TaskStatus::Started;
+        moved.extend(task::get_many(tx, &project.id, &lapsed)?.into_iter().filter(started));
     }
-    for full in task::get_many(tx, &project.id, &lapsed)? {
-        if full.task.status != rules::TaskStatus::Started {
-            continue;
+    for full in moved {
+        match full.task.class() {
+            Class::Started => counts.held -= 1,
+            Class::Stuck => counts.stuck -= 1,
+            _ => counts.waiting -= 1,
         }
-        counts.held -= 1;
-        match full.task.conditions().view(false).1 {
+        match full.task.conditions().view(false, snapshot.now).1 {
             TaskState::Ready => counts.ready += 1,
             TaskState::Stuck => counts.stuck += 1,
             _ => counts.waiting += 1,
@@ -70,6 +74,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCo
 fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
     let project = snapshot.project_id();
     let counts = counts(tx, snapshot)?;
+    let snoozed = tx.fetch(task::snoozed(project, snapshot.now))?;
     let (mut held, mut next_expiry) = hold::summary(tx, project, snapshot.now, &snapshot.dead)?;
     let start = Rank::start();
     let first = |tx: &mut dyn Tx, state: TaskState| {
@@ -100,7 +105,7 @@ fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
         cancelled: counts.cancelled,
         next_expiry: next_expiry.map(|at| at.to_string()),
         next_expiry_s,
-        summary: summary(&counts, next_expiry_s, (snapshot.words)(Door::Cli)),
+        summary: summary(&counts, snoozed, next_expiry_s, (snapshot.words)(Door::Cli)),
         blocked_by,
         stuck_by,
         holds,
@@ -125,9 +130,14 @@ fn over_with_task(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<i64> {
     Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
 
-fn summary(counts: &StateCounts, next_expiry_s: Option<i64>, phrasing: &dyn Phrasing) -> String {
+fn summary(
+    counts: &StateCounts,
+    snoozed: Option<SnoozedTasks>,
+    next_expiry_s: Option<i64>,
+    phrasing: &dyn Phrasing,
+) -> String {
     match (counts.ready, counts.held) {
-        (0, 0) => nothing(counts, false),
+        (0, 0) => nothing(counts, snoozed, false),
         (0, held) => {
             let until =
                 next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));

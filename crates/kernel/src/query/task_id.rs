@@ -12,12 +12,12 @@ use crate::kernel::Kernel;
 /// The id of a task that begins with a text; its kind letter may be left out.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TaskId {
+pub struct ResolveTask {
     /// Any unique beginning of the id.
     pub typed: String,
 }
 
-impl Query for TaskId {
+impl Query for ResolveTask {
     const NAME: &'static str = "task_id";
     const ABOUT: &'static str = "The task whose id begins with a text";
     const PUBLIC: bool = true;

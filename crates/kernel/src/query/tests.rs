@@ -72,9 +72,9 @@ fn unknown_queries_and_unknown_fields_are_refused_by_name() {
 
 #[test]
 fn a_query_is_only_what_it_is() {
-    let query = AnyQuery::new(task_id::TaskId { typed: "t-1".into() });
-    assert_eq!(query.get::<task_id::TaskId>().map(|query| query.typed.as_str()), Some("t-1"));
-    assert!(query.get::<any_id::AnyId>().is_none());
+    let query = AnyQuery::new(task_id::ResolveTask { typed: "t-1".into() });
+    assert_eq!(query.get::<task_id::ResolveTask>().map(|query| query.typed.as_str()), Some("t-1"));
+    assert!(query.get::<any_id::ResolveAny>().is_none());
 }
 
 /// The bytes of requests that existing clients send must stay the same.

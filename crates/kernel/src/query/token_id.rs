@@ -13,12 +13,12 @@ use crate::kernel::Kernel;
 /// The id of a token that begins with a text; its kind letter may be left out.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TokenId {
+pub struct ResolveToken {
     /// Any unique beginning of the id.
     pub typed: String,
 }
 
-impl Query for TokenId {
+impl Query for ResolveToken {
     const NAME: &'static str = "token_id";
     const ABOUT: &'static str = "The token whose id begins with a text";
     const PUBLIC: bool = true;

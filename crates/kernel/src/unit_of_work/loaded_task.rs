@@ -4,8 +4,8 @@
 use tenure_core::action::{Action, Tasks};
 use tenure_core::choice::ChoiceRule;
 use tenure_core::event::Event;
-use tenure_core::event::hold::Transferred;
-use tenure_core::event::task::{Claimed, Ready, Waiting};
+use tenure_core::event::hold::HoldTransferred;
+use tenure_core::event::task::{TaskClaimed, TaskReady, TaskWaiting};
 use tenure_core::hold::{Ending, HoldHistory, HoldKind, HoldState, Right};
 use tenure_core::id::{Drawn, HoldId, Id, TaskId};
 use tenure_core::name::AgentName;
@@ -188,7 +188,7 @@ impl UnitOfWork<'_> {
         let attempt = full.task.attempt + 1;
         let ttl_s = ttl.as_seconds();
         let event = match grant {
-            Grant::Claim { rule, lapsed_from } => Event::TaskClaimed(Claimed {
+            Grant::Claim { rule, lapsed_from } => Event::TaskClaimed(TaskClaimed {
                 holder: holder.to_string(),
                 rule: Some(rule),
                 lapsed_from: lapsed_from.map(String::from),
@@ -196,7 +196,7 @@ impl UnitOfWork<'_> {
                 ttl_s,
                 expires_at,
             }),
-            Grant::Transfer { from, ended_hold, overrode } => Event::HoldTransferred(Transferred {
+            Grant::Transfer { from, ended_hold, overrode } => Event::HoldTransferred(HoldTransferred {
                 from: from.into(),
                 ended_hold: ended_hold.into(),
                 overrode: overrode.map(String::from),
@@ -204,7 +204,7 @@ impl UnitOfWork<'_> {
                 attempt: Some(attempt),
                 ttl_s,
                 expires_at,
-                ..Transferred::default()
+                ..HoldTransferred::default()
             }),
         };
         let fence = Fence(self.append(About::of(&full.task.id).hold(&fresh), event)?);
@@ -256,14 +256,14 @@ impl UnitOfWork<'_> {
             self.project.counts[after.class() as usize] += 1;
             let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
             if is_ready && !was_ready {
-                let event = Event::TaskReady(Ready { unlocked_by: task.to_string() });
+                let event = Event::TaskReady(TaskReady { unlocked_by: task.to_string() });
                 events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_ready.push(row.id.clone());
                 }
                 ready.push(row.id);
             } else if was_ready && !is_ready {
-                let event = Event::TaskWaiting(Waiting { waits_for: task.to_string() });
+                let event = Event::TaskWaiting(TaskWaiting { waits_for: task.to_string() });
                 events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_waiting.push(row.id.clone());

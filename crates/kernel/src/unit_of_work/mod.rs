@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::agent::Process;
 use tenure_core::event::Event;
-use tenure_core::event::project::{AgentOwned, AgentRegistered, Created};
+use tenure_core::event::project::{AgentOwned, AgentRegistered, ProjectCreated};
 use tenure_core::hold::Ending;
 use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
 use tenure_core::name::AgentName;
@@ -174,7 +174,7 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
         let project = self.project.id.clone();
         if !self.project.is_switched_on() {
-            let created = Created { key: self.project.key.to_string(), label: self.project.label.clone() };
+            let created = ProjectCreated { key: self.project.key.to_string(), label: self.project.label.clone() };
             self.append(About::of(&project), Event::ProjectCreated(created))?;
         }
         if self.agent.is_none() {

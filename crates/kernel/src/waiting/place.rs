@@ -4,7 +4,7 @@ use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::hold::PathChanged;
-use tenure_core::event::place::{Lapsed, Left, LockOffered, Queued};
+use tenure_core::event::place::{LockOffered, PlaceLapsed, PlaceLeft, PlaceQueued};
 use tenure_core::hold::{HoldKind, Renewal, lapsed};
 use tenure_core::id::{ProjectId, or_empty};
 use tenure_core::name::AgentName;
@@ -44,8 +44,8 @@ impl<'a> WaitRequest<'a> {
     }
 }
 
-fn told(place: &Row) -> Queued {
-    Queued {
+fn told(place: &Row) -> PlaceQueued {
+    PlaceQueued {
         agent: place.agent.to_string(),
         kind: place.kind.as_str().to_owned(),
         wanted: place.wanted.clone(),
@@ -158,7 +158,7 @@ pub(crate) fn settle(work: &mut UnitOfWork<'_>, due: Vec<Row>) -> Result<()> {
         // The end of an offer is reported by the holds it consisted of.
         if place.state == PlaceState::Waiting {
             let proven_dead = !lapsed(work.now, place.expires_at);
-            let event = Event::PlaceLapsed(Lapsed { proven_dead, ..told(&place).into() });
+            let event = Event::PlaceLapsed(PlaceLapsed { proven_dead, ..told(&place).into() });
             work.append(About::of(&place.id), event)?;
         }
         end(work, &place, "lapsed")?;
@@ -171,7 +171,7 @@ pub(crate) fn leave(work: &mut UnitOfWork<'_>, place: &Row) -> Result<()> {
     left(work, place, told(place).into())
 }
 
-fn left(work: &mut UnitOfWork<'_>, place: &Row, event: Left) -> Result<()> {
+fn left(work: &mut UnitOfWork<'_>, place: &Row, event: PlaceLeft) -> Result<()> {
     work.append(About::of(&place.id), Event::PlaceLeft(event))?;
     end(work, place, "left")
 }
@@ -183,7 +183,7 @@ pub(crate) fn leave_all(work: &mut UnitOfWork<'_>, agent: &AgentName) -> Result<
     }
     for place in table::of_agent(work.tx, &work.project.id, agent)? {
         match place.state {
-            PlaceState::Waiting => left(work, &place, Left { session_ended: true, ..told(&place).into() })?,
+            PlaceState::Waiting => left(work, &place, PlaceLeft { session_ended: true, ..told(&place).into() })?,
             // The offered holds end with the session, with their own events.
             _ => end(work, &place, "left")?,
         }

@@ -36,7 +36,7 @@ pub(super) fn hold() -> Value {
 }
 
 pub(super) fn event() -> Value {
-    let kinds: &[&str] = &words::kind::ALL;
+    let kinds: &[&str] = words::kind::ALL;
     json!({ "type": "string", "enum": kinds })
 }
 

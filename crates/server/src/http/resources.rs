@@ -13,7 +13,7 @@ use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::query::log::Log;
 use tenure_kernel::query::mail::Mail;
 use tenure_kernel::query::memories::Memories;
-use tenure_kernel::query::memory::Memory;
+use tenure_kernel::query::memory::ShowMemory;
 use tenure_kernel::query::next::Next;
 use tenure_kernel::query::projects::Projects;
 use tenure_kernel::query::show::Show;
@@ -161,7 +161,13 @@ pub(super) const RESOURCES: &[Resource] = &[
             CURSOR,
         ],
     },
-    Resource { path: "memories/{id}", what: "One memory", query: QueryEntry::of::<Memory>(), id: "id", params: &[] },
+    Resource {
+        path: "memories/{id}",
+        what: "One memory",
+        query: QueryEntry::of::<ShowMemory>(),
+        id: "id",
+        params: &[],
+    },
     Resource {
         path: "locks/{id}",
         what: "The lock of a name as it is now, or null",

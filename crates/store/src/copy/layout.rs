@@ -129,6 +129,7 @@ pub(crate) const TABLES: [TableLayout; 28] = [
             Int("updated_at"),
             Text("finished_by"),
             Int("finished_at"),
+            Int("not_before"),
         ],
         key: &["project", "id"],
     },

@@ -136,10 +136,11 @@ pub fn shift(tx: &mut dyn Tx, project: &str, task: &str, unmet: i64, cancelled: 
     let sql = Sql::same(concat!(
         "UPDATE task SET unmet = unmet + $3, cancelled_deps = cancelled_deps + $4,
              ready = CASE WHEN ",
-        is_ready!("status", "unmet + $3"),
+        is_ready!("status", "unmet + $3", "not_before"),
         " THEN 1 ELSE 0 END
          WHERE project = $1 AND id IN (SELECT task FROM dep WHERE project = $1 AND after = $2)
-         RETURNING id, priority, number, status, unmet, cancelled_deps, CASE WHEN labels = '[]' THEN 0 ELSE 1 END"
+         RETURNING id, priority, number, status, unmet, cancelled_deps, CASE WHEN labels = '[]' THEN 0 ELSE 1 END,
+             not_before"
     ));
     let rows = tx.query(sql, &[project.into(), task.into(), unmet.into(), cancelled.into()])?;
     let mut shifted = rows
@@ -150,7 +151,12 @@ pub fn shift(tx: &mut dyn Tx, project: &str, task: &str, unmet: i64, cancelled: 
                 id: row.id(0)?,
                 priority: row.int(1)?,
                 number: row.int(2)?,
-                conditions: Conditions { status, unmet: row.int(4)?, cancelled_deps: row.int(5)? },
+                conditions: Conditions {
+                    status,
+                    unmet: row.int(4)?,
+                    cancelled_deps: row.int(5)?,
+                    not_before: row.optional_time(7)?,
+                },
                 labelled: row.flag(6)?,
             })
         })

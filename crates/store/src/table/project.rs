@@ -464,14 +464,16 @@ pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
 pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<ClassCounts> {
     let sql = Sql::same(
         // The conditions of a task, reduced to what its class depends on.
-        "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END, COUNT(*)
-         FROM task WHERE project = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+        "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END,
+             CASE WHEN not_before > 0 THEN 1 ELSE 0 END, COUNT(*)
+         FROM task WHERE project = $1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
     );
     let mut counts = [0; 7];
     for mut row in tx.query(sql, &[project.into()])? {
         let status = super::task::status(&row.text(0)?)?;
-        let conditions = Conditions { status, unmet: row.int(1)?, cancelled_deps: row.int(2)? };
-        counts[conditions.class() as usize] += row.int(3)?;
+        let not_before = row.optional_time(3)?;
+        let conditions = Conditions { status, unmet: row.int(1)?, cancelled_deps: row.int(2)?, not_before };
+        counts[conditions.class() as usize] += row.int(4)?;
     }
     Ok(counts)
 }

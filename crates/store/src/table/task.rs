@@ -1,11 +1,11 @@
 //! The `task` table.
 
 use tenure_core::agent::Sign;
-use tenure_core::choice::Rank;
+use tenure_core::choice::{Rank, SnoozedTasks};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
-use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, TaskStatus};
+use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, TaskState, TaskStatus};
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
@@ -32,7 +32,7 @@ pub struct Row {
     pub assignee: Option<AgentName>,
     /// The stored status.
     pub status: TaskStatus,
-    /// Whether it is open with every dependency met.
+    /// Whether it is open with every dependency met and no time to wait for.
     pub ready: bool,
     /// Why it is blocked or was cancelled.
     pub reason: String,
@@ -64,6 +64,8 @@ pub struct Row {
     pub finished_by: Option<AgentName>,
     /// When it was finished or cancelled.
     pub finished_at: Option<Time>,
+    /// The time before which it is not offered. It may have passed; see [`Row::wake`].
+    pub not_before: Option<Time>,
 }
 
 impl Row {
@@ -95,12 +97,23 @@ impl Row {
             updated_at: now,
             finished_by: None,
             finished_at: None,
+            not_before: None,
         }
     }
 
     /// The conditions that decide its readiness and class.
     pub fn conditions(&self) -> Conditions {
-        Conditions { status: self.status, unmet: self.unmet, cancelled_deps: self.cancelled_deps }
+        Conditions {
+            status: self.status,
+            unmet: self.unmet,
+            cancelled_deps: self.cancelled_deps,
+            not_before: self.not_before,
+        }
+    }
+
+    /// Whether it would be ready at an instant if nobody held it.
+    pub fn is_ready_at(&self, now: Time) -> bool {
+        self.conditions().view(false, now).1 == TaskState::Ready
     }
 
     /// The class in which it is counted.
@@ -115,16 +128,27 @@ impl Row {
 
     /// Sets the columns derived from its dependencies, given their statuses.
     pub fn set_deps(&mut self, deps: &[TaskStatus]) {
-        let conditions = Conditions::of(self.status, deps);
+        let conditions = Conditions { not_before: self.not_before, ..Conditions::of(self.status, deps) };
         self.deps = i64::try_from(deps.len()).unwrap_or(i64::MAX);
         (self.unmet, self.cancelled_deps) = (conditions.unmet, conditions.cancelled_deps);
         self.ready = conditions.is_ready();
     }
 
-    /// Sets the status and the columns derived from it.
+    /// Sets the status and what follows from it: what is over waits for no time.
     pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
+        self.set_not_before(self.not_before.filter(|_| !status.is_closed()));
+    }
+
+    /// Sets the time before which it is not offered and what follows from it.
+    pub fn set_not_before(&mut self, not_before: Option<Time>) {
+        self.not_before = not_before;
         self.ready = self.conditions().is_ready();
+    }
+
+    /// Forgets the time before which it was not offered once that has passed.
+    pub fn wake(&mut self, now: Time) {
+        self.set_not_before(self.conditions().at(now).not_before);
     }
 }
 
@@ -133,10 +157,10 @@ pub(super) fn status(word: &str) -> Result<TaskStatus> {
     TaskStatus::from_stored(word).ok_or_else(|| corrupt(format!("unknown status {word}")))
 }
 
-/// Whether a stored task is ready: [`Conditions::is_ready`] as SQL, over its status and its unmet dependencies.
+/// Whether a stored task is ready: [`Conditions::is_ready`] as SQL, over its status, its unmet dependencies and its time.
 macro_rules! is_ready {
-    ($status:literal, $unmet:literal) => {
-        concat!($status, " = 'open' AND ", $unmet, " = 0")
+    ($status:literal, $unmet:literal, $not_before:literal) => {
+        concat!($status, " = 'open' AND ", $unmet, " = 0 AND ", $not_before, " = 0")
     };
 }
 pub(super) use is_ready;
@@ -191,8 +215,8 @@ macro_rules! columns {
              8, status TEXT 9, ready BIGINT 10, reason TEXT 11, blocked_on TEXT 12, deps BIGINT 13,
              unmet BIGINT 14, cancelled_deps BIGINT 15, attempt BIGINT 16, version BIGINT 17,
              last_fence BIGINT 18, last_holder TEXT 19, lapsed BIGINT 20, updated_at BIGINT 21,
-             finished_by TEXT 22, finished_at BIGINT 23]
-            [number BIGINT 24, created_by TEXT 25, created_at BIGINT 26])
+             finished_by TEXT 22, finished_at BIGINT 23, not_before BIGINT 24]
+            [number BIGINT 25, created_by TEXT 26, created_at BIGINT 27])
     };
 }
 
@@ -282,11 +306,12 @@ fn decode(mut row: crate::Row) -> Result<Full> {
         updated_at: row.time(19)?,
         finished_by: row.optional_id(20)?,
         finished_at: row.optional_time(21)?,
-        number: row.int(22)?,
-        created_by: row.id(23)?,
-        created_at: row.time(24)?,
+        not_before: row.optional_time(22)?,
+        number: row.int(23)?,
+        created_by: row.id(24)?,
+        created_at: row.time(25)?,
     };
-    Ok(Full { task, held: decode_held(row, 25)? })
+    Ok(Full { task, held: decode_held(row, 26)? })
 }
 
 /// Decodes the hold from a row whose hold columns start at `from`; they are null without a hold.
@@ -339,6 +364,7 @@ fn values(row: &Row) -> Vec<Value> {
         row.updated_at.into(),
         Value::optional_text(&row.finished_by),
         Value::optional_time(row.finished_at),
+        Value::optional_time(row.not_before),
     ]
 }
 
@@ -417,6 +443,9 @@ pub enum TaskStream {
     ReadyFor(Option<AgentName>),
     /// Tasks last held by an agent, with a status that is not closed.
     Last(AgentName, TaskStatus),
+    /// Open, with a time that has passed by now, though no write has noticed it yet. They are a range by their time and
+    /// sorted afterwards: the next write leaves none.
+    Due(Time),
 }
 
 impl TaskStream {
@@ -488,6 +517,14 @@ impl TaskStream {
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
             }
+            TaskStream::Due(now) => {
+                args.push((*now).into());
+                Sql::same(select_full!(
+                    "WHERE t.project = $1 AND t.not_before > 0 AND t.not_before <= $6 AND t.status = 'open'
+                       AND (t.priority, t.number, t.id) > ($2, $3, $4)
+                     ORDER BY t.priority, t.number, t.id LIMIT $5"
+                ))
+            }
             TaskStream::ReadyFor(agent) => {
                 args.push(Value::optional_text(agent));
                 Sql::same(select_full!(
@@ -501,6 +538,28 @@ impl TaskStream {
         };
         Statement::new(sql, args, many)
     }
+}
+
+/// The tasks whose time has passed, whatever their status.
+pub fn due(project: &str, now: Time) -> Statement<Vec<TaskId>> {
+    let sql = Sql::same(
+        "SELECT id FROM task WHERE project = $1 AND not_before > 0 AND not_before <= $2 ORDER BY not_before, id",
+    );
+    Statement::new(sql, vec![project.into(), now.into()], ids)
+}
+
+/// The open tasks that wait for nothing but a time that is still to come. The status is no condition of the range: PostgreSQL
+/// would read all open tasks for it.
+pub fn snoozed(project: &str, now: Time) -> Statement<Option<SnoozedTasks>> {
+    let sql = Sql::same(
+        "SELECT COUNT(CASE WHEN status = 'open' AND unmet = 0 THEN 1 END),
+             COALESCE(MIN(CASE WHEN status = 'open' AND unmet = 0 THEN not_before END), 0)
+         FROM task WHERE project = $1 AND not_before > 0 AND not_before > $2",
+    );
+    Statement::new(sql, vec![project.into(), now.into()], |rows| {
+        let found = first(rows).map(|row| Ok(SnoozedTasks { count: row.int(0)?, until: row.time(1)? })).transpose()?;
+        Ok(found.filter(|snoozed| snoozed.count > 0))
+    })
 }
 
 /// Those of the given ids that exist, with their status, the oldest task first: the order in which dependencies are

@@ -153,7 +153,7 @@ fn revoked(world: &World) {
     let again = token_add::TokenAdd { principal: ANN.into(), hash: hash("s"), ..Default::default() };
     assert_eq!(code_of(world.in_store(ANN, Op::new(again))), "token_known");
     assert_eq!(
-        world.kernel.ask(&world.call(ANN), &query::token_id::TokenId { typed: first[2..6].into() }).unwrap(),
+        world.kernel.ask(&world.call(ANN), &query::token_id::ResolveToken { typed: first[2..6].into() }).unwrap(),
         first
     );
 }

@@ -30,6 +30,7 @@ const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
         ("add_many", "", r#"{"items":[{"title":"x"}]}"#, WORKER),
         ("edit", "", r#"{"task":"t-00000","title":"x"}"#, WORKER),
         ("edit", "`after`", r#"{"task":"t-00000","after":[]}"#, OPERATOR),
+        ("snooze", "", r#"{"task":"t-00000","for_s":60}"#, WORKER),
         ("claim", "", "{}", WORKER),
         ("resume", "", "{}", WORKER),
         ("confirm", "", r#"{"events":1}"#, WORKER),

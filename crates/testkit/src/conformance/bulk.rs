@@ -270,10 +270,13 @@ fn ids_grow(world: &World) {
     assert_eq!(long, "t-333333");
     let call = world.call("p");
     for (typed, id) in [("t-33333", &short), ("33333", &short), ("t-333333", &long), ("333333", &long)] {
-        assert_eq!(world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() }).unwrap(), *id);
+        assert_eq!(world.kernel.ask(&call, &query::task_id::ResolveTask { typed: typed.into() }).unwrap(), *id);
     }
-    let error = refusal(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333".into() }));
+    let error = refusal(world.kernel.ask(&call, &query::task_id::ResolveTask { typed: "t-3333".into() }));
     assert_eq!(error.code(), "ambiguous_id");
     assert_eq!(error.get("candidates"), Some(&json!([short, long])));
-    assert_eq!(kind_of(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-3333333".into() })), "not_found");
+    assert_eq!(
+        kind_of(world.kernel.ask(&call, &query::task_id::ResolveTask { typed: "t-3333333".into() })),
+        "not_found"
+    );
 }

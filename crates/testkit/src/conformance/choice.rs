@@ -6,12 +6,12 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_core::task::TaskState;
 use tenure_kernel::Op;
-use tenure_kernel::op::{add, claim};
-use tenure_kernel::query::list;
+use tenure_kernel::op::{add, claim, resume, snooze};
+use tenure_kernel::query::{list, peek, status};
 
 use super::Case;
 use super::shorthand::{taken, words};
-use crate::fixture::{World, kind_of};
+use crate::fixture::{TestClock, World, code_of, kind_of};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l6_eight_agents_take_forty_tasks_once_each", race_for_tasks),
@@ -26,6 +26,9 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("an_assignment_to_an_agent_gone_before_does_not_count", assigned_to_the_gone),
     Case::everywhere("an_assignment_to_a_person_stays", assigned_to_a_person),
     Case::everywhere("an_empty_hand_says_why", nothing_to_take),
+    Case::everywhere("inv_l7_a_snoozed_task_is_offered_from_its_time_on", snoozed),
+    Case::everywhere("a_snoozed_task_can_be_claimed_by_its_id", snoozed_and_named),
+    Case::everywhere("a_snooze_holds_for_labels_assignees_and_dependencies", snoozed_in_every_way),
 ];
 
 /// Agents claim and finish until nothing is left.
@@ -330,4 +333,96 @@ fn nothing_to_take(world: &World) {
     world.add_ranked("fourth", 2, &["x"]);
     let filtered = world.claim_labelled("a", &["y"]).unwrap();
     assert_eq!(filtered["reason"], "1 ready, but none has these labels or is yours to take");
+}
+
+fn snooze(world: &World, agent: &str, task: &str, for_s: i64) -> tenure_core::Result<serde_json::Value> {
+    world.run(agent, Op::new(snooze::Snooze { task: task.into(), for_s: Some(for_s), until: None }))
+}
+
+/// How many tasks are ready and how many wait, by the counters; the lists must agree.
+fn ready_and_waiting(world: &World) -> (usize, usize) {
+    let seen = world.kernel.ask(&world.call("person:ann"), &status::Status {}).unwrap();
+    let counted = [seen.ready, seen.waiting].map(|count| usize::try_from(count).unwrap());
+    let listed = [TaskState::Ready, TaskState::Waiting].map(|state| world.in_state(state).len());
+    assert_eq!(counted, listed);
+    counted.into()
+}
+
+fn snoozed(world: &World) {
+    let [first, second] = ["first", "second"].map(|title| world.add(title));
+    let answer = snooze(world, "a", &first, 7_200).unwrap();
+    let until = answer["not_before"].clone();
+    assert_eq!(
+        (&answer["state"], &answer["status"], &answer["version"]),
+        (&json!("waiting"), &json!("open"), &json!(2))
+    );
+    assert_eq!(snooze(world, "a", &first, 7_200).unwrap()["version"], 2, "the same time changes nothing");
+    assert_eq!(world.count("task.snoozed"), 1);
+    assert_eq!(ready_and_waiting(world), (1, 1));
+    assert_eq!(world.next("b", &[]).task.unwrap().id, second);
+    assert_eq!(taken(&world.claim_any("b").unwrap()), second);
+    world.done("b", &second).unwrap();
+    let none = world.claim_any("b").unwrap();
+    let until = until.as_str().unwrap();
+    assert_eq!(none["reason"], format!("nothing is ready: 1 waiting; 1 task is snoozed until {until}"));
+    assert_eq!(none["reason"], world.next("b", &[]).reason);
+    world.advance(Span(Span::hours(2).0 - 1));
+    assert_eq!(ready_and_waiting(world), (0, 1));
+    assert!(world.claim_any("b").unwrap()["task"].is_null());
+    // The view goes by the time before any write has noticed it.
+    world.advance(Span(1));
+    assert_eq!(ready_and_waiting(world), (1, 0));
+    assert_eq!(world.show(&first)["not_before"], json!(null));
+    assert_eq!(world.next("b", &[]).task.unwrap().id, first);
+    world.add("third");
+    assert_eq!(ready_and_waiting(world), (2, 0));
+    assert_eq!(taken(&world.claim_any("b").unwrap()), first);
+    world.sound();
+}
+
+fn snoozed_and_named(world: &World) {
+    let task = world.add("task");
+    snooze(world, "b", &task, 7_200).unwrap();
+    assert_eq!(world.claim("a", &task).unwrap()["task"]["state"], "held");
+    let snoozed = snooze(world, "b", &task, 86_400).unwrap();
+    assert_eq!(snoozed["holder"]["agent"], "a", "it does not end the hold");
+    world.release("a", &task).unwrap();
+    assert_eq!(world.show(&task)["state"], "waiting", "it counts after the hold");
+    assert_eq!(snooze(world, "b", &task, 0).unwrap()["state"], "ready");
+    snooze(world, "b", &task, 60).unwrap();
+    world.done("a", &task).unwrap();
+    assert_eq!(code_of(snooze(world, "b", &task, 60)), "illegal_transition");
+    world.reopen("a", &task).unwrap();
+    assert_eq!(ready_and_waiting(world), (1, 0), "what is finished waits for no time");
+    let until = Some(TestClock::START);
+    let past = world.run("b", Op::new(snooze::Snooze { task: task.clone().into(), for_s: None, until })).unwrap();
+    assert_eq!((&past["state"], &past["version"]), (&json!("ready"), &world.show(&task)["version"]));
+    world.sound();
+}
+
+fn snoozed_in_every_way(world: &World) {
+    let labelled = world.add_ranked("labelled", 2, &["x"]);
+    let first = world.add_ranked("first", 4, &[]);
+    let second = world.add_after("second", &[&first]);
+    appear(world, "a");
+    let assigned = add_for(world, "a", "for a", 3);
+    for task in [&labelled, &second, &assigned] {
+        snooze(world, "b", task, 600).unwrap();
+    }
+    assert!(world.claim_labelled("a", &["x"]).unwrap()["task"].is_null());
+    let peeked = || world.kernel.ask(&world.call("a"), &peek::Peek(resume::Resume::default())).unwrap();
+    assert_eq!(peeked().task.unwrap().id, first);
+    let done = world.done("b", &first).unwrap();
+    assert_eq!(done["unlocked"], json!([]), "a snoozed task is not ready, though nothing is unmet");
+    assert!(peeked().task.is_none());
+    assert_eq!(ready_and_waiting(world), (0, 3));
+    world.advance(Span::minutes(10));
+    assert_eq!(ready_and_waiting(world), (3, 0));
+    assert_eq!(world.next("b", &["x"]).task.unwrap().id, labelled);
+    assert_eq!(peeked().task.unwrap().id, assigned);
+    let resumed = world.run("a", Op::new(resume::Resume::default())).unwrap();
+    assert_eq!((resumed["task"]["id"].as_str(), &resumed["rule"]), (Some(assigned.as_str()), &json!("assigned")));
+    assert_eq!(taken(&world.claim_labelled("b", &["x"]).unwrap()), labelled);
+    assert_eq!(taken(&world.claim_any("b").unwrap()), second);
+    world.sound();
 }

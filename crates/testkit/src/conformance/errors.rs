@@ -48,7 +48,7 @@ fn any_characters(world: &World) {
             world.kernel.ask(&call, &query::show_hold::ShowHold { id: odd.into() }).map(drop),
             world.kernel.ask(&call, &query::why::Why { id: odd.into() }).map(drop),
             world.kernel.ask(&call, &query::graph::Graph { id: odd.into() }).map(drop),
-            world.kernel.ask(&call, &query::task_id::TaskId { typed: odd.into() }).map(drop),
+            world.kernel.ask(&call, &query::task_id::ResolveTask { typed: odd.into() }).map(drop),
         ];
         answers.into_iter().for_each(|answer| assert_eq!(code_of(answer), "not_found", "{odd:?}"));
         let cursor = Some(format!("1.1.{odd}"));
@@ -129,7 +129,7 @@ fn gather(world: &World) -> Vec<Error> {
         world.kernel.run(&repeated, &Op::new(add::Add::titled("two"))).map(drop),
         world.kernel.ask(&call, &query::show::Show { id: "t-00000".into() }).map(drop),
         world.kernel.ask(&call, &query::show_hold::ShowHold { id: "h-00000".into() }).map(drop),
-        world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-".into() }).map(drop),
+        world.kernel.ask(&call, &query::task_id::ResolveTask { typed: "t-".into() }).map(drop),
         world.kernel.ask(&call, &list::List { limit: 0, ..list::List::default() }).map(drop),
         world.kernel.ask(&call, &list::List { cursor: Some("x".into()), ..list::List::default() }).map(drop),
         world

@@ -79,7 +79,9 @@ fn cost_stays(_: &World) {
         measure("why", &mut |n| drop(kernel.ask(&call, &query::why::Why { id: ids[30 + n].clone() }).unwrap()));
         measure("status", &mut |_| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
         measure("holds", &mut |_| drop(kernel.ask(&call, &query::holds::Holds::of(None, 20)).unwrap()));
-        measure("id", &mut |_| drop(kernel.ask(&call, &query::task_id::TaskId { typed: ids[0].clone() }).unwrap()));
+        measure("id", &mut |_| {
+            drop(kernel.ask(&call, &query::task_id::ResolveTask { typed: ids[0].clone() }).unwrap())
+        });
         let filter = log::Log { since, limit: 20, ..log::Log::default() };
         measure("log", &mut |_| drop(kernel.ask(&call, &filter).unwrap()));
         measure("add after", &mut |_| {

@@ -165,7 +165,7 @@ fn prefixes(world: &World) {
             let typed = &task[..length];
             let same: Vec<&String> = tasks.iter().filter(|other| other.starts_with(typed)).collect();
             for typed in [typed, &typed[2..]] {
-                let found = world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() });
+                let found = world.kernel.ask(&call, &query::task_id::ResolveTask { typed: typed.into() });
                 if same.len() == 1 {
                     assert_eq!(found.unwrap(), *task);
                     continue;
@@ -179,13 +179,13 @@ fn prefixes(world: &World) {
             }
         }
     }
-    let error = refusal(world.kernel.ask(&call, &query::task_id::TaskId { typed: "t-".into() }));
+    let error = refusal(world.kernel.ask(&call, &query::task_id::ResolveTask { typed: "t-".into() }));
     assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 10, "at most ten are named");
-    assert_eq!(world.kernel.ask(&call, &query::any_id::AnyId { typed: hold[..5].into() }).unwrap(), hold);
-    assert_eq!(world.kernel.ask(&call, &query::any_id::AnyId { typed: tasks[1].clone() }).unwrap(), tasks[1]);
+    assert_eq!(world.kernel.ask(&call, &query::any_id::ResolveAny { typed: hold[..5].into() }).unwrap(), hold);
+    assert_eq!(world.kernel.ask(&call, &query::any_id::ResolveAny { typed: tasks[1].clone() }).unwrap(), tasks[1]);
     for typed in ["", "h-zzzzz", "zzzzzz", "t-ilou", "T-", "{", "t-\u{7f}", &hold] {
         assert_eq!(
-            kind_of(world.kernel.ask(&call, &query::task_id::TaskId { typed: typed.into() })),
+            kind_of(world.kernel.ask(&call, &query::task_id::ResolveTask { typed: typed.into() })),
             "not_found",
             "{typed:?}"
         );

@@ -265,13 +265,16 @@ fn recipients_alone(world: &World) {
         let ack = inbox::Inbox { ack: vec![id(&sent).into()], ..inbox::Inbox::default() };
         assert_eq!(code_of(world.run(agent, Op::new(ack))), "not_found", "{agent}");
         assert_eq!(
-            code_of(world.kernel.ask(&world.call(agent), &query::message_id::MessageId { typed: id(&sent) })),
+            code_of(world.kernel.ask(&world.call(agent), &query::message_id::ResolveMessage { typed: id(&sent) })),
             "not_found",
             "{agent}"
         );
     }
     assert_eq!(
-        world.kernel.ask(&world.call("a"), &query::message_id::MessageId { typed: id(&sent)[..4].into() }).unwrap(),
+        world
+            .kernel
+            .ask(&world.call("a"), &query::message_id::ResolveMessage { typed: id(&sent)[..4].into() })
+            .unwrap(),
         id(&sent)
     );
     let log = json!(world.events()).to_string();

@@ -297,11 +297,11 @@ fn scopes(world: &World) {
         assert_eq!(code_of(world.run("b", op)), "not_found");
     }
     assert_eq!(
-        code_of(world.kernel.ask(&world.call("b"), &query::memory_id::MemoryId { typed: memory.clone() })),
+        code_of(world.kernel.ask(&world.call("b"), &query::memory_id::ResolveMemory { typed: memory.clone() })),
         "not_found"
     );
     assert_eq!(
-        world.kernel.ask(&world.call("a"), &query::memory_id::MemoryId { typed: memory.clone() }).unwrap(),
+        world.kernel.ask(&world.call("a"), &query::memory_id::ResolveMemory { typed: memory.clone() }).unwrap(),
         (false, memory.clone())
     );
     assert_eq!(code_of(remember(world, "a", NewMemory { task: Some("t-00000".into()), ..item("x") })), "not_found");

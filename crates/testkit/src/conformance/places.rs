@@ -184,7 +184,7 @@ fn pinned(world: &World) {
     for error in [
         refusal(world.kernel.run(&pin("s-other"), &add)),
         refusal(world.kernel.ask(&pin("s-other"), &query::status::Status {})),
-        refusal(world.kernel.ask(&pin("s-other"), &query::task_id::TaskId { typed: "t".into() })),
+        refusal(world.kernel.ask(&pin("s-other"), &query::task_id::ResolveTask { typed: "t".into() })),
     ] {
         assert_eq!(
             (error.kind().as_str(), error.code().as_str(), error.stage()),

@@ -378,6 +378,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         request::prune(tx, p, now)?;
         let key = request::Key { project: p, actor: "a", op: "add", request_id: "r" };
         tx.fetch((request::get(&key), shown_fence::get(p, "agent-1", id), hold::due(p, now, 64)))?;
+        tx.fetch((task::TaskStream::Due(now).page(p, &Rank::start(), 64), task::snoozed(p, now), task::due(p, now)))?;
         tx.fetch((hold::exists(p, "h-1"), note::exists(p, "n-1"), message::exists(p, "g-1"), task::exists(p, id)))?;
         tx.fetch((delivery::get(p, "a7"), mail::unread(p, "a7", 21), mail::count_unread(p, "a7", 1_001)))?;
         tx.fetch((

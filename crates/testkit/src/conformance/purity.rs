@@ -72,7 +72,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         kernel.ask(call, &check::Check { paths: vec!["src/".into()], ..Default::default() }).map(drop),
         kernel.ask(call, &query::agents::Agents { within_us: None, limit: 10, cursor: None }).map(drop),
         kernel.ask(call, &query::suspects::Suspects { host: "host".into() }).map(drop),
-        kernel.ask(call, &query::task_id::TaskId { typed: task[..4].into() }).map(drop),
+        kernel.ask(call, &query::task_id::ResolveTask { typed: task[..4].into() }).map(drop),
         kernel.ask(call, &query::health::Health {}).map(drop),
         kernel.ask(call, &query::switched_on::SwitchedOn {}).map(drop),
         list(list::List { limit: 3, ..list::List::default() }),

@@ -7,7 +7,7 @@ use tenure_core::event::kind;
 use tenure_core::id::TaskId;
 use tenure_core::task::TaskState;
 use tenure_kernel::answer::Task;
-use tenure_kernel::op::{add, block, claim, edit, reopen, transfer, unblock};
+use tenure_kernel::op::{add, block, claim, edit, reopen, snooze, transfer, unblock};
 use tenure_kernel::query;
 use tenure_kernel::query::list;
 use tenure_kernel::{Call, Op};
@@ -122,7 +122,9 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let claimed = world.run_call(call, &Op::new(claim::Claim { task: Some(named.into()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
-    let expected = shown.state == TaskState::Ready || mine || (holder_dead && shown.unmet.is_empty());
+    // Whoever names a task need not wait for its time.
+    let snoozed = shown.state == TaskState::Waiting && shown.unmet.is_empty();
+    let expected = shown.state == TaskState::Ready || mine || snoozed || (holder_dead && shown.unmet.is_empty());
     assert_eq!(claimed.is_ok(), expected, "{} was shown as {}: {claimed:?}", shown.id, shown.state);
     if let (Ok(claimed), true) = (&claimed, mine) {
         assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence.0);
@@ -139,7 +141,7 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
         }
     }
     let named = if dice.once_in(4) { None } else { Some(task.as_str()) };
-    match dice.below(9) {
+    match dice.below(10) {
         0..=3 => dice.one(&acting(named, None, dice.once_in(4))).clone(),
         4 => note_in_focus("going on"),
         5 => {
@@ -157,6 +159,10 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
             on: Some(dice.one(tasks).clone().into()),
             ..block::Block::default()
         }),
+        7 => {
+            let for_s = Some(i64::try_from(dice.below(3_600)).unwrap());
+            Op::new(snooze::Snooze { task, for_s, until: None })
+        }
         _ => Op::new(any_edit(dice, task.into(), tasks)),
     }
 }

@@ -7,8 +7,8 @@ use tenure_core::{Result, tool};
 use tenure_kernel::op::{
     access_denied, add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox,
     join, lessons, lock, login_close, login_offer, login_take, member_set, memory_forget, memory_pin, note, off,
-    principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on, token_add,
-    token_revoke, tool_used, transfer, unblock,
+    principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, snooze, switch_on,
+    token_add, token_revoke, tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Trust, WorkingTree};
 use tenure_store::table::project;
@@ -42,6 +42,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let many = go(ann, Op::new(add_many::AddMany { items }));
     let [third, fourth] = [&many["ids"][0], &many["ids"][1]].map(|id| id.as_str().unwrap().to_owned());
     go(ann, Op::new(edit::Edit { task: third.clone().into(), title: Some("3rd".into()), ..edit::Edit::default() }));
+    let snoozed = third.clone();
     let named = Some(first.clone());
     go("b", Op::new(note::Note { task: Some(third.clone().into()), text: "seen".into(), ..note::Note::default() }));
     go("a", Op::new(claim::Claim { task: named.clone().map(Into::into), ttl_s: Some(600), ..claim::Claim::default() }));
@@ -132,6 +133,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::new(guarded));
     send(world.call("a"), Op::new(lock::Lock { name: "deploy".into(), reason: "v2".into(), ..lock::Lock::default() }));
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::new(join::Join::default()));
+    send(world.call(ann), Op::new(snooze::Snooze { task: snoozed.into(), for_s: Some(60), until: None }));
     access(world, &mut send);
     let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let forget = forget::Forget { key: elsewhere.key.clone(), force: false };

@@ -249,6 +249,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Known::Confirm(_) => own.is_empty(),
         Known::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
         Known::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
+        Known::Snooze(_) => own.is_empty() || one(kind::TASK_SNOOZED),
         Known::Note(_) => {
             let mut all = vec![(kind::TASK_NOTED, body["task"].as_str().unwrap_or(""))];
             all.extend(remembered(&body["memories"]));

@@ -277,8 +277,8 @@ fn look(engine: Engine, words: &str) {
             kernel.ask(&call, &list::List { assignee: Some(words.clone().into()), ..list::List::default() }).map(|_| 1),
             kernel.ask(&call, &list::List { holder: Some(words.clone().into()), ..list::List::default() }).map(|_| 1),
             kernel.ask(&call, &query::next::Next { labels: vec![words.clone()] }).map(|_| 1),
-            kernel.ask(&call, &query::task_id::TaskId { typed: words.clone() }).map(|_| 1),
-            kernel.ask(&call, &query::any_id::AnyId { typed: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::task_id::ResolveTask { typed: words.clone() }).map(|_| 1),
+            kernel.ask(&call, &query::any_id::ResolveAny { typed: words.clone() }).map(|_| 1),
             kernel
                 .ask(&person, &query::tokens::Tokens { principal: None, limit: 2, cursor: Some(words.clone()) })
                 .map(|page| page.items.len()),
@@ -297,7 +297,7 @@ fn look(engine: Engine, words: &str) {
             kernel
                 .ask(&person, &query::principals::Principals { limit: 2, cursor: Some(words.clone()) })
                 .map(|page| page.items.len()),
-            kernel.ask(&person, &query::token_id::TokenId { typed: words.clone() }).map(|_| 1),
+            kernel.ask(&person, &query::token_id::ResolveToken { typed: words.clone() }).map(|_| 1),
             kernel.who_is(&words).map(|_| 1),
         ];
         for answer in answers {

@@ -121,7 +121,7 @@ pub(super) fn texts(input: &[u8]) {
         plain(&cut, &[]);
         assert!(cut.chars().count() <= most.max(1));
     }
-    for kind in event::kind::ALL {
+    for &kind in event::kind::ALL {
         let data =
             json!({ "title": words, "text": words, "reason": words, "imported": labels.len().is_multiple_of(2) });
         plain(&Event::read(kind, &data).sentence("a", "t-00000"), &[]);

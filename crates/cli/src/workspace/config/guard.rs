@@ -34,7 +34,7 @@ pub(crate) enum People {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Guard {
+pub(super) struct GuardTable {
     pub(super) fail: Option<Fail>,
     pub(super) people: Option<People>,
     pub(super) relaxed: Option<Spanned<Vec<String>>>,

@@ -18,7 +18,7 @@ use tenure_core::{Code, Error, Result, Span, Stage, hold, text};
 use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};
-use self::guard::{Guard, RELAXED, relaxed};
+use self::guard::{GuardTable, RELAXED, relaxed};
 pub(crate) use self::serve::Serve;
 use super::file::{self, SETTINGS_MAX};
 use super::{StoreLocation, fnv1a};
@@ -119,7 +119,7 @@ struct File {
     hold: Hold,
     retention: Retention,
     capture: Option<Capture>,
-    guard: Guard,
+    guard: GuardTable,
     wait: Waiting,
     serve: serve::Table,
 }

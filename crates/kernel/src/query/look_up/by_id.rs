@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-use tenure_core::event::hold::Expired;
+use tenure_core::event::hold::HoldExpired;
 use tenure_core::event::place::{LockOffered, OfferTaken, PathOffered};
 use tenure_core::event::{Event, Topic};
 use tenure_core::hold::lapsed;
@@ -185,7 +185,7 @@ fn offered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, row: &place::Row) -> Result
                 Event::PathOffered(PathOffered { place, .. })
                 | Event::LockOffered(LockOffered { place, .. })
                 | Event::OfferTaken(OfferTaken { place, .. }) => Some(place),
-                Event::HoldExpired(Expired { place, .. }) => place,
+                Event::HoldExpired(HoldExpired { place, .. }) => place,
                 _ => None,
             };
             if place.as_deref() == Some(row.id.as_str()) {

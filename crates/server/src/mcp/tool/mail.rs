@@ -63,7 +63,7 @@ enum MailAction {
 }
 
 fn look(tool_call: &ToolCall<'_>, request: &Request) -> Result<ToolAnswer> {
-    let id = |typed: &String| tool_call.ask(&message_id::MessageId { typed: typed.clone() }).map(MessageId::from);
+    let id = |typed: &String| tool_call.ask(&message_id::ResolveMessage { typed: typed.clone() }).map(MessageId::from);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
     let mut answer = tool_call.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
     answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };

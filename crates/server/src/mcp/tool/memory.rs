@@ -7,7 +7,7 @@ use tenure_core::{Code, Error, Result};
 use tenure_kernel::answer::{Memory, Page, Remembered};
 use tenure_kernel::op::remember::{MemoryReach, NewMemory};
 use tenure_kernel::query::memories::Memories;
-use tenure_kernel::query::memory_id::MemoryId;
+use tenure_kernel::query::memory_id::ResolveMemory;
 use tenure_kernel::query::recall::Recall;
 use tenure_kernel::{Op, op};
 
@@ -110,7 +110,7 @@ fn remember(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
 
 fn forget(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
-    let (of_store, memory) = tool_call.ask(&MemoryId { typed })?;
+    let (of_store, memory) = tool_call.ask(&ResolveMemory { typed })?;
     let op = Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
     if of_store { tool_call.run_in_store(&op) } else { tool_call.run(&op) }
 }

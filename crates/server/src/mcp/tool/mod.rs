@@ -150,7 +150,7 @@ impl<'a> ToolCall<'a> {
 
     /// The full id of a task from a prefix.
     fn task_id(&self, typed: &str) -> Result<TaskId> {
-        self.ask(&task_id::TaskId { typed: typed.to_owned() }).map(TaskId::from)
+        self.ask(&task_id::ResolveTask { typed: typed.to_owned() }).map(TaskId::from)
     }
 
     /// The same, but `None` stands for the focus.
@@ -160,7 +160,7 @@ impl<'a> ToolCall<'a> {
 
     /// The full id of a task or a hold from a prefix.
     fn any_id(&self, typed: &str) -> Result<AnyId> {
-        self.ask(&any_id::AnyId { typed: typed.to_owned() }).map(AnyId::from)
+        self.ask(&any_id::ResolveAny { typed: typed.to_owned() }).map(AnyId::from)
     }
 
     /// A file in its current state.

@@ -95,6 +95,8 @@ pub struct Task {
     pub updated_at: i64,
     pub finished_by: String,
     pub finished_at: i64,
+    /// The instant before which it is not offered.
+    pub not_before: i64,
 }
 
 /// An agent.
@@ -384,6 +386,10 @@ impl Model {
 
     /// Ends what is over, and frees what is assigned to agents that are gone.
     fn settle(&mut self, turn: &Turn<'_>) {
+        // A time that has passed once does not come back with the clock.
+        for task in self.tasks.values_mut().filter(|task| turn.now >= task.not_before) {
+            task.not_before = 0;
+        }
         let mut due: Vec<(i64, String, String)> = self
             .tasks
             .values()

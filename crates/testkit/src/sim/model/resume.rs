@@ -29,7 +29,7 @@ impl Model {
             }
             None => {
                 self.agents.get_mut(turn.actor).expect("registered").focus.clear();
-                let reason = self.nothing(None, !request.labels.is_empty());
+                let reason = self.nothing((turn.now, true), !request.labels.is_empty());
                 json!({ "task": null, "hold": null, "rule": "none", "reason": reason })
             }
         };
@@ -86,7 +86,7 @@ impl Model {
         let focus = self.agents.get(actor).map_or("", |agent| agent.focus.as_str());
         let labelled = |task: &Task| labels.iter().all(|label| task.labels.contains(label));
         let holds = |task: &Task| task.hold.as_ref().is_some_and(|hold| hold.holder == actor && now < hold.expires_at);
-        let may = |task: &Task| self.unmet(task).is_empty() && self.suits(task, actor, labels, now);
+        let may = |task: &Task| self.is_offered(task, now) && self.suits(task, actor, labels, now);
         let had = |task: &Task| match &task.hold {
             Some(hold) => hold.holder == actor,
             None => task.last_holder == actor && task.lapsed,

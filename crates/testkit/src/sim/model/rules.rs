@@ -5,7 +5,7 @@ use tenure_core::event::kind;
 use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
-use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
+use tenure_kernel::op::{add, add_many, block, claim, edit, remember, snooze, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
@@ -78,6 +78,7 @@ impl Model {
             }
             Known::Reopen(request) => self.reopen(turn, &request.task),
             Known::Edit(request) => self.edit(turn, request),
+            Known::Snooze(request) => self.snooze(turn, request),
             Known::Resume(request) => self.resume(turn, request),
             Known::Confirm(request) => Ok(self.confirm(turn, request)),
             Known::Remember(request) => {
@@ -183,6 +184,7 @@ impl Model {
             updated_at: turn.now,
             finished_by: String::new(),
             finished_at: 0,
+            not_before: 0,
         };
         self.tasks.insert(id.to_owned(), task);
     }
@@ -197,7 +199,7 @@ impl Model {
                 match self.choose(turn.actor, &labels, turn.dead, turn.now) {
                     Some(id) => id,
                     None => {
-                        let reason = self.nothing(None, !labels.is_empty());
+                        let reason = self.nothing((turn.now, true), !labels.is_empty());
                         return Ok(json!({ "task": null, "hold": null, "rule": "none", "reason": reason }));
                     }
                 }
@@ -277,7 +279,7 @@ impl Model {
         let number = self.leave(turn, granted, kind::TASK_DONE, TaskStatus::Done);
         self.finish(turn, &granted.id, "");
         let unlocked: Vec<String> =
-            waited.into_iter().filter(|id| *id != granted.id && self.unmet(&self.tasks[id]).is_empty()).collect();
+            waited.into_iter().filter(|id| *id != granted.id && self.is_offered(&self.tasks[id], turn.now)).collect();
         for id in &unlocked {
             self.tell(turn, kind::TASK_READY, id, "", json!({ "unlocked_by": granted.id }));
             self.log.last_mut().expect("just told").cause = Some(number);
@@ -294,6 +296,7 @@ impl Model {
         task.blocked_on.clear();
         task.finished_by = turn.actor.to_owned();
         task.finished_at = turn.now;
+        task.not_before = 0;
     }
 
     fn cancel(&mut self, turn: &Turn<'_>, granted: &Granted, reason: &str) -> Result<Value, Refusal> {
@@ -355,7 +358,7 @@ impl Model {
     fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
         self.load(turn, id)?;
         self.allow(id, &[TaskStatus::Done, TaskStatus::Cancelled])?;
-        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.unmet(task).is_empty());
+        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.is_offered(task, turn.now));
         let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
         let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
@@ -446,6 +449,23 @@ impl Model {
         self.agents.get_mut(turn.actor).expect("registered").ended = true;
         let freed: Vec<String> = tasks.into_iter().map(|(_, task)| task).collect();
         json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": lessons })
+    }
+
+    fn snooze(&mut self, turn: &Turn<'_>, request: &snooze::Snooze) -> Result<Value, Refusal> {
+        let id = &request.task;
+        self.load(turn, id)?;
+        self.allow(id, &[TaskStatus::Open, TaskStatus::Started, TaskStatus::Blocked])?;
+        let until = request.until.map_or(turn.now + request.for_s.unwrap_or(0) * SECOND, |until| until.0);
+        let task = &self.tasks[id.as_str()];
+        // A time that has passed is no time.
+        let [from, until] = [task.not_before, until].map(|time| if time > turn.now { time } else { 0 });
+        if from != until {
+            let (status, version) = (task.status, task.version + 1);
+            self.task(id).not_before = until;
+            self.change(turn, id, status);
+            self.tell(turn, kind::TASK_SNOOZED, id, "", json!({ "version": version }));
+        }
+        Ok(self.shape(id, turn.now))
     }
 
     fn edit(&mut self, turn: &Turn<'_>, request: &edit::Edit) -> Result<Value, Refusal> {

@@ -1,7 +1,7 @@
 //! What the model says that queries and answers show, at any instant, settled or not.
 
 use serde_json::{Value, json};
-use tenure_core::choice::{ChoiceRule, StateCounts};
+use tenure_core::choice::{ChoiceRule, SnoozedTasks, StateCounts};
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Time, choice};
 
@@ -60,6 +60,11 @@ impl Model {
         task.hold.as_ref().is_some_and(|hold| now < hold.expires_at)
     }
 
+    /// Whether a task waits for nothing: no dependency and no time.
+    pub(super) fn is_offered(&self, task: &Task, now: i64) -> bool {
+        self.unmet(task).is_empty() && now >= task.not_before
+    }
+
     /// What a task is seen as.
     pub fn state(&self, task: &Task, now: i64) -> TaskState {
         match task.status {
@@ -67,7 +72,7 @@ impl Model {
             TaskStatus::Cancelled => TaskState::Cancelled,
             TaskStatus::Blocked => TaskState::Blocked,
             _ if Model::is_live(task, now) => TaskState::Held,
-            _ if self.unmet(task).is_empty() => TaskState::Ready,
+            _ if self.is_offered(task, now) => TaskState::Ready,
             _ if task.after.iter().any(|after| self.tasks[after].status == TaskStatus::Cancelled) => TaskState::Stuck,
             _ => TaskState::Waiting,
         }
@@ -106,6 +111,7 @@ impl Model {
             "lapsed_from": lapsed_from, "finished_by": some(&task.finished_by),
             "finished_at": if task.finished_at == 0 { Value::Null } else { json!(Time(task.finished_at)) },
             "created_at": Time(task.created_at), "updated_at": Time(task.updated_at),
+            "not_before": if now < task.not_before { json!(Time(task.not_before)) } else { Value::Null },
         })
     }
 
@@ -182,19 +188,19 @@ impl Model {
         seen.into_iter().map(|(_, name)| name.clone()).take(10).collect()
     }
 
-    fn count(&self, state: TaskState, now: Option<i64>) -> i64 {
-        // Without an instant the stored status counts: a started task is held until it is settled.
-        let counted = |task: &&Task| match (now, task.status) {
-            (Some(now), _) => self.state(task, now) == state,
-            (None, TaskStatus::Started) => state == TaskState::Held,
-            (None, _) => self.state(task, 0) == state,
+    /// How many tasks are in a state at an instant, as they are seen or as they are stored.
+    fn count(&self, state: TaskState, (now, stored): (i64, bool)) -> i64 {
+        // By the stored status a started task is held until it is settled.
+        let counted = |task: &&Task| match (stored, task.status) {
+            (true, TaskStatus::Started) => state == TaskState::Held,
+            _ => self.state(task, now) == state,
         };
         i64::try_from(self.tasks.values().filter(counted).count()).unwrap()
     }
 
     /// The sentence for an empty hand.
-    pub(super) fn nothing(&self, now: Option<i64>, filtered: bool) -> String {
-        let count = |state| self.count(state, now);
+    pub(super) fn nothing(&self, counted: (i64, bool), filtered: bool) -> String {
+        let count = |state| self.count(state, counted);
         let counts = StateCounts {
             ready: count(TaskState::Ready),
             waiting: count(TaskState::Waiting),
@@ -204,12 +210,20 @@ impl Model {
             done: count(TaskState::Done),
             cancelled: count(TaskState::Cancelled),
         };
-        choice::nothing(&counts, filtered)
+        let waits = |task: &&Task| {
+            task.status == TaskStatus::Open && self.unmet(task).is_empty() && counted.0 < task.not_before
+        };
+        let times: Vec<i64> = self.tasks.values().filter(waits).map(|task| task.not_before).collect();
+        let snoozed = times
+            .iter()
+            .min()
+            .map(|until| SnoozedTasks { count: i64::try_from(times.len()).unwrap(), until: Time(*until) });
+        choice::nothing(&counts, snoozed, filtered)
     }
 
     /// The project at a glance.
     pub fn status(&self, now: i64) -> Value {
-        let count = |state| self.count(state, Some(now));
+        let count = |state| self.count(state, (now, false));
         let holds = self.holds(now);
         let blocked = self.in_order(|task| task.status == TaskStatus::Blocked);
         let gone = |id: &String| {
@@ -237,7 +251,7 @@ impl Model {
     /// Whether anybody could take a task: it is ready, or its hold is over.
     pub(super) fn is_free(&self, task: &Task, dead: &[String], now: i64) -> bool {
         let dead_holder = task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
-        self.state(task, now) == TaskState::Ready || dead_holder && self.unmet(task).is_empty()
+        self.state(task, now) == TaskState::Ready || dead_holder && self.is_offered(task, now)
     }
 
     /// Whether a task is one that an agent may choose: for it or for anybody, and with all labels.
@@ -249,7 +263,7 @@ impl Model {
     /// What `next` shows: the task, the rule, the sentence.
     pub fn next(&self, actor: &str, labels: &[String], now: i64) -> Value {
         let Some(id) = self.choose(actor, labels, &[], now) else {
-            return json!({ "task": null, "rule": "none", "reason": self.nothing(Some(now), !labels.is_empty()) });
+            return json!({ "task": null, "rule": "none", "reason": self.nothing((now, false), !labels.is_empty()) });
         };
         let task = &self.tasks[&id];
         let lapsed_from = match &task.hold {
