@@ -1,5 +1,5 @@
-//! The ops by their types, for models and checkers that must have a rule for every op: a `match` on [`Known`] is checked for
-//! completeness by the compiler, which [`Op`] is not.
+//! The ops as an enum, for models and checkers that need a rule for every op. The compiler checks a `match` on
+//! [`Known`] for completeness, which it cannot for [`Op`].
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{
@@ -55,7 +55,7 @@ pub enum Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// The op by its type. A test of the corpus proves that each of `OPS` is one of them.
+    /// Converts an op. A test of the corpus proves that every entry of `OPS` converts.
     pub fn of(op: &'a Op) -> Known<'a> {
         let found = [
             op.get().map(Known::Add),
