@@ -36,7 +36,6 @@ struct Collected {
     lines: Vec<Vec<Line>>,
 }
 
-/// One line of a golden file.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// The output class that the line is an example of.
@@ -47,7 +46,6 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
-/// One golden file.
 pub(crate) struct Golden {
     /// Its path below `crates`.
     pub(crate) path: &'static str,
@@ -57,7 +55,6 @@ pub(crate) struct Golden {
     pub(crate) lines: fn(&World, &[Value]) -> Vec<Value>,
 }
 
-/// All golden files.
 const FILES: &[Golden] = &[events::FILE, refusals::FILE];
 
 /// The lines of each file, read once.

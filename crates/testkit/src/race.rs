@@ -132,7 +132,7 @@ enum Prize {
     Paths,
 }
 
-/// The request of a racer: a task by its id, else a path. Every other racer requests the path by a glob that matches
+/// The request of a racer: a task by its id, else a path. Odd-numbered racers request the path by a glob that matches
 /// it.
 fn asking(prize: &str, racer: usize) -> Op {
     if prize.starts_with("t-") {

@@ -42,7 +42,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     home.ok(&["memory", "pin", &memory]);
     home.ok(&["memory", "forget", &memory]);
     let sent = home.ok_as("b", &["send", "a", "how far is it?", "--request"]);
-    // Of these ops, only an acknowledgement appends an event.
+    // `inbox` appends an event only if it acknowledges a message.
     home.ok_as("a", &["inbox", "--ack", &text(&sent["id"])]);
     let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
     assert!(copy.success());

@@ -110,7 +110,6 @@ impl Home {
         home
     }
 
-    /// The server.
     pub(crate) fn serving(&self) -> &Serving {
         self.serving.as_ref().expect("this test has a server")
     }
@@ -120,7 +119,6 @@ impl Home {
         self.root.join(name)
     }
 
-    /// The repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.path("repo")
     }
@@ -130,7 +128,6 @@ impl Home {
         self.path("home/.local/share/tenure/tenure.db")
     }
 
-    /// The schema on PostgreSQL.
     pub(crate) fn schema(&self) -> &str {
         &self.postgres.as_ref().expect("this test is on PostgreSQL").1
     }
@@ -142,7 +139,6 @@ impl Home {
         self.git(name, &["commit", "-q", "--allow-empty", "-m", "first"]);
     }
 
-    /// Runs git in a directory.
     pub(crate) fn git(&self, name: &str, args: &[&str]) {
         let mut git = self.clean(OsStr::new("git"));
         for (key, value) in [("AUTHOR", "ann"), ("COMMITTER", "ann")] {
@@ -269,7 +265,6 @@ impl Home {
     }
 }
 
-/// A call that has not been made yet.
 pub(crate) struct Call {
     command: Command,
     input: Vec<u8>,
@@ -374,7 +369,6 @@ impl Output {
     }
 }
 
-/// A refusal as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) exit: i32,
@@ -392,7 +386,6 @@ impl Refusal {
         &self.error["details"][key]
     }
 
-    /// Checks kind and code.
     #[track_caller]
     pub(crate) fn is(&self, kind: &str, code: &str) -> &Refusal {
         assert_eq!((self.kind.as_str(), self.code.as_str()), (kind, code), "{}", self.error);
@@ -409,7 +402,6 @@ impl Refusal {
     }
 }
 
-/// A JSON string.
 #[track_caller]
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()

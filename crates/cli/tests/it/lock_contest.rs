@@ -42,7 +42,6 @@ const TTL: u64 = 3;
 /// No machine that runs these tests needs a longer one.
 const LONGEST_TTL: u64 = 96;
 
-/// A command under a lock.
 pub(crate) struct Contest {
     pub(crate) home: Home,
     pub(crate) first: Child,

@@ -78,7 +78,7 @@ fn inv_r7_a_wait_that_is_over_is_busy_and_the_same_command_goes_on() {
         refused.is("busy", "still_waiting").names(&["number 1 in the line"]);
         assert_eq!((refused.exit, refused.detail("place")), (3, &json!(1)));
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
-        // Also for a command, which was not started: the exit code then is not a command's.
+        // Also before a command, which is not started: the exit code is 124, which is not the command's.
         let busy = home.call(&["lock", "deploy", "--wait=1s", "--", "touch", "ran"]).json().agent("c").run();
         let error = &busy.json.as_ref().unwrap()["error"];
         assert_eq!((busy.code, &error["code"], &error["kind"]), (124, &json!("still_waiting"), &json!("busy")));

@@ -46,7 +46,6 @@ impl Client {
         self.child.id()
     }
 
-    /// Sends a line.
     pub(crate) fn line(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }

@@ -236,7 +236,7 @@ fn inv_s4_a_session_goes_on_with_another_token_and_its_stream_ends_with_its_own(
         let mut stream = client.open(&up, "GET", "Connection: close\r\n", None);
         until(&mut stream, "id:");
         home.ok(&["token", "revoke", &text(&first["id"])]);
-        // An open stream sends a heartbeat every 15 seconds: after the first, a second must not come.
+        // An open stream sends a heartbeat every 15 seconds. The revoked stream ends before its second one.
         let signs = stream.lines().filter(|line| line.as_ref().unwrap().starts_with(':')).take(2).count();
         assert!(signs < 2, "{engine:?}: the stream stays");
         let call = client.tool("note", &json!({ "text": "revoked" }));
@@ -244,7 +244,7 @@ fn inv_s4_a_session_goes_on_with_another_token_and_its_stream_ends_with_its_own(
         let mut again = client.with(&secret(&second));
         again.call(&up, "note", &json!({ "text": "the same session" }));
         assert_eq!(holders(&home), [agent], "{engine:?}");
-        // A token cannot use the session of another token to exceed its rights.
+        // A call has the rights of its token, not those with which the session was opened.
         home.ok(&["member", "set", "person:bob", "--role", "viewer", "--in", "web"]);
         let call = again.tool("note", &json!({ "text": "only looks now" }));
         assert_eq!(data(&text(&again.post(&up, &call).body)).unwrap()["result"]["isError"], json!(true), "{engine:?}");

@@ -96,7 +96,6 @@ impl Dice {
         Dice(seed)
     }
 
-    /// A number below a bound.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

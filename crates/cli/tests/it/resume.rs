@@ -64,7 +64,7 @@ fn inv_i3_what_nobody_saw_is_told_again() {
             let items = data["events"]["items"].as_array().unwrap();
             items.iter().map(|item| (text(&item["text"]), item["again"] == true)).collect()
         };
-        // The reader is gone before any output; then one call is quiet.
+        // The reader of the first call is gone before any output; the second call is quiet.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut call = home.clean(crate::home::TENURE.as_ref());

@@ -25,7 +25,7 @@ fn inv_s3_a_busy_stream_ends_with_the_token_it_was_opened_with() {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Never idle for as long as the server's check interval, and never for ever.
+            // Writes more often than the server checks, and for a limited time.
             while !over.load(Ordering::Relaxed) && began.elapsed() < LOOKED * 2 {
                 up.op(&writes, "add", None, &json!({ "title": "busy" }));
                 std::thread::sleep(Duration::from_millis(100));

@@ -48,7 +48,7 @@ pub(crate) fn says_sandbox(document: &Value, exit: i32, home: &Home) {
     }
 }
 
-/// All store files, without those of git and the sandbox's own shell.
+/// All store files in the home.
 pub(crate) fn stores(home: &Home) -> Vec<std::path::PathBuf> {
     let is_store = |path: &std::path::PathBuf| path.to_str().unwrap().contains("tenure.db");
     home.files("").into_iter().filter(is_store).collect()

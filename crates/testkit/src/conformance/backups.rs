@@ -156,7 +156,7 @@ fn not_a_store(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     left_alone(world, &path, &["is_backup"]);
-    // Nor is a backup with an older schema a store, although a store would be migrated from it.
+    // A backup with an older schema is not a store either, although a store with that schema would be migrated.
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
     left_alone(world, &path, &["is_backup"]);
     assert!(!world.dir.path().join("b.db-turn-a").exists());

@@ -100,7 +100,7 @@ fn covers(world: &World) {
         .unwrap();
     take(world, OTHER, "b", &["./"]).unwrap();
     take(world, DEEP, "b", &["./"]).unwrap();
-    // Two nested repositories block it, each counted once.
+    // The holds in two nested repositories block it, each counted once.
     assert_eq!(total(&details(take(world, OUTER, "c", &["./"]))), json!(8), "six and one of b, one of a");
     // The reverse direction, at every depth.
     free(world, SUB, "a", &["src/x.rs"]);

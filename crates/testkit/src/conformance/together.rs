@@ -156,7 +156,6 @@ fn told_while_deciding(world: &World) {
 /// A write that leaves a row and panics.
 struct Panics(project::NamedProject);
 
-/// A write that leaves a row.
 struct Writes(project::NamedProject);
 
 const MARK: Sql = Sql::same("UPDATE project SET holds_issued = holds_issued + 1");

@@ -93,7 +93,7 @@ fn no_barging(world: &World) {
     assert!(world.check("new", &["docs/"]).free && world.check("wide", &["src/b"]).free);
     // Both block a request that overlaps both.
     assert_eq!(refusal(world.reserve("new", &["src/a"])).get("total"), Some(&json!(2)));
-    // The agent's own hold grants nothing more.
+    // A request that the agent's own hold covers is not blocked.
     world.reserve("h", &["src/a"]).unwrap();
     world.sound();
 }
@@ -271,7 +271,7 @@ fn circles(world: &World) {
     assert_eq!(world.last_event(), before + 1, "who is refused is not in the line");
     // Without `wait` the behaviour is unchanged.
     assert_eq!(code_of(world.reserve("c", &["f"])), "path_held");
-    // No other agent blocks the one that continues.
+    // After the release, no agent blocks b.
     world.release_paths("c", &["h"]).unwrap();
     assert!(world.is_offered("b", "h"));
     world.sound();

@@ -93,7 +93,6 @@ impl Session {
         self.hook(event, json!({ "tool_name": "Edit", "tool_input": input, "tool_response": {} }))
     }
 
-    /// Asks the edit guard.
     pub(super) fn guard(&mut self, file: &str) -> Reply {
         let start = Instant::now();
         let printed = self.edit_event("PreToolUse", file);

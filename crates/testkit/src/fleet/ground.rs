@@ -135,7 +135,6 @@ pub(crate) fn feed(child: &mut Child, input: &str) {
 }
 
 impl Answer {
-    /// Waits for the end of a process.
     pub(crate) fn of(child: Child) -> Answer {
         let output = child.wait_with_output().unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();

@@ -52,11 +52,9 @@ struct Task {
     shown: Vec<Option<i64>>,
 }
 
-/// A project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Project {
     tasks: Vec<Task>,
-    /// The newest fence.
     newest: i64,
 }
 

@@ -8,7 +8,6 @@ use tenure_core::Error;
 /// back.
 pub(super) type Nanos = i64;
 
-/// The monotonic clock.
 pub(super) fn monotonic() -> Nanos {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec * 1_000_000_000 + now.tv_nsec
@@ -69,7 +68,6 @@ pub(super) enum Got {
     Odd(String),
 }
 
-/// One call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) process: usize,

@@ -48,7 +48,6 @@ pub(super) enum Between {
     Nothing,
 }
 
-/// An op that was sent.
 pub(super) struct Sent {
     pub(super) call: Call,
     pub(super) op: Op,

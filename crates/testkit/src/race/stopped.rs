@@ -21,7 +21,7 @@ use crate::report::{Budget, Section};
 
 /// The longest time that a stopped client may block a project.
 const AT_MOST: Duration = Duration::from_secs(6);
-/// The idle limit of the server for a client in a transaction.
+/// The longest time that another project may wait meanwhile.
 const ALLOWED: Duration = Duration::from_secs(2);
 
 /// Stops the process at the first random byte requested.

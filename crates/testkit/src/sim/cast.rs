@@ -296,7 +296,6 @@ impl Cast {
             .collect()
     }
 
-    /// The id of a hold.
     fn hold(&self, which: &Which, model: &Model) -> String {
         let none = || "h-zzz00000".to_owned();
         match which {

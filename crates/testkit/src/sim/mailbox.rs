@@ -45,7 +45,7 @@ pub(super) fn seen(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_m6_mail_as_seen", &scene.model.letters(agent, limit), &json!(found))
 }
 
-/// M6: a letter is new in one answer only, letters arrive in order, and a confirmed letter is complete and never
+/// M6: a letter is new in one answer only, letters arrive in order, and confirmed letters have no gap and are never
 /// delivered again.
 #[derive(Default)]
 pub(super) struct NewOnce(BTreeMap<String, Reader>);

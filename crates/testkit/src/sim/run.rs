@@ -291,7 +291,6 @@ impl Run {
         self.properties.iter_mut().try_for_each(|property| property.check(&scene))
     }
 
-    /// The events after a number.
     fn events(&self, after: i64) -> Vec<LoggedEvent> {
         events(&self.world, after)
     }

@@ -252,7 +252,7 @@ fn herd(programs: &Programs, engine: Engine) -> Vec<String> {
     ]
 }
 
-// ---- what is asked for ----
+// ---- options ----
 
 struct Options {
     sections: Vec<String>,

@@ -88,7 +88,6 @@ fn measure(load: Load, runs: usize) -> Vec<String> {
     ]
 }
 
-/// A connection of the library.
 struct Seat(Vec<Caller>);
 
 impl Seat {

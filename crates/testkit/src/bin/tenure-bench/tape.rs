@@ -18,7 +18,6 @@ use tokio_postgres::config::Host;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Error};
 
-/// One statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     /// Without parameters, possibly several in one text.

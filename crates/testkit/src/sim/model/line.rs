@@ -48,12 +48,10 @@ pub(super) struct Thing<'a> {
 }
 
 impl<'a> Thing<'a> {
-    /// A named lock.
     pub(super) fn named(name: &'a [String]) -> Thing<'a> {
         Thing { name: true, checkout: "", shared: false, patterns: name }
     }
 
-    /// Paths.
     pub(super) fn paths(checkout: &'a str, shared: bool, patterns: &'a [String]) -> Thing<'a> {
         Thing { name: false, checkout, shared, patterns }
     }
