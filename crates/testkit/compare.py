@@ -50,7 +50,7 @@ def benches(builds, arguments, scratch):
     options = [word for word in arguments if word not in PROGRAMS + LIBRARY]
     runs = []
     for number, build in enumerate(builds):
-        # It looks for the programs beside itself, so it is put beside those of this build.
+        # tenure-bench looks for the programs beside itself, so it is copied beside those of this build.
         place = scratch / str(number)
         place.mkdir()
         shutil.copy2(builds[1] / "tenure-bench", place)
@@ -79,7 +79,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tn-compare-") as scratch:
         runs = benches(builds, arguments, pathlib.Path(scratch))
         for number in range(rounds):
-            # The order alternates too: the second of a pair finds warmer caches.
+            # The order alternates too, because the second of a pair finds warmer caches.
             for which in (0, 1) if number % 2 == 0 else (1, 0):
                 print(f"round {number + 1} of {rounds}: {('before', 'after')[which]}", file=sys.stderr, flush=True)
                 for bench, given in runs[which]:

@@ -38,7 +38,7 @@ def shell(line):
     return {"tool_name": "Bash", "tool_input": {"command": line}}
 
 
-# What is counted, in order: a name and the words of a call; {task} is the task of the script.
+# The counted steps, in order: a name and the arguments of a call; {task} is the task of the script.
 STEPS = [
     ("--version", ["--version"]),
     ("list, no store yet", ["list"]),
@@ -78,7 +78,7 @@ STEPS = [
 
 
 class Home:
-    """A home with one repository, for one build."""
+    """A home with one repository for one build."""
 
     def __init__(self, binary, tool):
         self.binary, self.tool, self.task = binary, tool, ""
@@ -117,12 +117,12 @@ class Home:
         if self.tool == "perf":
             before = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", report]
         else:
-            # What the program starts is a program of its own.
+            # Without --trace-children: processes that the program starts are not counted.
             before = ["valgrind", "--tool=callgrind", f"--log-file={report}", "--callgrind-out-file=/dev/null"]
         run = subprocess.run(
             [*before, self.binary, *words],
             cwd=self.repository,
-            # valgrind itself needs more of PATH than the program.
+            # valgrind needs a longer PATH than the program.
             env={**self.env, "PATH": os.environ["PATH"]},
             input=given,
             capture_output=True,
@@ -139,7 +139,7 @@ class Home:
 
 
 def counter():
-    """The cheapest way to count that works here."""
+    """The cheapest counter that works on this machine."""
     if shutil.which("perf"):
         tried = subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "true"], capture_output=True, text=True)
         if re.search(r"^\d+,", tried.stderr, re.M):

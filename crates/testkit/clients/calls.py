@@ -1,10 +1,10 @@
-"""The calls that each client makes: every tool at least once with success and once with an error."""
+"""The calls of each client: every tool at least once with success and once with an error."""
 
 import json
 
 import jsonschema
 
-# (tool, arguments, code of the error or None, what to keep of the answer). `$name` is what was kept.
+# (tool, arguments, error code or None, values to keep from the answer). `$name` is a kept value.
 CALLS = [
     ("list", {}, None, {}),
     ("add", {"title": "first", "priority": 0, "labels": ["x", "y"]}, None, {"first": ["id"]}),
@@ -43,7 +43,7 @@ FIELDS = {"code", "kind", "message", "hint", "retryable", "details"}
 
 
 def filled(value, kept):
-    """Arguments with what was kept in its place."""
+    """Replaces `$name` in the arguments by the kept values."""
     if isinstance(value, dict):
         return {key: filled(inner, kept) for key, inner in value.items()}
     if isinstance(value, list):
@@ -54,7 +54,7 @@ def filled(value, kept):
 
 
 def check(tools, call, result, kept):
-    """Checks a result, given as the protocol has it, against the tool's schema and what was expected."""
+    """Checks a protocol result against the tool's schema and the expected outcome."""
     tool, _, code, keep = call
     structured = result["structuredContent"]
     jsonschema.validate(structured, tools[tool]["outputSchema"], jsonschema.Draft202012Validator)
@@ -73,7 +73,7 @@ def check(tools, call, result, kept):
 
 
 def check_list(tools):
-    """Every tool is called with success and with an error, and has all that a client looks at."""
+    """Checks that every tool is called with success and with an error, and has all fields that clients use."""
     tried = {(tool, code is None) for tool, _, code, _ in CALLS}
     assert tried == {(tool, way) for tool in tools for way in (True, False)}, (tried, list(tools))
     for tool in tools.values():

@@ -1,4 +1,4 @@
-"""Drives `tenure mcp` with the inspector, one process a call: inspector.py TENURE REPOSITORY INSPECTOR."""
+"""Drives `tenure mcp` with the inspector, one process per call: inspector.py TENURE REPOSITORY INSPECTOR."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ TENURE, REPOSITORY, INSPECTOR = sys.argv[1:]
 
 
 def inspect(*words):
-    # The agent is named, because each call is a connection of its own.
+    # The agent is named, because each call is a separate connection.
     line = [INSPECTOR, "--cli", "-e", "TENURE_AGENT=inspector", TENURE, "mcp", *words]
     return subprocess.run(line, cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
 

@@ -20,7 +20,7 @@ async def drive(command, repository, mode):
         for call in CALLS:
             result = await client.call_tool(call[0], filled(call[1], kept))
             answer = plain(result)
-            # Fields that are null belong to the answer, and the dump leaves them out.
+            # Null fields belong to the answer, but the dump omits them.
             answer["structuredContent"] = result.structured_content
             check(tools, call, answer, kept)
         wrong = await client.call_tool("add", {"titel": "x"})

@@ -33,7 +33,7 @@ class Server:
         self.url = json.loads(self.process.stdout.readline())["data"]["url"]
 
     def kill(self):
-        """Killed, and another at the same address."""
+        """Kills the server and starts another at the same address."""
         self.process.kill()
         self.process.wait()
         self.start(self.url.removeprefix("http://"))
@@ -64,19 +64,19 @@ async def drive(server, mode):
 
 
 async def resumed(client):
-    """Goes on with a task or takes one, and says as whom: the brief does."""
+    """Resumes or claims a task, and returns the agent named in the brief."""
     brief = (await client.call_tool("resume", {})).structured_content["brief"]["text"]
     return re.search(r"You are (\S+) and hold it", brief)[1]
 
 
 async def taken(client, title):
-    """Adds a task, takes one, and says as whom."""
+    """Adds a task, claims one, and returns the agent."""
     await client.call_tool("add", {"title": title})
     return await resumed(client)
 
 
 async def two(server, whose, secret):
-    """Two clients at once are two agents; one that comes again is a third."""
+    """Two concurrent clients are two agents; a reconnected client is a third."""
     async with server.client("legacy", secret) as one, server.client("legacy", secret) as other:
         seen = {await taken(one, "for one of two"), await taken(other, "for the other")}
     async with server.client("legacy", secret) as again:
@@ -86,7 +86,7 @@ async def two(server, whose, secret):
 
 
 async def killed(server):
-    """A client goes on with its session when the server was killed, as the agent that it was."""
+    """A client continues its session as the same agent after the server was killed."""
     async with server.client("legacy") as client:
         agent = await taken(client, "for one whose server is killed")
         for _ in range(2):
@@ -104,7 +104,7 @@ def described(server, schemathesis):
     config = os.path.join(server.repository, "schemathesis.toml")
     with open(config, "w") as file:
         file.write('[parameters]\nproject = "clients"\n')
-    # The stream of events has no end, so it is left to the tests of the binary.
+    # The event stream never ends, so the tests of the binary cover it.
     command = [schemathesis, "--config-file", config, "run", f"{server.url}/api/v1/openapi.json", "--no-color"]
     command += ["-H", f"Authorization: Bearer {server.secret}", "--checks", CHECKS, "--exclude-path", "/api/v1/events"]
     command += ["--max-examples", "10", "--phases", "coverage,fuzzing", "--seed", "7"]

@@ -1,7 +1,7 @@
-"""Kills a server with SIGKILL again and again under 64 clients that retry: kills.py TENURE [SECONDS].
+"""Repeatedly kills a server with SIGKILL under 64 clients that retry: kills.py TENURE [SECONDS].
 
-60 clients over HTTP and four commands add tasks, each under a request id of its own that every retry carries. At the end
-everything that was acknowledged is there, and nothing twice."""
+60 HTTP clients and four commands add tasks. Each request has its own id, which every retry carries. At the end every
+acknowledged task exists exactly once."""
 
 import http.client
 import json

@@ -1,6 +1,6 @@
-"""A thousand listeners, fifty of which never read: listeners.py TENURE [LISTENERS].
+"""Connects a thousand listeners, fifty of which never read: listeners.py TENURE [LISTENERS].
 
-The others get every event once, in order, within a second; what the server keeps in memory stays bounded."""
+The others get every event once, in order, within a second, and the server's memory stays bounded."""
 
 import asyncio
 import json

@@ -1,10 +1,10 @@
-"""Stops a server with SIGSTOP again and again under clients that do not wait for it: stops.py TENURE [SECONDS].
+"""Repeatedly stops a server with SIGSTOP under clients with a timeout: stops.py TENURE [SECONDS].
 
-32 clients over the socket and eight commands claim tasks, take locks and reserve paths, most of which others want too.
-Each request has an agent and a request id of its own. A client that gets no answer closes the socket and goes direct, by
-a command with the same id; when that is refused `busy` it gives up for good. So what an agent did says what became of its
-request: what was acknowledged is there once, what was refused or given up is not there, now or after the server went on.
-Of a request that was given up as `undecided` the client knows that it may be there, and finds out with the same id."""
+32 socket clients and eight commands claim tasks, take locks and reserve paths, most of them contested. Each request has
+its own agent and request id. A client without an answer closes the socket and accesses the store directly, by a command
+with the same id. If that is refused as `busy`, the client gives up for good. So the log of an agent shows the fate of
+its request: an acknowledged one is applied once; a refused or abandoned one is not applied, now or after the server
+continues. A request refused as `undecided` may have been applied, and the client finds out by a retry with the same id."""
 
 import json
 import os
@@ -41,12 +41,12 @@ def up():
 
 
 def wish(name, count):
-    """An op, its request and the words of the command that asks for the same."""
+    """An op, its request and the arguments of the equivalent command."""
     sort = random.choice(["claim", "lock", "reserve"])
     if sort == "claim":
         task = random.choice(tasks)
         return sort, {"task": task, "ttl_s": 1}, ["claim", task, "--ttl", "1s"]
-    # Half of them nobody else wants: those are granted, whoever asks.
+    # Half of them are uncontested and always granted.
     thing = f"{name}-{count}" if random.random() < 0.5 else f"shared-{random.randrange(8)}"
     if sort == "lock":
         return sort, {"name": thing, "ttl_s": 1}, ["lock", thing, "--ttl", "1s"]
@@ -78,7 +78,7 @@ class Client:
         self.stream = self.lines = None
 
     def ask(self, agent, op, request, patience):
-        """The answer; none where there is none, and the connection is closed."""
+        """Returns the answer, or None after closing the connection."""
         try:
             if not self.stream:
                 self.stream = socket.socket(socket.AF_UNIX)
@@ -146,12 +146,12 @@ while time.time() < until:
     time.sleep(random.random())
     server.send_signal(signal.SIGSTOP)
     stops += 1
-    # Long enough, now and then, for those who go direct to be refused.
+    # Sometimes long enough for direct access to be refused.
     time.sleep(random.choice([0.3, 1, 2, 15]))
     server.send_signal(signal.SIGCONT)
 for thread in threads:
     thread.join()
-# Whoever was left undecided finds out.
+# Undecided requests are retried to learn their outcome.
 found_out = Counter()
 for agent, words in list(undecided.items()):
     answer = run(*words, "--request-id", agent, agent=agent)

@@ -1,7 +1,7 @@
-"""Commands through a proxy that does TLS, with certificates that are good, unknown, expired or another's: tls.py TENURE.
+"""Runs commands through a TLS proxy with valid, unknown, expired and mismatched certificates: tls.py TENURE.
 
-The certificates are made with openssl, the proxy is a few lines of Python before `tenure serve`. A certificate that is not
-trusted is refused at once and with its reason; nothing is tried again."""
+The certificates are made with openssl; the proxy is a few lines of Python in front of `tenure serve`. An untrusted
+certificate is refused at once with its reason and without a retry."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def pump(source, sink):
 
 
 def proxy(name, to):
-    """A TLS proxy with a certificate; its port."""
+    """Starts a TLS proxy with a certificate and returns its port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{base}/{name}.pem", f"{base}/{name}.key")
     listener = socket.create_server(("127.0.0.1", 0))
@@ -94,7 +94,7 @@ host, port = json.loads(server.stdout.readline())["data"]["url"].removeprefix("h
 
 def far(name, **more):
     url = f"https://localhost:{proxy(name, (host, int(port)))}"
-    # Another directory: this one is pinned to the store itself.
+    # Another directory, because this one is pinned to the store itself.
     around = {"TENURE_URL": url, "TENURE_TOKEN": secret, "SSL_CERT_FILE": f"{base}/ours.pem", "HOME": f"{base}/far", **more}
     return lambda *words: run(*words, **around)
 

@@ -1,32 +1,33 @@
-//! Everything that tries to break the kernel's promises: the short versions that `./test` runs, and the long ones.
+//! The registry of all tests that try to break the kernel's guarantees: the short versions that `./test` runs, and the
+//! soak tests.
 
 use crate::report::{Budget, Section};
 
-/// How often a test repeats what it does: `plain` times under `./test`, `long` times where `TENURE_TEST_LONG` is set, as
-/// it is under `./test --soak`.
+/// The number of repetitions of a test: `plain` under `./test`, `long` if `TENURE_TEST_LONG` is set, as under `./test
+/// --soak`.
 pub fn amount(plain: usize, long: usize) -> usize {
     if std::env::var_os("TENURE_TEST_LONG").is_some() { long } else { plain }
 }
 
-/// A short run: panics to fail.
+/// A short test. It panics to fail.
 pub struct Check {
-    /// Its name; one that proves an invariant begins with it (`inv_t10_…`).
+    /// Its name. A test of an invariant starts with the invariant (`inv_t10_…`).
     pub name: &'static str,
     /// The check.
     pub run: fn(),
 }
 
-/// A long run.
+/// A soak test.
 pub struct Soak {
-    /// What `tenure-soak` calls it.
+    /// Its name in `tenure-soak`.
     pub name: &'static str,
-    /// Its share of the time, in parts of the whole.
+    /// Its share of the total time.
     pub share: u32,
     /// The run.
     pub run: fn(Budget) -> Section,
 }
 
-/// All short runs but those of [`timed`].
+/// All short tests except those of [`timed`].
 pub fn checks() -> Vec<&'static Check> {
     [
         crate::sim::CHECKS,
@@ -41,13 +42,12 @@ pub fn checks() -> Vec<&'static Check> {
     .collect()
 }
 
-/// The short runs that judge by the clock: what they wait for comes in time only where nothing else keeps the machine
-/// busy.
+/// The short tests that depend on wall-clock time. They need an otherwise idle machine to meet their deadlines.
 pub fn timed() -> Vec<&'static Check> {
     [crate::history::TIMED, crate::race::TIMED, crate::fleet::TIMED].into_iter().flatten().collect()
 }
 
-/// All long runs.
+/// All soak tests.
 pub fn soaks() -> Vec<&'static Soak> {
     [
         crate::sim::SOAKS,

@@ -1,4 +1,4 @@
-//! A world to test the kernel in: an engine, a clock that moves only when told to, and seeded randomness.
+//! The fixture for kernel tests: an engine, a manual clock and seeded randomness.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tenure_store::{Clock, Entropy, Location, Options};
 
 use crate::golden;
 
-/// Where a case runs.
+/// The engine that a case runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// SQLite in memory.
@@ -33,7 +33,7 @@ impl Engine {
     /// The engines on which several kernels can share a store.
     pub const SHARED: [Engine; 2] = [Engine::File, Engine::Postgres];
 
-    /// The name in test names.
+    /// The engine's name in test names.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Memory => "memory",
@@ -43,20 +43,20 @@ impl Engine {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when the test moves it.
 #[derive(Debug)]
 pub struct TestClock(AtomicI64);
 
 impl TestClock {
-    /// Where every test begins: 2033-05-18T03:33:20Z.
+    /// The start time of every test: 2033-05-18T03:33:20Z.
     pub const START: Time = Time(2_000_000_000_000_000);
 
-    /// A clock that stands at an instant.
+    /// A clock set to an instant.
     pub fn at(time: Time) -> TestClock {
         TestClock(AtomicI64::new(time.0))
     }
 
-    /// Moves the clock, forward or back.
+    /// Moves the clock forward or back.
     pub fn advance(&self, by: Span) {
         self.0.fetch_add(by.0, Ordering::SeqCst);
     }
@@ -73,12 +73,12 @@ impl Clock for TestClock {
     }
 }
 
-/// Random bytes that are the same in every run (splitmix64).
+/// Deterministic random bytes (splitmix64).
 #[derive(Debug)]
 pub struct Seeded(AtomicU64);
 
 impl Seeded {
-    /// A source from a seed.
+    /// A source with a seed.
     pub fn new(seed: u64) -> Seeded {
         Seeded(AtomicU64::new(seed))
     }
@@ -95,7 +95,7 @@ impl Entropy for Seeded {
     }
 }
 
-/// Random bytes that a test dictates, then seeded ones: to make ids collide on purpose.
+/// Random bytes scripted by a test, then seeded ones. Used to make ids collide.
 #[derive(Debug)]
 pub struct Dictated {
     script: Mutex<std::collections::VecDeque<Vec<u8>>>,
@@ -103,12 +103,12 @@ pub struct Dictated {
 }
 
 impl Dictated {
-    /// A source that first gives these buffers, one a call (cut or repeated to fit), then seeded bytes.
+    /// A source that returns these buffers first, one per call (truncated or repeated to fit), then seeded bytes.
     pub fn new(script: Vec<Vec<u8>>) -> Dictated {
         Dictated { script: Mutex::new(script.into()), rest: Seeded::new(7) }
     }
 
-    /// Dictates what the next calls give.
+    /// Scripts the results of the next calls.
     pub fn dictate(&self, script: Vec<Vec<u8>>) {
         *self.script.lock().unwrap() = script.into();
     }
@@ -127,25 +127,25 @@ impl Entropy for Dictated {
 pub struct World {
     /// The engine.
     pub engine: Engine,
-    /// Where the store is.
+    /// The location of the store.
     pub location: Location,
-    /// What kernels are opened with.
+    /// The options that kernels are opened with.
     pub options: Options,
-    /// The clock of all kernels of this world, on PostgreSQL too.
+    /// The clock of all kernels of this world, also on PostgreSQL.
     pub clock: Arc<TestClock>,
     /// The kernel.
     pub kernel: Kernel,
-    /// Removed with the world.
+    /// The temporary directory, removed with the world.
     pub dir: tempfile::TempDir,
     requests: Seeded,
-    /// The thread of the case.
+    /// The thread of the test case.
     thread: ThreadId,
-    /// Whether other threads made calls too, so that what happens may differ from run to run.
+    /// Whether other threads made calls too, so that the order of events may vary between runs.
     raced: AtomicBool,
 }
 
 impl World {
-    /// What the names of all directories of stores begin with.
+    /// The prefix of the directories of all test stores.
     pub(crate) const PREFIX: &str = "tn-";
 
     /// A new, empty world.
@@ -174,12 +174,12 @@ impl World {
         World { engine, location, options, clock, kernel, dir, requests, thread, raced }
     }
 
-    /// Whether calls were made by several threads.
+    /// Whether several threads made calls.
     pub(crate) fn has_raced(&self) -> bool {
         self.raced.load(Ordering::SeqCst)
     }
 
-    /// Another kernel on the same store (not in memory).
+    /// Another kernel on the same store (not for stores in memory).
     pub fn another(&self) -> Kernel {
         assert_ne!(self.engine, Engine::Memory, "a store in memory has one kernel");
         Kernel::new(self.location.clone(), self.options.clone(), tenure_client::phrasing::of).unwrap()
@@ -218,7 +218,7 @@ impl World {
         self.add_after(title, &[])
     }
 
-    /// Adds a task that comes after others.
+    /// Adds a task with dependencies.
     pub fn add_after(&self, title: &str, after: &[&str]) -> String {
         let after = after.iter().map(|id| (*id).to_owned()).map(Into::into).collect();
         let request = add::Add { after, ..add::Add::titled(title) };
@@ -226,7 +226,7 @@ impl World {
         task["id"].as_str().unwrap().to_owned()
     }
 
-    /// Claims a task by name.
+    /// Claims a task by its id.
     pub fn claim(&self, agent: &str, task: &str) -> Result<Value> {
         self.run(agent, Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() }))
     }
@@ -237,7 +237,7 @@ impl World {
         self.run(agent, Op::new(request))
     }
 
-    /// Claims whatever comes first.
+    /// Claims the next ready task.
     pub fn claim_any(&self, agent: &str) -> Result<Value> {
         self.run(agent, Op::new(claim::Claim::default()))
     }
@@ -253,7 +253,7 @@ impl World {
         self.run(agent, Op::new(request))
     }
 
-    /// Gives a task back.
+    /// Releases a task.
     pub fn release(&self, agent: &str, task: &str) -> Result<Value> {
         self.run(agent, Op::new(release::Release { task: Some(task.into()), ..release::Release::default() }))
     }
@@ -263,13 +263,13 @@ impl World {
         self.run(agent, Op::new(cancel::Cancel { task: Some(task.into()), ..cancel::Cancel::default() }))
     }
 
-    /// Notes something on a task by id.
+    /// Adds a note to a task by its id.
     pub fn note(&self, agent: &str, task: &str, text: &str) -> Result<Value> {
         let request = note::Note { task: Some(task.into()), text: text.into(), ..note::Note::default() };
         self.run(agent, Op::new(request))
     }
 
-    /// A task as `show` answers it, as JSON.
+    /// The answer of `show` for a task, as JSON.
     pub fn show(&self, task: &str) -> Value {
         serde_json::to_value(self.kernel.ask(&self.call("person:ann"), &query::show::Show { id: task.into() }).unwrap())
             .unwrap()
@@ -282,7 +282,7 @@ impl World {
         loop {
             let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
             let page = match self.kernel.ask(&self.call("person:ann"), &filter) {
-                // Where the oldest are gone, all there is begins after them.
+                // If the oldest events were pruned, the log starts after them.
                 Err(error) if error.code() == "stale_cursor" && all.is_empty() => {
                     since = log::Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
                     continue;

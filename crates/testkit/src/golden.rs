@@ -1,12 +1,11 @@
-//! Golden files: what the cases of the conformance suite make the kernel say, compared with what is in the repository.
+//! Golden files: the events and refusals that the conformance cases produce, compared with the files in the repository.
 //!
-//! Each line of a golden file is an example of one distinct thing that was said, with the case that provokes it. A case
-//! fails if it no longer provokes the lines that name it, to the letter, or provokes something that no line is an example
-//! of. Ids and the directory of the store are replaced first, so that a line does not depend on how many random numbers were
-//! drawn before it.
+//! Each line of a golden file is an example of one distinct output, with the case that produces it. A case fails if it
+//! no longer produces its lines exactly, or produces an output without an example. Ids and the store's directory are
+//! replaced first, so that a line does not depend on how many random numbers were drawn before it.
 //!
-//! `TENURE_TEST_GOLDEN=write cargo test -p tenure-testkit --test conformance -- --skip evidence` rewrites the files; read
-//! the diff before you keep it. With the name of a case it rewrites the lines of that case.
+//! `TENURE_TEST_GOLDEN=write cargo test -p tenure-testkit --test conformance -- --skip evidence` rewrites the files;
+//! read the diff before you commit it. With the name of a case it rewrites only the lines of that case.
 
 mod events;
 mod refusals;
@@ -24,42 +23,38 @@ use crate::conformance::Case;
 use crate::fixture::{Engine, World};
 
 thread_local! {
-    /// What the case on this thread has provoked; none while no case is recorded.
+    /// The errors of the case on this thread; `None` while no case is recorded.
     static SEEN: RefCell<Option<Vec<Value>>> = const { RefCell::new(None) };
 }
 
-/// What the recorded cases provoked, by their place in the suite.
+/// The output of the recorded cases, by their position in the suite.
 static COLLECTED: Mutex<BTreeMap<usize, Collected>> = Mutex::new(BTreeMap::new());
 
-/// What one case provoked.
+/// The output of one case.
 struct Collected {
     case: &'static str,
     lines: Vec<Vec<Line>>,
 }
 
-/// One line of a golden file.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// What it is an example of.
+    /// The output class that the line is an example of.
     pub(crate) key: String,
-    /// The case that provokes it.
+    /// The case that produces it.
     pub(crate) case: String,
-    /// The whole line, `case` included.
+    /// The whole line, including `case`.
     pub(crate) text: String,
 }
 
-/// One golden file.
 pub(crate) struct Golden {
-    /// Its path in `crates`.
+    /// Its path below `crates`.
     pub(crate) path: &'static str,
-    /// What a line of it is an example of.
+    /// The output class of a line.
     pub(crate) key: fn(&Value) -> String,
-    /// The lines of a case that has ended, from what it was seen to provoke and from its store, with nothing in them that
-    /// differs between runs.
+    /// The lines of a finished case, from its observed errors and its store, without anything that varies between runs.
     pub(crate) lines: fn(&World, &[Value]) -> Vec<Value>,
 }
 
-/// All golden files.
 const FILES: &[Golden] = &[events::FILE, refusals::FILE];
 
 /// The lines of each file, read once.
@@ -78,7 +73,7 @@ impl Golden {
         std::fs::read_to_string(self.place()).unwrap().lines().map(line).collect()
     }
 
-    /// The lines of a case that has ended, each once.
+    /// The lines of a finished case, without duplicates.
     fn of(&self, case: &str, world: &World, seen: &[Value]) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
         let mut texts = BTreeSet::new();
@@ -113,7 +108,7 @@ impl Golden {
         let ran: BTreeSet<&str> = collected.values().map(|one| one.case).collect();
         let mut lines: BTreeMap<String, String> = BTreeMap::new();
         let kept = self.read().into_iter().filter(|line| !ran.contains(line.case.as_str()));
-        // The first case that provokes it gives the example.
+        // The first case that produces an output provides the example.
         for line in kept.chain(collected.values().flat_map(|one| one.lines[file].iter().cloned())) {
             lines.entry(line.key).or_insert(line.text);
         }
@@ -122,9 +117,9 @@ impl Golden {
     }
 }
 
-/// Runs a case. On the first of its engines, what it provokes is compared with the golden files, or written.
+/// Runs a case. On the first of its engines, its output is compared with the golden files, or written to them.
 pub fn run(position: usize, case: &'static Case, engine: Engine) {
-    // What a random walk meets is met elsewhere too, and by far fewer lines.
+    // A random walk produces outputs that other cases cover with far fewer lines.
     let is_random = case.name.contains("random");
     let is_recorded = engine == case.engines[0] && engine != Engine::Postgres && !is_random;
     if !is_recorded && writes() {
@@ -137,7 +132,7 @@ pub fn run(position: usize, case: &'static Case, engine: Engine) {
     SEEN.set(Some(Vec::new()));
     (case.run)(&world);
     let seen = SEEN.take().unwrap_or_default();
-    // Who comes first in a race, and so what is said to whom, is not the same in every run.
+    // The order of a race varies between runs, and with it the output.
     let lines = |file: &Golden| if world.has_raced() { Vec::new() } else { file.of(case.name, &world, &seen) };
     let lines: Vec<Vec<Line>> = FILES.iter().map(lines).collect();
     if writes() {
@@ -149,7 +144,7 @@ pub fn run(position: usize, case: &'static Case, engine: Engine) {
     }
 }
 
-/// Writes the golden files, where that was asked for.
+/// Writes the golden files, if requested.
 pub fn finish() {
     let collected = COLLECTED.lock().unwrap();
     if !collected.is_empty() {
@@ -157,7 +152,7 @@ pub fn finish() {
     }
 }
 
-/// Notes an error that the case on this thread has provoked.
+/// Records an error that the case on this thread produced.
 pub(crate) fn saw(error: &Error) {
     SEEN.with_borrow_mut(|seen| {
         if let Some(seen) = seen {

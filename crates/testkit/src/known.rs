@@ -1,5 +1,5 @@
-//! The ops by their types, for models and checkers that must have a rule for every op: a `match` on [`Known`] is checked for
-//! completeness by the compiler, which [`Op`] is not.
+//! The ops as an enum, for models and checkers that need a rule for every op. The compiler checks a `match` on
+//! [`Known`] for completeness, which it cannot for [`Op`].
 
 use tenure_kernel::{Op, for_each_op, op};
 

@@ -1,11 +1,11 @@
-//! What Tenure's tests are made with; never shipped.
+//! The test library of Tenure; never shipped.
 //!
-//! [`pg`] is the PostgreSQL the tests run on. There is no test that skips: what a test needs is there, or it fails and
-//! says what is missing.
+//! [`pg`] provides the PostgreSQL server of the tests. No test is skipped: if a prerequisite is missing, the test fails
+//! and names it.
 
-// Tests read the world, stop at the first surprise and print what they saw.
+// Tests read the environment, panic on any error and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
-// A request is written where it is sent, and a table of cases says what it has in it: a copy more costs nothing here.
+// Tests build requests where they send them, and tables of cases as plain tuples; an extra copy costs nothing here.
 #![allow(clippy::needless_pass_by_value, clippy::redundant_clone, clippy::type_complexity)]
 
 pub mod conformance;

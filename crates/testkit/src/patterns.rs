@@ -1,7 +1,7 @@
-//! Pairs of random patterns against brute force: a matcher that knows nothing of automata tries every short path.
+//! Compares random pairs of patterns with a brute-force oracle, which tries every short path without automata.
 //!
-//! A pair agrees when a common path that Tenure names is in both by the other matcher, and when, where it names none, no
-//! short path is in both. Each pattern is tried on all paths once; a pair costs one comparison of two bit sets.
+//! A pair agrees if the common path that Tenure names matches both patterns by the oracle, and if no short path matches
+//! both when Tenure names none. Each pattern is tried on all paths once; a pair costs one comparison of two bit sets.
 
 use std::time::Instant;
 
@@ -15,13 +15,14 @@ pub(crate) const CHECKS: &[Check] = &[Check { name: "inv_r3_random_pairs_agree_w
 
 pub(crate) const SOAKS: &[Soak] = &[Soak { name: "patterns", share: 1, run: soak }];
 
-/// The longest path that is tried.
+/// The maximum length of a path.
 const LONGEST: usize = 6;
-/// How many patterns a round has.
+/// The number of patterns per round.
 const PATTERNS: usize = 400;
-/// `**` as it was typed: alternatives may leave two stars side by side that mean no more than one.
+/// A placeholder for a typed `**`: expanding alternatives may put two single stars side by side, which mean no more
+/// than one.
 const DEEP: &str = "\u{1}";
-/// How many pairs a long run has at the least.
+/// The minimum number of pairs in a soak test.
 const LEAST: usize = 1_000_000;
 
 fn check() {
@@ -55,7 +56,7 @@ fn soak(budget: Budget) -> Section {
     section
 }
 
-/// A pattern, and which of all short paths are in it.
+/// A pattern, and the short paths that match it.
 struct Tried {
     typed: String,
     ours: Pattern,
@@ -63,7 +64,7 @@ struct Tried {
     hits: Vec<u64>,
 }
 
-/// Compares some pairs; returns how many of them have a path in common.
+/// Compares some pairs; returns how many of them overlap.
 fn round(seed: u64, pairs: usize, paths: &[String]) -> Result<usize, String> {
     let dice = Dice::new(seed);
     let all: Vec<Tried> = (0..PATTERNS).map(|_| tried(&dice, paths)).collect::<Result<_, _>>()?;
@@ -92,7 +93,7 @@ fn tried(dice: &Dice, paths: &[String]) -> Result<Tried, String> {
         let typed = typed(dice);
         match Pattern::parse(&typed, Case::Kept) {
             Ok(ours) => break (typed, ours),
-            // Some combine too many alternatives.
+            // Some patterns combine too many alternatives.
             Err(error) if error.code() == "pattern_limit" => {}
             Err(error) => return Err(format!("{typed}: {}", error.message())),
         }
@@ -136,7 +137,7 @@ fn typed(dice: &Dice) -> String {
                             text.push_str(part);
                         }
                     }
-                    // Names that are none are refused or taken out, which is tried elsewhere.
+                    // Invalid names are refused or normalised, which other tests cover.
                     if text.chars().all(|c| c == '.') { "a".to_owned() } else { text }
                 })
                 .collect();
@@ -160,7 +161,7 @@ fn is_path(text: &str) -> bool {
     text.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
 }
 
-/// A glob without braces for each combination of its alternatives.
+/// Expands the alternatives of a glob into globs without braces.
 fn expand(glob: &str) -> Vec<String> {
     let Some(open) = glob.find('{') else { return vec![glob.to_owned()] };
     let (mut depth, mut ways, mut from) = (0, Vec::new(), open + 1);
@@ -201,7 +202,7 @@ fn segments(glob: &[&str], path: &[&str]) -> bool {
     }
 }
 
-/// One segment: as few kinds of wildcards as the random patterns have.
+/// Matches one segment. It supports only the wildcards of the random patterns.
 fn within(glob: &[char], name: &[char]) -> bool {
     match glob {
         [] => name.is_empty(),

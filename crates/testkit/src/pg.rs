@@ -1,8 +1,8 @@
-//! The PostgreSQL the tests run on.
+//! The PostgreSQL server of the tests.
 //!
-//! One server serves a whole test process, and under `./test` all of them: it is the one `TENURE_TEST_PG` names, else a
-//! throw-away cluster made by `pg.sh` beside this file (0.8 s). Tests keep out of each other's way by schema, not by
-//! server: each takes a [`Server::fresh_schema`]. On a server of your own these schemas, `t_…`, stay behind.
+//! One server serves a test process, and under `./test` all of them: the one that `TENURE_TEST_PG` names, else a
+//! temporary cluster made by `pg.sh` beside this file (0.8 s). Tests are isolated by schema, not by server: each takes
+//! a [`Server::fresh_schema`]. On a server of your own these schemas, `t_…`, are left behind.
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};
@@ -16,31 +16,31 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::stopped::Stopped;
 
-/// Makes a cluster and removes it when its standard input ends. `./test` runs the same file.
+/// Creates a cluster and removes it when its standard input ends. `./test` runs the same file.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pg.sh");
 
-/// A running PostgreSQL and a superuser's way in.
+/// A running PostgreSQL server with superuser access.
 #[derive(Debug)]
 pub struct Server {
-    /// Without Tenure's own `schema` parameter: what the driver understands.
+    /// The URL without Tenure's own `schema` parameter, as the driver understands it.
     url: String,
-    /// Open as long as this process lives. A static is never dropped, so the end of the process is what closes it,
-    /// however it ends, and that is what removes the cluster. Rust opens pipes close-on-exec: no child keeps it open.
+    /// Open for the lifetime of this process. A static is never dropped, so the end of the process closes it, however
+    /// it ends, and that removes the cluster. Rust opens pipes close-on-exec, so no child keeps it open.
     _lifeline: Option<ChildStdin>,
 }
 
-// A `LazyLock` would say why to the first test only and call itself poisoned to all others.
+// Not a `LazyLock`: it would report the reason to the first test only and be poisoned for all others.
 static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
 
-/// Makes the server of this process one that syncs, where it is a throw-away one: for measuring. Before the first use.
+/// Makes the temporary server of this process sync its writes, for benchmarks. Call it before the first use.
 pub fn serve_durably() {
     let made = SERVER.get_or_init(|| Server::obtain(&["--durable"]));
     assert!(made.as_ref().is_ok_and(|server| server.query("SHOW fsync")[0][0].as_deref() == Some("on")), "{made:?}");
 }
 
-/// The server of this process, made at the first call.
+/// The server of this process, started at the first call.
 ///
-/// Panics, in every test that asks, if there is none to be had: a test that cannot run has not passed.
+/// Panics in every test that asks if no server is available: a test that cannot run has not passed.
 pub fn server() -> &'static Server {
     match SERVER.get_or_init(|| Server::obtain(&[])) {
         Ok(server) => server,
@@ -61,22 +61,23 @@ impl Server {
         Ok(Server { url, _lifeline: Some(lifeline) })
     }
 
-    /// The store URL of one schema, in the form `TENURE_STORE` takes. The schema need not exist.
+    /// The store URL of a schema, in the form of `TENURE_STORE`. The schema need not exist.
     pub fn url(&self, schema: &str) -> String {
         let sep = if self.url.contains('?') { '&' } else { '?' };
         format!("{}{sep}schema={schema}", self.url)
     }
 
-    /// A schema name that no other test has: not in this process, not in another one on the same server.
+    /// A schema name that is unique, also across processes on the same server.
     pub fn fresh_schema(&self) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(1);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        // Process ids come back, and a server given by URL outlives them. The keys of a new RandomState are random.
+        // Process ids are reused, and a server given by URL outlives them. The keys of a new RandomState are random.
         let random = RandomState::new().hash_one(n);
         format!("t_{}_{n}_{random:016x}", process::id())
     }
 
-    /// Runs statements as the owner of the server, each by itself unless they open a transaction. Panics if one fails.
+    /// Runs statements as the owner of the server, each in its own transaction unless they open one. Panics if one
+    /// fails.
     pub fn batch(&self, sql: &str) {
         self.run(sql, async |client| client.batch_execute(sql).await);
     }
@@ -91,7 +92,8 @@ impl Server {
         messages.into_iter().filter_map(row).collect()
     }
 
-    /// A connection for each call: a test that ends other sessions or waits for locks disturbs no other test.
+    /// Opens a connection per call, so that a test that ends other sessions or waits for locks does not affect other
+    /// tests.
     fn run<T>(&self, sql: &str, work: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -101,7 +103,7 @@ impl Server {
             };
             let connection = tokio::spawn(connection);
             let result = work(&client).await;
-            // Wait until the server has been told, else sessions pile up behind a quick test.
+            // Waits until the server knows of the disconnect; otherwise sessions pile up behind a quick test.
             drop(client);
             let _ = connection.await;
             result.unwrap_or_else(|e| panic!("{}\n  in: {sql}", with_causes(&e)))
@@ -109,15 +111,15 @@ impl Server {
     }
 }
 
-/// A server that one test has for itself, with durability on: it may be crashed. Gone when dropped.
+/// A server for one test alone, with durability on, which the test may crash. Dropping it removes the cluster.
 pub struct Own {
     server: Server,
-    /// The lifeline, and the way orders go; answers come back the other way.
+    /// The lifeline, which also carries commands; answers come back on standard output.
     line: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
 }
 
 impl Own {
-    /// Makes one. Panics if there is none to be had, as [`server`] does.
+    /// Starts a server. Panics if that fails, as [`server`] does.
     pub fn start() -> Own {
         match run_script(&["--durable"]) {
             Ok((url, orders, answers)) => {
@@ -127,18 +129,19 @@ impl Own {
         }
     }
 
-    /// The store URL of one schema.
+    /// The store URL of a schema.
     pub fn url(&self, schema: &str) -> String {
         self.server.url(schema)
     }
 
-    /// Stops all processes of the server until what is returned is dropped: it takes connections and answers nothing.
+    /// Stops all processes of the server until the returned value is dropped. The server accepts connections and
+    /// answers nothing.
     pub fn stop(&self) -> Stopped {
         let pid = self.server.query("SELECT pg_read_file('postmaster.pid')")[0][0].clone().unwrap();
         Stopped::with_children(pid.lines().next().unwrap().parse().unwrap())
     }
 
-    /// Crashes the server and waits until it has recovered: every connection is lost, nothing that was acknowledged is.
+    /// Crashes the server and waits for its recovery: all connections are lost, no acknowledged write is.
     pub fn restart(&self) {
         let mut line = self.line.lock().unwrap();
         line.0.write_all(b"restart\n").unwrap();
@@ -148,9 +151,9 @@ impl Own {
     }
 }
 
-/// Runs the script until it has said the URL, and returns that with its standard input and output.
+/// Runs the script until it prints the URL. Returns the URL with the script's standard input and output.
 fn run_script(arguments: &[&str]) -> Result<(String, ChildStdin, BufReader<ChildStdout>), String> {
-    // In a process group of its own: neither Ctrl-C nor a kill of the tests' group keeps it from cleaning up.
+    // In its own process group, so that neither Ctrl-C nor a kill of the tests' group prevents its cleanup.
     let mut child = Command::new("sh")
         .arg(SCRIPT)
         .args(arguments)
@@ -171,7 +174,7 @@ fn run_script(arguments: &[&str]) -> Result<(String, ChildStdin, BufReader<Child
     }
 }
 
-/// The first line of what the script prints; if it is not a URL, everything.
+/// The first line of the script's output; the whole output if that is not a URL.
 fn first_line(out: &mut BufReader<ChildStdout>) -> std::io::Result<String> {
     let mut line = String::new();
     out.read_line(&mut line)?;
@@ -181,7 +184,7 @@ fn first_line(out: &mut BufReader<ChildStdout>) -> std::io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-/// The driver's errors say only "db error"; what the server said is their source.
+/// The driver's errors say only "db error"; the server's message is their source.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -227,7 +230,7 @@ mod tests {
     fn schema_names_differ_and_fit() {
         let names: HashSet<String> = (0..1000).map(|_| server().fresh_schema()).collect();
         assert_eq!(names.len(), 1000);
-        // PostgreSQL cuts longer names off at 63 bytes without a word.
+        // PostgreSQL silently truncates longer names to 63 bytes.
         assert!(names.iter().all(|n| n.len() <= 63), "{names:?}");
     }
 
@@ -240,7 +243,7 @@ mod tests {
         let pid: i32 = pid.lines().next().unwrap().parse().unwrap();
         assert!(dir.exists() && alive(pid));
         drop(server);
-        // Nothing here is told when a stranger's process ends, so ask until it is true.
+        // There is no notification for the end of a process that is not a child, so the test polls.
         while dir.exists() || alive(pid) {
             std::thread::yield_now();
         }
@@ -257,7 +260,7 @@ mod tests {
     }
 
     fn alive(pid: i32) -> bool {
-        // In a container whose first process collects no orphans a dead one stays, as a zombie.
+        // In a container whose first process does not reap orphans, a dead process stays as a zombie.
         let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
         !zombie && rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid).unwrap()).is_ok()
     }

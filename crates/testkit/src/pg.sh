@@ -1,16 +1,17 @@
 #!/bin/sh
-# A throw-away PostgreSQL that lives exactly as long as whoever holds the other end of this script's standard input.
+# A temporary PostgreSQL server that lives exactly as long as the process at the other end of this script's standard
+# input.
 #
-# The first line on standard output is the server's URL; anything else is the reason why there is none. Then the script
-# waits for standard input to end, stops the server and removes its directory. The kernel closes a pipe however its
-# holder ends, `kill -9` included, so no server outlives the tests it was made for.
+# The first line of standard output is the server's URL; any other output is the reason of a failure. Then the script
+# waits for the end of standard input, stops the server and removes its directory. The kernel closes a pipe however the
+# process ends, including `kill -9`, so no server outlives its tests.
 #
-# Durability is off: the server is made for one run. What is tested about durability is never tested on this one.
-# With --durable it is on, and a line `restart` on standard input crashes the server and brings it back: its memory is
-# lost, what it had promised is recovered, and `restarted` is said when it takes connections again.
+# Durability is off, because the server is made for one run. No durability test runs on it.
+# With --durable it is on, and a line `restart` on standard input crashes and restarts the server: its memory is lost,
+# committed data is recovered, and the script prints `restarted` when the server accepts connections again.
 
 set -u
-# Also keeps a user's locale out of initdb, and macOS out of a start-up thread the postmaster refuses.
+# Also isolates initdb from the user's locale, and avoids a start-up thread on macOS that the postmaster refuses.
 export LC_ALL=C
 unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS
 
@@ -27,10 +28,10 @@ give_up() {
 }
 
 clean_up() {
-    # A second signal must not stop this half way.
+    # A second signal must not interrupt the cleanup.
     trap '' EXIT HUP INT TERM PIPE
     if [ -n "$dir" ]; then
-        # `immediate` skips the last checkpoint: nobody will read these files again.
+        # `immediate` skips the last checkpoint, because these files are not read again.
         if [ -f "$dir/data/postmaster.pid" ]; then
             $as "$bin/pg_ctl" -D "$dir/data" -m immediate -w -t 30 stop >/dev/null 2>&1
         fi
@@ -38,7 +39,7 @@ clean_up() {
     fi
 }
 
-# Distributions keep the server's programs out of PATH and several versions side by side: the highest one wins.
+# Distributions install the server's programs outside PATH, several versions side by side. The highest version wins.
 find_programs() {
     on_path=$(command -v initdb) && on_path=$(dirname "$(readlink -f "$on_path")")
     for bin in "$on_path" $(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql*/bin \
@@ -58,24 +59,24 @@ if [ "${1-}" = --find ]; then
 fi
 
 trap clean_up EXIT
-# PIPE: whoever asked may be gone before the URL can be said.
+# PIPE: the caller may be gone before the URL is printed.
 trap 'exit 1' HUP INT TERM PIPE
 
-# Not $TMPDIR: a socket's whole path has at most 107 bytes, and temporary directories can be deep.
+# Not $TMPDIR: the path of a socket has at most 107 bytes, and temporary directories can be deep.
 dir=$(mktemp -d /tmp/tn-XXXXXX) || give_up "cannot make a directory in /tmp"
 
 if [ "$(id -u)" = 0 ]; then
-    # PostgreSQL refuses to run as root. setpriv becomes the program it starts; su would stay in between.
+    # PostgreSQL refuses to run as root. setpriv execs the program; su would stay as its parent.
     command -v setpriv >/dev/null || give_up "PostgreSQL refuses to run as root, and there is no setpriv"
     user=postgres
     id "$user" >/dev/null 2>&1 || user=nobody
     chown "$user" "$dir" || give_up "cannot give $dir to $user"
     as="setpriv --reuid=$(id -u "$user") --regid=$(id -g "$user") --clear-groups"
 fi
-# The other user may not be allowed to stand where we were started.
+# The other user may have no access to the current directory.
 cd "$dir" || give_up "cannot enter $dir"
 
-# Trust is safe here: the socket is the only way in, and its directory is closed to other users.
+# Trust authentication is safe here: the server listens only on the socket, and its directory is private.
 $as "$bin/initdb" --pgdata="$dir/data" --username=postgres --auth=trust --locale=C --encoding=UTF8 --no-sync \
     >"$dir/log" 2>&1 </dev/null || give_up "initdb failed: $(cat "$dir/log")"
 
@@ -92,17 +93,17 @@ full_page_writes = $durable
 CONF
 if [ $durable = on ] && [ "$(uname)" = Linux ] &&
     $as "$bin/postgres" --describe-config 2>/dev/null | grep -q '^recovery_init_sync_method'; then
-    # A recovery first syncs every file by itself, or the whole file system at once: 3 s or 0.4 s on a busy disk.
+    # A recovery first syncs every file (3 s on a busy disk), or the whole file system at once (0.4 s).
     echo "recovery_init_sync_method = syncfs" >>"$dir/data/postgresql.conf"
 fi
 
-# pg_ctl waits until connections are accepted, and puts the server in a session of its own: Ctrl-C reaches the tests
-# first and the server through us.
+# pg_ctl waits until the server accepts connections, and starts it in a separate session: Ctrl-C reaches the tests, and
+# this script then stops the server.
 $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w -t 60 start >>"$dir/log" 2>&1 </dev/null ||
     give_up "PostgreSQL did not start: $(cat "$dir/log" "$dir/data/log" 2>/dev/null)"
 
 echo "postgres://postgres@/postgres?host=$dir&port=5432"
-# Whoever reads our output to its end must not wait for the server's.
+# A caller that reads this script's output to its end must not wait for the server's.
 exec 3>&1 >/dev/null 2>&1
 [ $durable = on ] || exec 3>&-
 

@@ -1,6 +1,6 @@
-//! Races: rounds of many processes for one task, or for one path.
+//! Races: in each round many processes request one task, or one path.
 //!
-//! The processes live as long as the race: each has its kernel open and waits for a byte on its standard input. A round
+//! The processes live for the whole race: each has its kernel open and waits for a byte on its standard input. A round
 //! is one byte to each, and one line back from each.
 
 mod exclusion;
@@ -53,16 +53,16 @@ pub(crate) const SOAKS: &[Soak] = &[
     Soak { name: "mail", share: 1, run: mail::soak },
 ];
 
-/// How many processes race.
+/// The number of racing processes.
 const RACERS: usize = 32;
-/// How many tasks are added at a time.
+/// The number of tasks added at a time.
 const BATCH: usize = 500;
-/// How many rounds a short run has.
+/// The number of rounds of a short run.
 const ROUNDS: usize = 10;
-/// How many rounds a long run has at the least, on each engine.
+/// The minimum number of rounds of a soak test on each engine.
 const LEAST: usize = 10_000;
 
-/// What a process of this part does; returns its exit code.
+/// Entry point of a worker process; returns its exit code.
 pub(crate) fn part() -> i32 {
     let mut input = BufReader::new(std::io::stdin().lock());
     match heard(&mut input) {
@@ -73,7 +73,7 @@ pub(crate) fn part() -> i32 {
     }
 }
 
-/// What a process is told when it starts, in one line.
+/// The configuration of a process, sent in one line at its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Order {
     Race { store: String, racer: usize },
@@ -82,7 +82,7 @@ enum Order {
     Read { store: String, reader: usize, rounds: usize },
 }
 
-/// How a round went for one process.
+/// The outcome of a round for one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Outcome {
     Won { fence: i64 },
@@ -125,14 +125,15 @@ fn claiming(task: &str) -> Op {
     Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
-/// What the processes race for.
+/// The contested resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prize {
     Tasks,
     Paths,
 }
 
-/// What a racer asks for: a task by its id, else a path. Half of the racers ask for a path by a pattern that has it.
+/// The request of a racer: a task by its id, else a path. Odd-numbered racers request the path by a glob that matches
+/// it.
 fn asking(prize: &str, racer: usize) -> Op {
     if prize.starts_with("t-") {
         return claiming(prize);
@@ -156,9 +157,9 @@ fn racer_name(racer: usize) -> String {
     format!("racer-{racer}")
 }
 
-/// A racer: the tasks of the next rounds come in by a line, then one byte starts each round. Ends with its input.
+/// A racer: one line names the tasks of the next rounds, then one byte starts each round. Ends with its input.
 fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
-    // A race is about who wins, not about what a power cut leaves: most of a round would be waiting for the disk.
+    // A race tests exclusion, not durability; with full durability most of a round would be waiting for the disk.
     let options = Options { durability: Durability::Fast, ..Options::default() };
     let kernel = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
     let mut out = std::io::stdout().lock();
@@ -194,7 +195,7 @@ struct Racer {
 }
 
 impl Racer {
-    /// Starts a racer, in a process group with the first of them.
+    /// Starts a racer in the process group of the first.
     fn start(store: &str, racer: usize, first: Option<&Racer>) -> Racer {
         let group = first.map_or(0, |first| i32::try_from(first.child.id()).unwrap());
         let mut command = crate::worker::command("race");
@@ -207,17 +208,17 @@ impl Racer {
     }
 }
 
-/// What a race was like.
+/// The results of a race.
 #[derive(Debug, Default)]
 struct Found {
     rounds: usize,
     time: Duration,
-    /// How many different processes won.
+    /// The number of different winners.
     winners: usize,
     violations: Vec<String>,
 }
 
-/// Races until enough rounds are run and the time is over, then compares what was told with the log.
+/// Races until enough rounds have run and the time is over, then compares the answers with the log.
 fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
     let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut racers: Vec<Racer> = Vec::new();
@@ -235,8 +236,8 @@ fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
         racers.iter_mut().for_each(|racer| say(&mut racer.orders, &tasks));
         for task in tasks {
             let started = Instant::now();
-            // Stopped while the bytes are handed out, and all sent off by one call: otherwise the first would be done
-            // before the last is told.
+            // The racers are stopped while they receive their bytes and continued by one call; otherwise the first
+            // would finish before the last is told.
             signal(&racers, Signal::STOP);
             for racer in &mut racers {
                 racer.orders.write_all(b"!").unwrap();
@@ -280,7 +281,7 @@ fn add(kernel: &Kernel, count: usize) -> Vec<String> {
     serde_json::from_value(added["ids"].clone()).unwrap()
 }
 
-/// Exactly one has won, and all others were told who.
+/// Exactly one racer has won, and all others were told its name.
 fn judge(outcomes: &[Outcome]) -> Result<(usize, i64), String> {
     let won: Vec<(usize, i64)> = outcomes
         .iter()
@@ -311,7 +312,7 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<LoggedEvent
     }
 }
 
-/// The log has one grant for each round, to the one that was told so, under the fence that it was told.
+/// The log has one grant per round, for the process that was told so, with the fence that it was told.
 fn compare(won: &[(String, usize, i64)], events: &[LoggedEvent]) -> Vec<String> {
     let granted: Vec<(String, String, i64)> = events
         .iter()
@@ -358,7 +359,7 @@ fn path_on_postgres() {
 fn assert_won(found: &Found) {
     let Found { violations, .. } = found;
     assert!(violations.is_empty(), "{} violations, the first of them:\n{}", violations.len(), violations[0]);
-    // With one winner for all rounds nobody would have raced.
+    // One winner for all rounds would mean that there was no race.
     assert!(found.rounds == ROUNDS && found.winners > 1, "{found:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Behind the kernel's back: every row of a store as text, and statements that no op would run.
+//! Direct access to a store, bypassing the kernel: every row as text, and statements that no op would run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub const TABLES: [(&str, &str); 28] = [
 /// The tables whose rows belong to the store and not to a project.
 pub const OF_STORE: [&str; 6] = ["store", "principal", "member", "token", "login", "web_session"];
 
-/// Takes away what came after the first schema: a store as the oldest program left it.
+/// Removes everything added after the first schema: a store as the oldest version left it.
 pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",
     "UPDATE project SET schema_version = 1",
@@ -95,7 +95,7 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP TABLE web_session",
 ];
 
-/// The view of the first schema, which the later one is made in place of.
+/// The view of the first schema, which a later schema replaces.
 pub fn first_view() -> &'static str {
     let first = tenure_store::migrate::STEPS[0].sqlite();
     let begin = first.find("CREATE VIEW task_full").expect("the first schema has a view");
@@ -103,7 +103,7 @@ pub fn first_view() -> &'static str {
     keep(&first[begin..end])
 }
 
-/// The scopes whose sums are not those of their memories: none, ever.
+/// The scopes whose sums do not match their memories. There must be none.
 pub const WRONG_SUMS: Sql = Sql::same(
     "SELECT s.scope, s.subject, s.memories, s.words FROM memory_scope s
      WHERE s.memories <> (SELECT COUNT(*) FROM memory m
@@ -118,12 +118,12 @@ pub const WRONG_SUMS: Sql = Sql::same(
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;
 
-/// Every row of the store a kernel is on.
+/// Every row of a kernel's store.
 pub fn dump(kernel: &Kernel) -> Dump {
     try_dump(kernel).unwrap()
 }
 
-/// Every row of the store a kernel is on, or why they cannot be read.
+/// Every row of a kernel's store, or the reason why it cannot be read.
 pub fn try_dump(kernel: &Kernel) -> Result<Dump> {
     let calls = || TABLES.iter().map(|(_, sql)| (Sql::same(sql), Vec::new())).collect();
     let answers = kernel.store().read("", |tx, _| tx.query_all(calls()))?;
@@ -136,19 +136,19 @@ pub fn differing(before: &Dump, after: &Dump) -> Vec<&'static str> {
     TABLES.iter().map(|(table, _)| *table).filter(|table| before[table] != after[table]).collect()
 }
 
-/// Runs a statement in a write transaction of the project `name:p`, whatever the kernel thinks of it.
+/// Runs a statement in a write transaction of the project `name:p`, bypassing the kernel's rules.
 pub fn execute(kernel: &Kernel, sqlite: &str, postgres: &str) -> Result<u64> {
     let sql = Sql::pair(keep(sqlite), keep(postgres));
     let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     kernel.store().write(&name, |tx, _| tx.execute(sql, &[]).map(CommitDecision::Commit))
 }
 
-/// Runs one statement that means the same to both engines; panics if it fails.
+/// Runs one statement that is valid on both engines; panics if it fails.
 pub fn both(kernel: &Kernel, sql: &str) -> u64 {
     execute(kernel, sql, sql).unwrap()
 }
 
-/// The rows of a query as text, a column each.
+/// The rows of a query as text.
 pub fn query(kernel: &Kernel, sqlite: &str, postgres: &str) -> Vec<String> {
     let sql = Sql::pair(keep(sqlite), keep(postgres));
     kernel.store().read("", |tx, _| tx.query(sql, &[])).unwrap().iter().map(|row| format!("{row:?}")).collect()
@@ -160,7 +160,7 @@ pub fn number(kernel: &Kernel, sql: &str, args: &[Value]) -> i64 {
     kernel.store().read("", |tx, _| tx.query(sql, args)).unwrap()[0].int(0).unwrap()
 }
 
-/// Statements are static; those that a test writes live as long as its process.
+/// Statements are static; those written by a test live as long as its process.
 fn keep(sql: &str) -> &'static str {
     Box::leak(sql.to_owned().into_boxed_str())
 }
@@ -171,19 +171,19 @@ pub fn schema(world: &World) -> &str {
     url.split("schema=").nth(1).unwrap()
 }
 
-/// The file of a world on a SQLite file.
+/// The database file of a world.
 pub fn file(world: &World) -> &Path {
     let Location::File(path) = &world.location else { panic!("{:?} has no file", world.engine) };
     path
 }
 
-/// Changes a store's file as no program of ours would, from a process that has no connection to it.
+/// Changes a store's file as no version of Tenure would, from a process without a connection to it.
 pub fn tamper(path: &Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-/// The bytes of a database file and of its `-wal`, where an absent one is an empty one. Only where this process has no
-/// connection to it: closing the file here would drop SQLite's locks.
+/// The bytes of a database file and of its `-wal`; an absent file counts as empty. Use it only if this process has no
+/// connection to the file: closing the file here would drop SQLite's locks.
 pub fn bytes(path: &Path) -> (Vec<u8>, Vec<u8>) {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");

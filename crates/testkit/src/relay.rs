@@ -1,5 +1,5 @@
 //! A relay in front of PostgreSQL that can lose the answer to a COMMIT: the one moment at which a client does not know
-//! what happened.
+//! the outcome.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -13,26 +13,26 @@ use tokio_postgres::config::Host;
 const QUIET: u8 = 0;
 const ARMED: u8 = 1;
 const SWALLOWED: u8 = 2;
-/// The same three, for a line that stays cut: no new connection gets through.
+/// The same states for a connection that stays cut: no new connection gets through.
 const ARMED_FOR_GOOD: u8 = 3;
 const CUT: u8 = 4;
-/// The same for an answer that gets lost on a line that stays: nobody learns that it is lost.
+/// The same states for a lost answer on a connection that stays open: the client does not learn that it is lost.
 const ARMED_TO_MUTE: u8 = 5;
 const MUTED: u8 = 6;
-/// New connections are taken and never answered.
+/// New connections are accepted and never answered.
 const SILENT: u8 = 7;
 
-/// The relay; it listens as long as its process lives.
+/// The relay. It listens for the lifetime of its process.
 pub struct Relay {
     url: String,
     state: Arc<AtomicU8>,
-    /// How many connections were taken.
+    /// The number of accepted connections.
     taken: Arc<AtomicUsize>,
     _dir: tempfile::TempDir,
 }
 
 impl Relay {
-    /// A relay to the server of a store.
+    /// Creates a relay to the server of a store.
     pub fn to(location: &Location) -> Relay {
         let Location::Postgres(url) = location else { panic!("a relay is for PostgreSQL") };
         let (plain, schema) = url.split_once("schema=").unwrap();
@@ -60,7 +60,7 @@ impl Relay {
                     continue;
                 }
                 if state.load(Ordering::SeqCst) == CUT {
-                    // Closed as it is dropped.
+                    // Dropping the stream closes it.
                     continue;
                 }
                 match &host {
@@ -80,42 +80,42 @@ impl Relay {
         Relay { url, state, taken, _dir: dir }
     }
 
-    /// The store by way of the relay.
+    /// The location of the store through the relay.
     pub fn location(&self) -> Location {
         Location::Postgres(self.url.clone())
     }
 
-    /// From now on: the next COMMIT reaches the server, and its answer reaches nobody.
+    /// The next COMMIT reaches the server, and its answer is lost.
     pub fn swallow_next_commit(&self) {
         self.state.store(ARMED, Ordering::SeqCst);
     }
 
-    /// The same, and nobody gets through any more until [`Relay::mend`].
+    /// The same, and all connections fail until [`Relay::mend`].
     pub fn swallow_next_commit_and_stay_cut(&self) {
         self.state.store(ARMED_FOR_GOOD, Ordering::SeqCst);
     }
 
-    /// From now on: the next COMMIT reaches the server, and nothing comes back on that line, which stays open.
+    /// The next COMMIT reaches the server, and nothing comes back on that connection, which stays open.
     pub fn mute_next_commit(&self) {
         self.state.store(ARMED_TO_MUTE, Ordering::SeqCst);
     }
 
-    /// Cuts every line when it is used next, and lets nobody through until [`Relay::mend`].
+    /// Cuts every connection at its next use, and accepts none until [`Relay::mend`].
     pub fn cut(&self) {
         self.state.store(CUT, Ordering::SeqCst);
     }
 
-    /// From now on new connections are taken and never answered, until [`Relay::mend`]: a server that is stopped.
+    /// New connections are accepted and never answered until [`Relay::mend`], like those of a stopped server.
     pub fn silence(&self) {
         self.state.store(SILENT, Ordering::SeqCst);
     }
 
-    /// How many connections were made so far.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.taken.load(Ordering::SeqCst)
     }
 
-    /// Lets everybody through again.
+    /// Restores normal operation.
     pub fn mend(&self) {
         self.state.store(QUIET, Ordering::SeqCst);
     }
@@ -126,8 +126,8 @@ impl Relay {
     }
 }
 
-/// Passes bytes on in both directions, in two threads. The answer to a COMMIT is known by its tag, which the server
-/// sends when it has committed and not before.
+/// Forwards bytes in both directions, in two threads. The answer to a COMMIT is recognised by its tag, which the server
+/// sends only after it has committed.
 fn relay(
     client: UnixStream,
     mut server: impl Write + Send + 'static,
@@ -147,7 +147,7 @@ fn relay(
             let swallows =
                 |armed, swallowed| state.compare_exchange(armed, swallowed, Ordering::SeqCst, Ordering::SeqCst).is_ok();
             if commits && swallows(ARMED_TO_MUTE, MUTED) {
-                // Until the client hangs up or the server does.
+                // Until the client or the server disconnects.
                 let _ = std::io::copy(&mut back, &mut std::io::sink());
                 break;
             }

@@ -1,8 +1,8 @@
-//! Replays a log and refuses what must never be in one.
+//! Replays a log and panics at the first violation of an invariant.
 //!
-//! The log is the whole truth about who had what when: from it alone the intervals of all holds are built, and no two
-//! that conflict may overlap. Readiness is followed too: whoever finishes the last dependency of a task, and nobody else,
-//! must have said so.
+//! The log alone determines the holders at any time: the intervals of all holds are built from it, and no two
+//! conflicting intervals may overlap. Readiness is checked too: the event that completes the last dependency of a task,
+//! and no other, must report the task as ready.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,29 +12,29 @@ use tenure_core::number::GAP;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_kernel::answer::LoggedEvent;
 
-/// A hold as the log tells it.
+/// A hold, as recorded in the log.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// The task.
     pub task: String,
     /// The hold.
     pub hold: String,
-    /// Who had it.
+    /// The holder.
     pub holder: String,
     /// The number of the event that granted it.
     pub fence: i64,
-    /// When it began.
+    /// When it was granted.
     pub from: Time,
-    /// When it ended, if it did.
+    /// When it ended, if it has ended.
     pub until: Option<Time>,
-    /// What is held, where it is not a task.
+    /// The path, if the hold is not on a task.
     pub path: Option<Path>,
     /// Whether it is a named lock.
     pub lock: bool,
 }
 
 impl Interval {
-    /// What an event grants, from then on: a task, unless more is said.
+    /// The interval that an event opens: a task, unless changed by the caller.
     fn of(event: &LoggedEvent, from: Time) -> Interval {
         Interval {
             task: event.subject.clone(),
@@ -53,14 +53,14 @@ impl Interval {
     }
 }
 
-/// A pattern as the log tells it.
+/// A path, as recorded in the log.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// The files.
+    /// The pattern.
     pub pattern: Pattern,
-    /// Whether others may have them too.
+    /// Whether the hold is shared.
     pub shared: bool,
-    /// Where; empty for all checkouts.
+    /// The checkout; empty for all checkouts.
     pub checkout: String,
 }
 
@@ -73,38 +73,38 @@ impl Path {
         }
     }
 
-    /// Whether two agents may not have both at once. Told apart from the kernel's rule on purpose.
+    /// Whether two agents may not hold both at once. Deliberately not the kernel's own rule.
     fn conflicts(&self, other: &Path) -> bool {
         let together = self.checkout == other.checkout || self.checkout.is_empty() || other.checkout.is_empty();
         together && !(self.shared && other.shared) && self.pattern.overlap(&other.pattern).is_some()
     }
 }
 
-/// A task as the log tells it.
+/// A task, as recorded in the log.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Its stored status.
     pub status: &'static str,
-    /// What it comes after, sorted; unknown for tasks of a bulk add, whose events do not say.
+    /// Its dependencies, sorted; unknown for tasks of a bulk add, whose events do not record them.
     pub after: Option<Vec<String>>,
     /// The time before which it is not offered.
     pub not_before: Option<Time>,
 }
 
-/// What a log says.
+/// The state derived from a log.
 #[derive(Debug, Default)]
 pub struct Replay {
     /// All holds in the order of their grants.
     pub intervals: Vec<Interval>,
     /// All tasks.
     pub tasks: BTreeMap<String, Known>,
-    /// What must be told next: (kind, task), in any order, with the number of the event that caused it.
+    /// The events that must come next, as (kind, task) in any order, with the number of the event that causes them.
     owed: (i64, BTreeSet<(&'static str, String)>),
-    /// The restoring event whose ends of holds are not all told yet.
+    /// The restore event whose expired holds are not all recorded yet.
     restoring: Option<i64>,
 }
 
-/// Replays a whole log, oldest first. Panics at the first event that must not be there.
+/// Replays a whole log, oldest first. Panics at the first invalid event.
 pub fn replay(events: &[LoggedEvent]) -> Replay {
     let mut replay = Replay::default();
     let mut last = 0;
@@ -112,7 +112,7 @@ pub fn replay(events: &[LoggedEvent]) -> Replay {
         if event.kind == kind::PROJECT_RESTORED {
             assert!(event.number > last.max(GAP), "event {}: a restore continues above {last}", event.number);
         } else if last == 0 && event.kind == kind::PROJECT_CREATED {
-            // A project that was forgotten and is used again goes on with its numbers.
+            // A forgotten project that is used again continues its numbers.
         } else {
             assert_eq!(event.number, last + 1, "numbers have no gaps");
         }
@@ -125,13 +125,13 @@ pub fn replay(events: &[LoggedEvent]) -> Replay {
 }
 
 impl Replay {
-    /// How many holds have not ended.
+    /// The number of holds that have not ended.
     fn live(&self) -> usize {
         self.intervals.iter().filter(|interval| interval.until.is_none()).count()
     }
 
-    /// After a restore come the ends of all holds, and nothing else before the last of them; nowhere else does a hold
-    /// end that way.
+    /// A restore is followed by the ends of all holds, and nothing else comes before the last of them. No hold ends
+    /// that way elsewhere.
     fn follow_restore(&mut self, event: &LoggedEvent) {
         let ends_by_restore = event.kind == kind::HOLD_EXPIRED && event.data["restored"] == true;
         match self.restoring {
@@ -185,7 +185,7 @@ impl Replay {
                     None => self.grant(event, at),
                 }
             }
-            // An offer is a hold from the moment it is made; that it was taken changes nothing about who has it.
+            // An offer is a hold from the moment it is made; accepting it does not change the holder.
             kind::PATH_RESERVED | kind::PATH_OFFERED => self.grant_path(event, at),
             kind::OFFER_TAKEN => self.take_offer(event),
             kind::LOCK_TAKEN | kind::LOCK_OFFERED => self.grant_lock(event, at),
@@ -234,7 +234,7 @@ impl Replay {
                 assert_eq!(event.data["ended_holds"], self.live(), "event {} miscounts", event.number);
                 self.restoring = Some(event.number);
             }
-            // After a step back of the clock, what ended before it may lie in the future: only the order counts.
+            // After the clock is set back, earlier ends may lie in the future: only the order counts.
             kind::CLOCK_STEPPED => self.intervals.iter_mut().for_each(|interval| {
                 interval.from = interval.from.min(at);
                 interval.until = interval.until.map(|until| until.min(at));
@@ -258,11 +258,11 @@ impl Replay {
             });
             assert!(until <= from, "event {}: the hold {} ends only at {until}", event.number, earlier.hold);
         }
-        // The fence is the event's number, so it rises over the whole project as the numbers do.
+        // The fence is the event's number, so fences rise with the numbers of the project.
         self.intervals.push(Interval::of(event, from));
     }
 
-    /// A lock is granted: nobody has one of that name, not even its new holder.
+    /// Grants a lock: it must have no holder, not even the same agent.
     fn grant_lock(&mut self, event: &LoggedEvent, from: Time) {
         for earlier in self.intervals.iter().filter(|earlier| earlier.lock && earlier.task == event.subject) {
             let over = earlier.until.is_some_and(|until| until <= from);
@@ -271,10 +271,10 @@ impl Replay {
         self.intervals.push(Interval { lock: true, ..Interval::of(event, from) });
     }
 
-    /// A path is granted: whoever has something that conflicts has it no longer, and its holder has it but once.
+    /// Grants a path: no conflicting hold may be live, and its holder must not hold it already.
     fn grant_path(&mut self, event: &LoggedEvent, from: Time) {
         let (holder, path) = (event.data["holder"].as_str().unwrap().to_owned(), Path::of(event));
-        // Most are over; only of the others the patterns are compared.
+        // Most holds have ended; the patterns of the others are compared.
         for earlier in self.intervals.iter().filter(|earlier| earlier.until.is_none_or(|until| until > from)) {
             let Some(held) = &earlier.path else { continue };
             let same = held.pattern == path.pattern && held.checkout == path.checkout;
@@ -284,7 +284,7 @@ impl Replay {
         self.intervals.push(Interval { path: Some(path), ..Interval::of(event, from) });
     }
 
-    /// What was offered is taken by whom it was offered to, while it is held for it.
+    /// Accepts an offer: by the agent it was made to, while it is live.
     fn take_offer(&mut self, event: &LoggedEvent) {
         let hold = event.hold.clone().expect("a taking names its hold");
         let held = self.intervals.iter().find(|interval| interval.hold == hold && interval.until.is_none());
@@ -316,7 +316,7 @@ impl Replay {
         interval.clone()
     }
 
-    /// An op that leaves a task without a hold: it names the hold it ends, or there was none.
+    /// An op that ends the hold of a task: it names the hold, or there was none.
     fn close(&mut self, event: &LoggedEvent, at: Time, status: &'static str) {
         let task = event.subject.as_str();
         if let Some(hold) = &event.hold {
@@ -332,7 +332,7 @@ impl Replay {
         }
     }
 
-    /// Open tasks with something unmet.
+    /// The open tasks with unmet dependencies.
     fn waiting(&self) -> BTreeSet<String> {
         let is_done = |id: &String| self.tasks.get(id).is_some_and(|task| task.status == "done");
         self.tasks
@@ -359,7 +359,7 @@ impl Replay {
     }
 }
 
-/// A task begins open, unless it comes from elsewhere: then its event says how far it is. Nobody holds it.
+/// A new task is open, unless it is imported: then its event records its status. It has no holder.
 fn first_status(event: &LoggedEvent) -> &'static str {
     let said = event.data.get("status");
     if event.data.get("imported") != Some(&serde_json::Value::Bool(true)) {
@@ -427,21 +427,21 @@ mod tests {
 
     #[test]
     fn inv_l1_overlaps_are_seen() {
-        // Granted while another holds it.
+        // A grant while another agent holds the task.
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), claimed(3, 2, "h-2", "b")]);
-        // Ended in the future and granted now.
+        // An end in the future, and a grant now.
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), expired(3, 4, "h-1", "a", 2, 5), claimed(4, 4, "h-2", "b")]);
-        // Ended twice.
+        // Two ends of one hold.
         refuses(vec![
             added(),
             claimed(2, 1, "h-1", "a"),
             expired(3, 6, "h-1", "a", 2, 5),
             expired(4, 6, "h-1", "a", 2, 5),
         ]);
-        // Finished without ending the hold.
+        // A finished task whose hold did not end.
         let done = event(3, 2, kind::TASK_DONE, "t-1", "", json!({}));
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);
-        // A gap.
+        // A gap in the numbers.
         refuses(vec![added(), claimed(3, 1, "h-1", "a")]);
     }
 
@@ -473,7 +473,7 @@ mod tests {
         let log = |rest: Vec<LoggedEvent>| before().into_iter().chain(rest).collect::<Vec<_>>();
         let sound = log(vec![restored(at, 1), ends(at + 1, at), claimed(at + 2, 9, "h-2", "b")]);
         assert_eq!(replay(&sound).intervals.len(), 2);
-        // Without the ends, with a wrong count, with another cause, by a step too small, or out of nothing.
+        // Without the ends, with a wrong count, with another cause, with too small a step, or without a restore.
         refuses(log(vec![restored(at, 1)]));
         refuses(log(vec![restored(at, 1), claimed(at + 1, 9, "h-2", "b")]));
         refuses(log(vec![restored(at, 0), ends(at + 1, at)]));

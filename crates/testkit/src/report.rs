@@ -1,27 +1,27 @@
-//! What a long run found: sections of named figures, one report.
+//! The report of a soak test: sections of named figures.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-/// How long, and how much, a section is asked to run.
+/// The time budget and the extent of a section.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// The time a section may take; it does its least whatever this says.
+    /// The time that a section may take. It always does its minimum.
     pub time: Duration,
-    /// The seed that everything random comes from.
+    /// The seed of the run.
     pub seed: u64,
-    /// How many seeds a simulation runs, in place of as many as there is time for.
+    /// The number of seeds that a simulation runs, instead of as many as the time allows.
     pub seeds: Option<u64>,
 }
 
-/// What one section did and found.
+/// The results of one section.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What it is.
+    /// The title.
     pub title: String,
-    /// Figures, in the order they are printed.
+    /// The figures, in print order.
     pub figures: Vec<(String, String)>,
-    /// What must never be, each with all that is needed to see it again.
+    /// The violations, each with everything needed to reproduce it.
     pub violations: Vec<String>,
 }
 

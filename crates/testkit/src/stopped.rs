@@ -1,10 +1,10 @@
-//! Processes of a server that stand still: they keep their connections, take what they are sent and answer nothing.
+//! Stopped server processes: they keep their connections, receive data and answer nothing.
 
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Processes that are stopped until this is dropped.
+/// Processes that stay stopped until this is dropped.
 pub struct Stopped(Vec<i32>);
 
 impl Stopped {
@@ -15,9 +15,9 @@ impl Stopped {
         stopped
     }
 
-    /// Stops a process and all that it has started.
+    /// Stops a process and all its children.
     pub fn with_children(pid: i32) -> Stopped {
-        // The parent first: it starts nobody any more while its children are looked for.
+        // The parent first, so that it starts no more children during the search.
         let mut stopped = Stopped::one(pid);
         let children = fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let number: i32 = entry.unwrap().file_name().to_str()?.parse().ok()?;
@@ -32,7 +32,7 @@ impl Stopped {
 
     fn send(&self, signal: Signal) {
         for pid in self.0.iter().rev() {
-            // One that has ended in the meantime stands still enough.
+            // A process that has ended in the meantime needs no signal.
             let _ = kill_process(Pid::from_raw(*pid).unwrap(), signal);
         }
     }

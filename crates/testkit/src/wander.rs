@@ -1,4 +1,4 @@
-//! Random choices that are the same in every run, and random ops made with them.
+//! Deterministic random choices, and random ops made with them.
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{
@@ -10,7 +10,7 @@ use tenure_store::Entropy;
 use crate::fixture::Seeded;
 use crate::known::Known;
 
-/// Random choices from a seed.
+/// A random source with a seed.
 pub(crate) struct Dice(Seeded);
 
 impl Dice {
@@ -33,10 +33,10 @@ impl Dice {
     }
 }
 
-/// The agents that wander.
+/// The agents of a random walk.
 pub(crate) const AGENTS: [&str; 4] = ["a", "b", "c", "person:ann"];
 
-/// Any op on one of these tasks; each op comes up sooner or later, most are not refused.
+/// Any op on one of these tasks. Every op occurs sooner or later, and most are not refused.
 pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
     if tasks.len() < 4 || dice.once_in(6) {
         return any_add(dice, tasks);
@@ -75,7 +75,7 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
     }
 }
 
-/// A note with everything that can go with one: some keys are new, some are those of others.
+/// A note with all its optional parts: some keys are new, some exist already.
 fn whole_note(dice: &Dice, task: Option<String>) -> note::Note {
     let file = |n: usize| note::Artifact {
         path: format!("out/{n}.txt"),
@@ -134,7 +134,7 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
     Op::new(add_many::AddMany { items: (1..2 + dice.below(8)).map(item).collect() })
 }
 
-/// Tasks and a note from elsewhere.
+/// An import of tasks and a note.
 fn any_import(dice: &Dice, after: &[String]) -> import::Import {
     let id = |sort| tenure_core::id::draw(sort, 12, &mut |bytes| dice.0.fill(bytes));
     let (task, note) = (id(tenure_core::id::Sort::Task), id(tenure_core::id::Sort::Note));
@@ -150,7 +150,7 @@ fn seconds(dice: &Dice) -> i64 {
     i64::try_from(dice.below(600)).unwrap()
 }
 
-/// The ids of the tasks that an op has added, in its answer.
+/// The ids of the tasks in an op's answer that it added.
 pub(crate) fn added(op: &Op, body: &str) -> Vec<String> {
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     match Known::of(op) {

@@ -1,12 +1,12 @@
-//! Processes that a test starts and kills: the test's own program, started again with a part to play.
+//! Worker processes that a test starts and kills: the test's own program, started again in a role.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 const PART: &str = "TENURE_TESTKIT_PART";
 
-/// Plays the part that this process was started for, and ends it; does nothing in a process that was not. The first
-/// thing that a program with such tests does.
+/// Runs the role that this process was started for and exits; returns in any other process. A program with such tests
+/// calls it first.
 pub fn play_if_asked() {
     let Ok(part) = std::env::var(PART) else { return };
     let code = match part.as_str() {
@@ -19,7 +19,7 @@ pub fn play_if_asked() {
     std::process::exit(code);
 }
 
-/// This program, about to play a part. Arguments travel in the environment or on standard input.
+/// This program, to be started in a role. Arguments travel in the environment or on standard input.
 pub fn command(part: &str) -> Command {
     let this: PathBuf = std::env::current_exe().unwrap();
     let mut command = Command::new(this);

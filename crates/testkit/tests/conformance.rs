@@ -11,7 +11,7 @@ fn main() {
     die_if_asked();
     worker::play_if_asked();
     let mut arguments = Arguments::from_args();
-    // Two cores; each case has a store of its own.
+    // For two cores; each case has its own store.
     arguments.test_threads.get_or_insert(4);
     let mut trials: Vec<Trial> = cases()
         .into_iter()

@@ -1,7 +1,7 @@
-//! The dependencies are what `deny.toml` allows, and their versions stand in one place.
+//! Checks that the dependencies are those that `deny.toml` allows, and that their versions are declared in one place.
 //!
-//! `deny.toml` is the only list of licences, sources and bans. `cargo deny check` reads it too and knows advisories
-//! besides, but needs a network; this runs everywhere.
+//! `deny.toml` is the only list of licences, sources and bans. `cargo deny check` reads it too and also checks
+//! advisories, but needs a network; this test runs everywhere.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -133,7 +133,7 @@ fn dependencies_with_a_version_of_their_own_are_found() {
     assert_eq!(outside_the_workspace(&manifest), ["long", "short", "apart", "deep"]);
 }
 
-/// The part of `deny.toml` that is checked here.
+/// The checked part of `deny.toml`.
 #[derive(Deserialize)]
 struct Policy {
     licenses: Licences,
@@ -181,7 +181,7 @@ impl Policy {
         policy
     }
 
-    /// What is wrong with a package of `cargo metadata`, a line each.
+    /// The violations of a package of `cargo metadata`, one per line.
     fn objections(&self, package: &Value) -> Vec<String> {
         let name = package["name"].as_str().unwrap();
         let licence = package["license"].as_str().unwrap_or("none declared");
@@ -195,7 +195,7 @@ impl Policy {
         match package["source"].as_str() {
             Some(source) if !self.sources.allow(source) => found.push(format!("source {source}")),
             Some(_) => {}
-            // No source is a path; one that leaves the workspace would build on one machine only.
+            // No source means a path; one outside the workspace would build on one machine only.
             None => {
                 let manifest = package["manifest_path"].as_str().unwrap();
                 if !Path::new(manifest).starts_with(root()) {
@@ -209,7 +209,7 @@ impl Policy {
 }
 
 impl Sources {
-    /// Whether a source as cargo writes it, `KIND+URL` with a query and a revision after it, is one of the lists.
+    /// Whether a source, as cargo writes it (`KIND+URL` with a query and a revision), is in the lists.
     fn allow(&self, source: &str) -> bool {
         let Some((kind, url)) = source.split_once('+') else { return false };
         let url = url.split(['?', '#']).next().unwrap();
@@ -221,7 +221,7 @@ impl Sources {
     }
 }
 
-/// Dependencies of a manifest that do not say `workspace = true`.
+/// The dependencies of a manifest without `workspace = true`.
 fn outside_the_workspace(manifest: &toml::Table) -> Vec<String> {
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     let tables = targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
@@ -239,7 +239,7 @@ fn outside_the_workspace(manifest: &toml::Table) -> Vec<String> {
     found
 }
 
-/// Whether a licence expression can be met with allowed licences alone. `/` is what `OR` used to be.
+/// Whether a licence expression can be satisfied with allowed licences alone. `/` is an older form of `OR`.
 fn permits(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -306,8 +306,8 @@ fn packages() -> &'static [Value] {
     &PACKAGES
 }
 
-/// The whole graph needs the manifests of all platforms, and a build has fetched those of its own only. So: with what
-/// is here; else with what the network adds; else, without a network, the part of this platform.
+/// The whole graph needs the manifests of all platforms, and a build fetches only its own. So the first attempt uses
+/// the local manifests, the second the network, and the last one, without a network, only this platform.
 fn metadata() -> Value {
     let host = run("rustc".as_ref(), &["-vV"]).unwrap();
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();

@@ -1,4 +1,4 @@
-//! `tenure token` and `tenure member`: given by people, shown once, and never again.
+//! `tenure token` and `tenure member`: only people grant access, and a secret is shown once.
 
 use sha2::{Digest, Sha256};
 

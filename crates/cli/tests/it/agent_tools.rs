@@ -1,5 +1,5 @@
-//! What the programs themselves were seen to do on 2026-11-16: Claude Code 2.1.325, Codex CLI 0.166.0, Gemini CLI 0.61.0 and
-//! OpenCode 1.18.33.
+//! Behaviour of the agent tools as observed on 2026-11-16: Claude Code 2.1.325, Codex CLI 0.166.0, Gemini CLI 0.61.0
+//! and OpenCode 1.18.33.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn context(printed: &str) -> String {
     text(&document["hookSpecificOutput"]["additionalContext"])
 }
 
-// One process of OpenCode has many sessions (`/new`, `serve`) and one MCP server; its plugin says whose a call is.
+// One OpenCode process has many sessions (`/new`, `serve`) and one MCP server; its plugin names the session of a call.
 #[test]
 fn inv_i1_two_sessions_of_one_opencode_are_two_agents_through_every_door() {
     for engine in Engine::ALL {
@@ -32,7 +32,7 @@ fn inv_i1_two_sessions_of_one_opencode_are_two_agents_through_every_door() {
         mcp.call("reserve", session("ses_b", json!({ "paths": ["src/c.rs"] })));
         let holder = |task: &str| text(&home.ok(&["show", task])["holder"]["agent"]);
         assert_eq!((holder(&first), holder(&second)), ("opencode-ses_a".to_owned(), "opencode-ses_b".to_owned()));
-        // Its own edit goes on, that of the other session is refused; and its shell is the same agent.
+        // Its own edit is allowed, that of the other session is refused, and its shell is the same agent.
         let edit = json!({ "tool_name": "edit", "tool_input": { "filePath": "src/c.rs" } });
         assert_eq!(tool.hook("tool.execute.before", "ses_b", &edit), "");
         assert!(tool.hook("tool.execute.before", "ses_A", &edit).contains("held by opencode-ses_b"));
@@ -46,8 +46,8 @@ fn inv_i1_two_sessions_of_one_opencode_are_two_agents_through_every_door() {
     }
 }
 
-// `claude -p`, then `claude --resume`: the conversation goes on, and what was held ended with the first process. A text
-// that is the same as before is not shown to the model again.
+// `claude -p`, then `claude --resume`: the conversation continues, and its holds ended with the first process. An
+// unchanged text is not shown to the model again.
 #[test]
 fn a_session_that_comes_back_is_told_what_ended_with_its_last_process() {
     for engine in Engine::ALL {
@@ -68,7 +68,7 @@ fn a_session_that_comes_back_is_told_what_ended_with_its_last_process() {
         assert!(second.contains("Released: “src/a.rs”.") && !second.contains("b.rs"), "{second}");
         let third = run("resume", &["resume"]);
         assert!(!third.contains("what you held ended"), "it held nothing since: {third}");
-        // What another has by now is told as ever.
+        // A takeover by another agent is reported as usual.
         home.ok_as("b", &["claim", &task]);
         let fourth = run("resume", &[]);
         assert!(fourth.contains("b took it over") && !fourth.contains("You do not hold"), "{fourth}");
@@ -76,7 +76,7 @@ fn a_session_that_comes_back_is_told_what_ended_with_its_last_process() {
     }
 }
 
-// Gemini CLI does not give the model what SessionStart says after `/clear`.
+// Gemini CLI does not pass the output of SessionStart to the model after `/clear`.
 #[test]
 fn a_session_of_gemini_that_was_cleared_is_told_with_its_next_prompt() {
     for engine in Engine::ALL {
@@ -102,7 +102,7 @@ fn a_session_of_gemini_that_was_cleared_is_told_with_its_next_prompt() {
     }
 }
 
-// Codex says nothing when a thread is left for a new one (`/new`).
+// Codex sends no event when a thread is left for a new one (`/new`).
 #[test]
 fn inv_l3_a_new_thread_of_codex_frees_what_the_one_before_it_held() {
     for engine in Engine::ALL {
@@ -123,7 +123,7 @@ fn inv_l3_a_new_thread_of_codex_frees_what_the_one_before_it_held() {
 
         let mut terminal = Tool::new(&home, "codex", "");
         began(&mut terminal);
-        // A sub-agent is no new thread, and neither is the same one after a compaction.
+        // A sub-agent is not a new thread, and neither is the same thread after a compaction.
         terminal.hook("SessionStart", "t1", &json!({ "source": "startup", "agent_id": "sub" }));
         terminal.start("t1", "compact");
         assert_eq!(text(&home.ok(&["show", &task])["holder"]["agent"]), "codex-t1");
@@ -149,7 +149,7 @@ fn inv_i4_a_death_that_was_proven_outside_is_known_where_nothing_can_be_looked_a
         let mut other = Tool::new(&home, "codex", "CODEX_THREAD_ID=t1");
         let told = other.start("t1", "startup");
         assert!(!told.contains("claude-a holds"), "{told}");
-        // It stands in the log, so that a reader in a sandbox need not look at any process.
+        // It is in the log, so that a reader in a sandbox need not check any process.
         let ended: Vec<String> = home.events().into_iter().skip(before).map(|event| event.kind).collect();
         assert_eq!(ended.iter().filter(|kind| *kind == "hold.expired").count(), 2, "{ended:?}");
         home.replayed();

@@ -1,4 +1,4 @@
-//! Files that a backup, a store and an export must not be taken for, written over, or leave behind.
+//! Files of backups, stores and exports: none is mistaken for another, overwritten, or left behind.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,7 +18,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
 }
 
-/// A backup is not worked in, and the file of a store is not restored: without its log it may lack acknowledged rows.
+/// A backup is not used as a store, and a store's file is not restored: without its log it may lack acknowledged rows.
 #[test]
 fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
     let home = Home::direct(Engine::File);
@@ -27,7 +27,7 @@ fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
     let before = fs::read(&path).unwrap();
     let name = path.to_str().unwrap();
     for args in [&["list"][..], &["add", "two"], &["log"], &["export"], &["backup", "c.db"], &["project", "list"]] {
-        // Where nothing is pinned to another store.
+        // In a directory that is not pinned to another store.
         let refusal = home.call(args).json().cwd(home.path("tmp")).env("TENURE_STORE", name).run().refusal();
         assert!(text(&refusal.is("storage", "is_backup").error["hint"]).contains("tenure restore"), "{args:?}");
     }
@@ -50,7 +50,7 @@ fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
     restore(&path).json().run().data();
 }
 
-/// A database, and what belongs to one, is nobody's to replace, by a backup, a safety backup or an export.
+/// A database and its companion files are never replaced by a backup, a safety backup or an export.
 #[test]
 fn inv_c4_files_of_any_store_are_not_written_over() {
     for engine in Engine::ALL {
@@ -61,13 +61,13 @@ fn inv_c4_files_of_any_store_are_not_written_over() {
         let store = other.database();
         let foreign = home.path("tmp/foreign.db");
         fs::write(&foreign, [&b"SQLite format 3\0"[..], &[0; 4_080]].concat()).unwrap();
-        // A log whose database was moved away has acknowledged rows in it all the same.
+        // A log whose database was moved away still contains acknowledged rows.
         let stray = home.path("tmp/stray");
         fs::write(&stray, b"\x37\x7f\x06\x82 and more").unwrap();
         let mut targets = vec![store.clone(), foreign, stray];
         for end in ["-wal", "-shm", "-journal", "-turn-a", "-turn-b"] {
             targets.push(with_end(&store, end));
-            // A new file, or a text, that such a file would be taken to belong to; and one whose store is gone.
+            // A new file or a text to which such a file would seem to belong, and one whose store is gone.
             let taken = home.path(&format!("tmp/taken{end}.x"));
             fs::write(with_end(&taken, end), "").unwrap();
             targets.push(taken);
@@ -94,7 +94,7 @@ fn inv_c4_files_of_any_store_are_not_written_over() {
         }
         assert_eq!(targets.iter().map(content).collect::<Vec<_>>(), before);
         assert_eq!(other.ok(&["doctor"])["healthy"], true);
-        // A backup and a text are replaced, and a name is no more than a name.
+        // A backup and a text are replaced, and a file name alone proves nothing.
         fs::write(home.path("tmp/text"), "text").unwrap();
         for name in ["b.db", "text", "day-journal"] {
             let target = home.path(&format!("tmp/{name}"));
@@ -118,7 +118,7 @@ fn an_export_leaves_the_files_of_its_own_store_alone() {
     assert_eq!(home.ok(&["doctor"])["healthy"], true);
 }
 
-/// What is no backup is told by its beginning: it is neither copied nor waited for.
+/// A file that is not a backup is recognised by its header: it is neither copied nor read to its end.
 #[test]
 fn what_is_no_backup_is_not_copied_first() {
     let home = Home::direct(Engine::File);
@@ -129,14 +129,14 @@ fn what_is_no_backup_is_not_copied_first() {
         let mut file = File::create(&huge).unwrap();
         file.write_all(head).unwrap();
         file.set_len(1 << 42).unwrap();
-        // Where nothing can be copied to, what would be copied first fails otherwise.
+        // With an unusable TMPDIR, a copy before the check would fail with another error.
         let call = home.call(&["restore", huge.to_str().unwrap(), "--replace"]).json();
         call.env("TMPDIR", "/nowhere/at/all").run().refusal().is("storage", "bad_backup");
     }
     for (head, tail) in [(&[b'x'; 100][..], &b""[..]), (&good, b"more")] {
         let mut child = home.call(&["restore", "-", "--replace"]).into_command();
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Held open: whoever waits for the end waits for ever.
+        // Standard input stays open: a reader that waits for its end would hang.
         let mut input = child.stdin.take().unwrap();
         input.write_all(head).unwrap();
         input.write_all(tail).unwrap();
@@ -196,7 +196,7 @@ fn what_killed_processes_left_goes_after_a_day() {
         }
         assert!(child.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap().status.success());
         let left: Vec<_> = names().into_iter().filter(|name| !kept.contains(name)).collect();
-        // An export makes files there and no directories; both are swept wherever either is made.
+        // An export creates files there and no directories; both are removed by either command.
         assert_eq!(left, [""; 0], "{args:?}");
     }
 }

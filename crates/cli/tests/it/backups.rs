@@ -1,4 +1,4 @@
-//! `tenure backup` and `tenure restore` as processes: files, pipes, kills, and everything that can be wrong with them.
+//! `tenure backup` and `tenure restore` as processes: files, pipes, kills, and their errors.
 
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,7 +18,7 @@ fn backup(home: &Home, name: &str) -> PathBuf {
     path
 }
 
-/// `--replace`, with the place for the safety backup that PostgreSQL asks for.
+/// `--replace`, with the path of the safety backup that PostgreSQL requires.
 fn replace(home: &Home, path: &Path, safety: &str) -> Output {
     let safety = home.path(safety);
     home.call(&["restore", path.to_str().unwrap(), "--replace", "--safety", safety.to_str().unwrap()]).json().run()
@@ -41,13 +41,13 @@ fn a_backup_goes_to_a_file_and_comes_back() {
         let fence = home.ok_as("a", &["claim"])["hold"]["fence"].to_string();
         let cursor = text(&home.ok(&["log"])["cursor"]);
         let path = home.path("tmp/b.db");
-        // Agents may take one: it is a query.
+        // An agent may take a backup: it is a query.
         let taken = home.ok_as("a", &["backup", path.to_str().unwrap()]);
         assert_eq!(keys(&taken), words(TAKEN));
         assert_eq!((&taken["projects"], &taken["events"]), (&1.into(), &5.into()));
         assert_eq!(taken["size"], std::fs::metadata(&path).unwrap().len());
         assert_eq!((text(&taken["sha256"]), mode(&path)), (sha256(&path), 0o600));
-        // The same over a pipe, byte for byte, with the report beside it.
+        // The same over a pipe, byte for byte, with the report on standard error.
         let mut piped = home.call(&["backup", "-"]).json().into_command();
         let piped = piped.stdin(Stdio::null()).output().unwrap();
         assert!(piped.status.success() && piped.stdout == std::fs::read(&path).unwrap());
@@ -73,7 +73,7 @@ fn a_backup_goes_to_a_file_and_comes_back() {
         home.refused(&["log", "--cursor", &cursor]).is("stale", "stale_cursor");
         home.ok_as("b", &["claim", &task]);
         home.replayed();
-        // From standard input too, and onto the place that the safety backup was taken of.
+        // Also from standard input, and over the store that the safety backup was taken from.
         let safety = home.path("tmp/safety.db");
         let bytes = std::fs::read(&safety).unwrap();
         let again = home.path("tmp/safety-2.db");
@@ -95,7 +95,7 @@ fn backups_cross_from_engine_to_engine() {
     let ids = file.add_many(50);
     file.ok_as("a", &["claim"]);
     let path = backup(&file, "tmp/b.db");
-    // A place of its own is used for it: the repository of the other home belongs to no store yet.
+    // A separate location is used, because the other home's repository belongs to no store yet.
     assert_eq!(postgres.ok(&["restore", path.to_str().unwrap()])["events"], 54);
     let project = text(&file.ok(&["project", "show"])["key"]);
     let schema = postgres.schema();
@@ -121,7 +121,7 @@ fn a_lost_store_that_a_repository_is_pinned_to_is_put_back() {
     assert_eq!((&restored["safety"], &restored["remarks"]), (&Value::Null, &serde_json::json!([])));
     assert_eq!(home.ok(&["show", &task])["title"], "one");
     assert_eq!((mode(&home.database()), home.ok(&["doctor"])["healthy"].clone()), (0o600, true.into()));
-    // A backup of another store than the one this repository is pinned to: done where it was asked for, and said.
+    // A backup of a store other than the pinned one is restored where requested, with a warning.
     let other = Home::direct(Engine::File);
     other.add("of another");
     let foreign = backup(&other, "tmp/f.db");
@@ -136,7 +136,7 @@ fn a_lost_store_that_a_repository_is_pinned_to_is_put_back() {
 fn destinations_that_cannot_be_are_refused_and_left_alone() {
     let home = Home::direct(Engine::File);
     home.add("one");
-    // The log of a query that was the last to leave may stay, empty.
+    // The empty log of a query that closed last may stay.
     let files = || {
         home.files("home")
             .into_iter()
@@ -179,11 +179,11 @@ fn destinations_that_cannot_be_are_refused_and_left_alone() {
     }
     backup(&file, true).data();
     assert_eq!((mode(&file), files()), (0o600, before));
-    // Names of any bytes.
+    // File names with arbitrary bytes.
     let odd = home.path("tmp").join(std::ffi::OsString::from_vec(b"-\xff\x1b[31m \n.db".to_vec()));
     backup(&odd, false).data();
     assert!(odd.exists());
-    // Without a name: a new file here.
+    // Without a name: a new file in the working directory.
     home.ok(&["backup"]);
     assert_eq!(home.files("repo").iter().filter(|path| path.extension().is_some_and(|end| end == "backup")).count(), 1);
     assert!(!home.files("tmp").iter().any(|path| path.extension().is_some_and(|end| end == "tmp")));
@@ -207,7 +207,7 @@ fn bad_arguments_are_usage() {
     assert!(text(&home.refused(&["restore", "a", "--relace"]).error["hint"]).contains("--replace"));
     let postgres = Home::direct(Engine::Postgres);
     postgres.refused(&["restore", "a", "--replace"]).is("usage", "safety_needed");
-    // Nothing there to back up, and nothing made.
+    // There is nothing to back up, and nothing is created.
     let empty = Home::direct(Engine::File);
     let to = empty.path("tmp/b.db");
     empty.refused(&["backup", to.to_str().unwrap()]).is("storage", "no_store");
@@ -237,7 +237,7 @@ fn inv_c4_what_is_no_backup_is_refused_and_nothing_changes() {
         replace(&home, &home.path("tmp/none"), "tmp/safety.db").refusal().is("not_found", "no_backup");
         if engine == Engine::File {
             replace(&home, &home.database(), "tmp/safety.db").refusal().is("usage", "own_store");
-            // A store in use is not whole without its log.
+            // A store in use is incomplete without its log.
             std::fs::write(home.path("tmp/b.db-wal"), "x").unwrap();
             replace(&home, &path, "tmp/safety.db").refusal().is("storage", "bad_backup").names(&["-wal"]);
         }
@@ -250,7 +250,7 @@ fn inv_c4_what_is_no_backup_is_refused_and_nothing_changes() {
 fn a_backup_cut_short_is_a_failure() {
     let home = Home::direct(Engine::File);
     home.add_many(2_000);
-    // The reader takes one byte and hangs up.
+    // The reader closes the pipe.
     let mut child = home.call(&["backup", "-"]).into_command();
     let mut child = child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -262,7 +262,7 @@ fn a_backup_cut_short_is_a_failure() {
     let status = child.stdin(Stdio::null()).stdout(full).stderr(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(4));
     assert!(home.files("tmp").is_empty(), "nothing is left behind");
-    // A terminal is no place for one.
+    // A backup is not written to a terminal.
     let script = format!("'{}' backup -", crate::home::TENURE);
     let mut terminal = home.clean("script".as_ref());
     let output =
@@ -309,7 +309,7 @@ fn inv_t10_a_restore_that_is_killed_leaves_the_old_or_the_new() {
             });
             child.kill().unwrap();
             child.wait().unwrap();
-            // The server notices that its client is gone when it next talks to it.
+            // The server notices the disconnect at its next communication with the client.
             if engine == Engine::Postgres {
                 wait_until("the lock is free", || !rows_locked());
             }

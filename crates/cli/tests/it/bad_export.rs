@@ -1,4 +1,4 @@
-//! Bad input of `export` and `import`: a clear error, the right exit code, and nothing changed.
+//! Invalid input of `export` and `import`: a clear error, the right exit code, and no change.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -13,7 +13,7 @@ use crate::home::{Engine, Home, Refusal, text};
 const HEADER: &str = r#"{"tenure":"export","format":1,"project":{"key":"k","label":"l"},"exported_at":"x"}"#;
 const OWN: &str = r#""created_by":"a","created_at":"2030-01-01T00:00:00Z","updated_at":"2030-01-01T00:00:00Z""#;
 
-/// A whole export with these lines.
+/// A complete export with these lines.
 fn file(lines: &[&[u8]], tasks: usize, notes: usize) -> Vec<u8> {
     let end = format!("{{\"end\":true,\"tasks\":{tasks},\"notes\":{notes},\"events\":0}}\n");
     let mut all = vec![HEADER.as_bytes()];
@@ -52,7 +52,7 @@ fn files_that_cannot_be_read_or_made_are_refused() {
     refused(&home, &["export", "none/x.jsonl"]).is("storage", "not_writable").names(&["none/x.jsonl"]);
     refused(&home, &["export", ""]).is("usage", "bad_arguments");
     refused(&home, &["export", "/dev/null"]).is("conflict", "file_exists");
-    // Replacing is for plain files: a device is none, and the store's are not anybody's to replace.
+    // Only plain files are replaced: a device is not one, and the store's files are never replaced.
     refused(&home, &["export", "/dev/null", "--force"]).is("storage", "not_a_file");
     let store = home.database().display().to_string();
     refused(&home, &["export", &store, "--force"]).is("usage", "own_store").names(&["of the store"]);
@@ -61,11 +61,11 @@ fn files_that_cannot_be_read_or_made_are_refused() {
     std::fs::hard_link(&store, home.path("repo/hard")).unwrap();
     refused(&home, &["export", "hard", "--force"]).is("usage", "own_store");
     assert_eq!(home.ok(&["list"])["total"], 1);
-    // The store itself is a file like any other to whoever reads it.
+    // To a reader, the store is a file like any other.
     refused(&home, &["import", &store]).is("usage", "bad_export");
     assert_eq!(home.ok(&["doctor"])["healthy"], true);
     assert!(home.files("repo").iter().all(|path| path.extension().is_none_or(|end| end != "tmp")));
-    // Names that are not UTF-8 are names.
+    // File names that are not UTF-8 are valid.
     let odd = OsString::from_vec(b"odd\xff.jsonl".to_vec());
     let call = |first: &str| home.run(&[OsString::from(first), odd.clone()]);
     assert_eq!((call("export").code, call("import").code), (0, 0));
@@ -133,7 +133,7 @@ fn bad_lines_are_named_and_nothing_is_imported() {
         assert_eq!(line(refusal.is(kind, code)), Some(3), "{}", String::from_utf8_lossy(bad));
         assert!(refusal.message().len() < 400 && text(&refusal.error["hint"]).contains("Nothing was imported"));
     }
-    // Numbers of lines are those of the file, with carriage returns and blank lines in it.
+    // Line numbers are those of the file, including carriage returns and blank lines.
     let crlf = [&good[..], b"", b"nonsense"].join(&b"\r\n"[..]);
     assert_eq!(line(import(&[&crlf]).is("usage", "bad_line")), Some(4));
     let mut huge = b"{\"task\":{\"id\":\"".to_vec();
@@ -141,7 +141,7 @@ fn bad_lines_are_named_and_nothing_is_imported() {
     assert_eq!(line(import(&[&good, &huge, b"{}"]).is("usage", "bad_line")), Some(3));
     let deep = [b"{\"note\":{\"data\":".to_vec(), vec![b'['; 100_000]].concat();
     assert_eq!(line(import(&[&good, &deep, b"{}"]).is("usage", "bad_line")), Some(3));
-    // A long cycle, whose end meets its beginning.
+    // A long cycle.
     let ring: Vec<Vec<u8>> =
         (0..2_000).map(|n| task(&format!("t-{n:05}"), &format!(",\"after\":[\"t-{:05}\"]", (n + 1) % 2_000))).collect();
     let ring: Vec<&[u8]> = ring.iter().map(Vec::as_slice).collect();
@@ -182,7 +182,7 @@ fn stores_that_cannot_be_used_are_storage_errors() {
     let damaged = home.path("tmp/damaged.db");
     std::fs::write(&damaged, vec![b'x'; 8_192]).unwrap();
     for args in [&["export"][..], &["export", "x.jsonl"], &["import", "-"], &["import", "-", "--dry-run"]] {
-        // Where nothing is pinned to another store.
+        // In a directory that is not pinned to another store.
         let there = home.call(args).json().cwd(home.path("tmp"));
         let call = there.env("TENURE_STORE", &damaged).input(export.as_bytes());
         call.run().refusal().is("storage", "corrupt_store");

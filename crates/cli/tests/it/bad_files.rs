@@ -1,4 +1,4 @@
-//! Stores that cannot be used, and configuration that makes no sense: exit 4, 3 or 2, nothing made, nothing overwritten.
+//! Unusable stores and invalid configuration: exit 4, 3 or 2, nothing created, nothing overwritten.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tenure_testkit::pg;
 
 use crate::home::{Engine, Home, Output, TENURE, text};
 
-/// Ops and queries alike are refused with this kind and code.
+/// Ops and queries are both refused with this kind and code.
 #[track_caller]
 fn all_refused(home: &Home, store: &Path, kind: &str, code: &str) {
     for args in [&["add", "x"][..], &["claim"], &["list"], &["status"], &["log"]] {
@@ -15,7 +15,7 @@ fn all_refused(home: &Home, store: &Path, kind: &str, code: &str) {
     }
 }
 
-/// Ops are refused; for queries there is nothing there.
+/// Ops are refused; queries see an empty store.
 #[track_caller]
 fn ops_refused(home: &Home, store: &str, code: &str) {
     for args in [["add", "x"], ["add", "--stdin"]] {
@@ -73,7 +73,7 @@ fn places_where_nothing_can_be_made_are_storage_errors() {
     let home = Home::direct(Engine::File);
     let file = home.path("tmp/file");
     std::fs::write(&file, "a file").unwrap();
-    // A file in place of a directory; a place where not even root may write; a link that leads nowhere.
+    // A file in place of a directory; a path where not even root may write; a dangling link.
     for below in ["tenure.db", "deep/er/tenure.db"] {
         let below = file.join(below);
         home.call(&["add", "x"]).json().env("TENURE_STORE", &below).run().refusal().is("storage", "not_a_directory");
@@ -110,7 +110,7 @@ fn inv_c4_a_corrupt_file_is_an_error_and_is_left_as_it_is() {
     sound.add_many(2_000);
     let good = std::fs::read(sound.database()).unwrap();
     let mut middle = good.clone();
-    // Half of the file, so that whoever reads a page of tasks or events must meet it.
+    // Half of the file, so that reading a page of tasks or events must meet the damage.
     let quarter = middle.len() / 4;
     middle[quarter..3 * quarter].fill(0xA5);
     let mut header = good.clone();
@@ -124,7 +124,7 @@ fn inv_c4_a_corrupt_file_is_an_error_and_is_left_as_it_is() {
     ];
     for (how, bytes) in damaged {
         std::fs::write(sound.database(), &bytes).unwrap();
-        // A damaged page is met by whoever reads it: every answer is either an error or the truth.
+        // Damage is found by the call that reads the page: every answer is either an error or correct.
         let mut met = 0;
         for args in
             [&["list", "--limit", "1000"][..], &["log", "--since", "0", "--limit", "1000"], &["add", "x"], &["claim"]]
@@ -170,7 +170,7 @@ fn inv_t11_a_newer_schema_is_read_and_not_written() {
         let home = Home::direct(engine);
         let task = home.add("one");
         let newer = || match engine {
-            // The schema's number stands at byte 60 of the file, and the last process to close left no -wal.
+            // The schema version is at byte 60 of the file, and the last process to close left no -wal.
             Engine::File => {
                 let mut bytes = std::fs::read(home.database()).unwrap();
                 bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
@@ -201,12 +201,12 @@ fn inv_t11_a_newer_schema_is_read_and_not_written() {
     }
 }
 
-/// Runs a script in a mount namespace of its own, with a small file system at `$HOME/.local`. `$T` is tenure.
+/// Runs a script in its own mount namespace, with a small file system at `$HOME/.local`. `$T` is tenure.
 pub(crate) fn with_small_disk(home: &Home, script: &str) -> Output {
     std::fs::create_dir_all(home.path("home/.local")).unwrap();
     let mount = "mount -t tmpfs -o size=1m,mode=700 none \"$HOME/.local\" && echo mounted >&2 || exit 99\n";
     let mut seen = Vec::new();
-    // As root, and as anyone else where the system lets people have namespaces of their own.
+    // As root, and as another user if the system allows user namespaces.
     for flags in ["-m", "-Urm"] {
         let mut unshare = home.clean("unshare".as_ref());
         unshare
@@ -223,7 +223,7 @@ pub(crate) fn with_small_disk(home: &Home, script: &str) -> Output {
     panic!("this test mounts a small file system, as root or in a user namespace, and may not: {seen:?}");
 }
 
-/// The documents that a script printed, one a line, with the exit code of each call behind it.
+/// The JSON documents that a script printed, one per line, each followed by the exit code of the call.
 pub(crate) fn answers(output: &Output) -> Vec<(serde_json::Value, i32)> {
     assert_eq!(output.code, 0, "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
@@ -295,7 +295,7 @@ fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
     assert_eq!(answers[3].0["data"]["total"], 1, "{output:?}");
     assert_eq!(answers[5].0["data"]["number"], 2);
 
-    // The same where there is no store yet.
+    // The same without an existing store.
     let fresh = Home::direct(Engine::File);
     let script = r#"
         mount -o remount,bind,ro "$HOME/.local"

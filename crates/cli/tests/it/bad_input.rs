@@ -1,11 +1,11 @@
-//! Bad input: a clear error, the right exit code, JSON when asked, and nothing changed.
+//! Invalid input: a clear error, the right exit code, JSON on request, and no change.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::home::{Engine, Home, Refusal, text};
 
-/// Makes a call that must be refused, both ways of asking for JSON and for people, and checks that nothing changed.
+/// Makes a call that must be refused, with JSON in both ways and as text, and checks that nothing changed.
 #[track_caller]
 pub(crate) fn refused(home: &Home, args: &[&str]) -> Refusal {
     refused_with(home, args, b"")
@@ -48,7 +48,7 @@ fn unknown_flags_and_commands_are_refused_and_the_nearest_is_named() {
     }
     refused(&home, &["zzzzzz"]).is("usage", "unknown_command");
     refused(&home, &["show"]).is("usage", "bad_arguments");
-    // A person who leaves the verb away is shown the verbs; a program is told.
+    // A person who omits the subcommand is shown the subcommands; a program gets an error.
     home.refused(&["project"]).is("usage", "bad_arguments");
     assert!(home.run(&["project"]).stdout.contains("join"));
     refused(&home, &["claim", "a", "b"]).is("usage", "bad_arguments");
@@ -66,7 +66,7 @@ fn titles_and_texts_have_limits() {
         refused(&home, &["edit", &task, "--title", empty]).is("usage", "title_empty");
     }
     refused(&home, &["add"]).is("usage", "title_empty");
-    // Characters count, not bytes.
+    // The limit counts characters, not bytes.
     let long = "ü".repeat(501);
     refused(&home, &["add", &long]).is("usage", "title_too_long").names(&["501", "500"]);
     assert_eq!(home.ok(&["add", &long[2..]])["title"], &long[2..]);
@@ -75,7 +75,7 @@ fn titles_and_texts_have_limits() {
     }
     refused(&home, &["add", "x", "--description", "a\u{0}b".replace('\0', "\u{8}").as_str()])
         .is("usage", "control_character");
-    // Nor is there room for words that nobody sees: tags, a zero-width space, a selector behind an ASCII letter.
+    // Invisible characters are refused too: tags, a zero-width space, a variation selector after an ASCII letter.
     for (hidden, named) in [("a\u{e0041}", "U+E0041"), ("a\u{200b}b", "U+200B"), ("a\u{fe0f}b", "U+FE0F")] {
         for args in [
             &["add", hidden][..],
@@ -93,7 +93,7 @@ fn titles_and_texts_have_limits() {
     }
     let family = "família 👨\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
     assert_eq!(home.ok(&["add", family])["title"], family);
-    // A path is what the file is called; it is shown escaped.
+    // A path is the actual name of the file; it is shown escaped.
     home.ok_as("a", &["reserve", "f\u{e0041}"]);
     let shown = home.call(&["holds"]).run().stdout;
     assert!(shown.contains("f\\u{e0041}") && !shown.contains('\u{e0041}'), "{shown}");
@@ -124,7 +124,7 @@ fn bulk_input_is_refused_with_its_line_and_adds_nothing() {
     huge.extend(vec![b'x'; 1 << 20]);
     let refusal = bulk(&[&huge[..], b"\"}\n"].concat());
     assert_eq!(line(refusal.is("usage", "title_too_long")), Some(2));
-    // A line of a megabyte that never ends its string, and one of garbage.
+    // A line of a megabyte with an unterminated string, and one of garbage.
     assert_eq!(line(bulk(&huge).is("usage", "bad_line")), Some(2));
     assert_eq!(line(bulk(&vec![b'x'; 1 << 20]).is("usage", "bad_line")), Some(1));
 
@@ -144,7 +144,7 @@ fn bulk_input_is_refused_with_its_line_and_adds_nothing() {
     ] {
         bulk(input).is("usage", code);
     }
-    // What surrounds a bad line is not added either.
+    // The lines around an invalid one are not added either.
     let around: Vec<u8> = (0..500).flat_map(|n| format!("{{\"title\":\"{n}\"}}\n").into_bytes()).collect();
     bulk(&[&around[..], b"{\"title\":\"\"}\n", &around[..]].concat()).is("usage", "title_empty").names(&["line 501"]);
     refused(&home, &["add", "--stdin", "a title"]).is("usage", "bad_arguments");
@@ -160,7 +160,7 @@ fn inv_l8_cycles_are_refused_and_shown() {
     );
     assert!(refusal.is("conflict", "cycle").detail("cycle").as_array().unwrap().len() >= 3);
     bulk("{\"title\":\"a\",\"key\":\"a\",\"after\":[\"a\"]}").is("conflict", "cycle");
-    // A long one, whose end meets its beginning.
+    // A long cycle.
     let chain: String = (0..2_000)
         .map(|n| format!("{{\"title\":\"{n}\",\"key\":\"k{n}\",\"after\":[\"k{}\"]}}\n", (n + 1) % 2_000))
         .collect();
@@ -187,7 +187,7 @@ fn invalid_utf_8_is_refused_wherever_it_stands() {
         args[[0, 2, 4][at]] = bad();
         assert_eq!(home.run(&args).refusal().exit, 2, "{args:?}");
     }
-    // Where a path may stand, any bytes may.
+    // An argument that may be a path accepts any bytes.
     for (command, kind) in [("show", "not_found"), ("claim", "usage"), ("why", "not_found")] {
         let args = [words(&[command]), vec![bad(), "--json".into()]].concat();
         assert_eq!(home.run(&args).refusal().kind, kind);
@@ -196,7 +196,7 @@ fn invalid_utf_8_is_refused_wherever_it_stands() {
         let refusal = home.call(&["add", "x"]).json().env(variable, bad()).run().refusal();
         refusal.is("usage", "bad_variable").names(&[variable]);
     }
-    // The name of a person is found, not given: it is bent. A server goes by the token.
+    // The name of a person is discovered, not given, so it is adapted. On a server, the token decides.
     let person = if home.is_far() { "person:ann" } else { "person:bad-" };
     assert_eq!(home.call(&["whoami"]).json().env("USER", bad()).run().data()["agent"], person);
     assert_eq!(home.ok(&["list"])["total"], 1);
@@ -222,7 +222,7 @@ fn ids_that_name_nothing_or_too_much() {
     refused(&home, &["show", "h-0"]).is("not_found", "not_found");
     refused(&home, &["add", "x", "--after", "t-00000zz"]).is("not_found", "not_found");
 
-    // Of 500 tasks more than ten begin with the same character; ten of them are named.
+    // Of 500 tasks, more than ten share a first character; ten of them are named.
     let listed = home.ok(&["list", "--limit", "1000"]);
     let ids: Vec<String> = listed["items"].as_array().unwrap().iter().map(|task| text(&task["id"])).collect();
     let alike = |head: &str| ids.iter().filter(|id| id.starts_with(head)).count();
@@ -236,7 +236,7 @@ fn ids_that_name_nothing_or_too_much() {
             assert!(text(candidate).starts_with(head) && refusal.message().contains(&text(candidate)));
         }
     }
-    // Any unique beginning is enough, with or without the letter.
+    // Any unique prefix is sufficient, with or without the letter.
     let id = &ids[0];
     let enough = (3..=id.len()).find(|n| ids.iter().filter(|other| other.starts_with(&id[..*n])).count() == 1).unwrap();
     assert_eq!(home.ok(&["show", &id[..enough]])["id"], id.as_str());
@@ -278,7 +278,7 @@ fn pages_cursors_times_and_ids_of_requests_are_checked() {
     for since in ["yesterday", "2030-01-31", "2030-01-31T09:00:00", "1h"] {
         refused(&home, &["log", "--since", since]).is("usage", "bad_time");
     }
-    // T14: beyond the end, below the beginning, of another store: stale, with the oldest cursor that can be had.
+    // T14: beyond the end, before the start, of another store: stale, with the oldest available cursor.
     for since in ["999", "-1", "s-00000000000000000000000000.0"] {
         let refusal = refused(&home, &["log", "--since", since]);
         let oldest = text(refusal.is("stale", "stale_cursor").detail("oldest_cursor"));

@@ -1,4 +1,4 @@
-//! Bodies that are too long or broken, and what whoever sends them hears.
+//! Request bodies that are too long or malformed, and the client's view of the refusal.
 
 use std::io::{Read, Write};
 
@@ -18,7 +18,7 @@ fn a_body_far_too_long_is_heard_out_and_refused() {
         part.len() * 40
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // Whoever writes all of it before it reads a word can.
+    // A client can write the whole body before it reads the answer.
     for _ in 0..40 {
         stream.write_all(&part).unwrap();
     }
@@ -26,7 +26,7 @@ fn a_body_far_too_long_is_heard_out_and_refused() {
     stream.read_to_string(&mut said).unwrap();
     let reply = Reply::read(&said);
     assert_eq!((reply.status, &reply.body["code"]), (413, &"body_too_large".into()), "{reply:?}");
-    // Whoever asks first is told before it sends anything.
+    // A client that sends `Expect: 100-continue` is refused before it sends the body.
     let mut stream = up.connect();
     stream.write_all(head.replace("Content-Type", "Expect: 100-continue\r\nContent-Type").as_bytes()).unwrap();
     let mut said = String::new();

@@ -1,4 +1,4 @@
-//! A server beside a test, and a client of HTTP as plain as can be.
+//! A server for a test, and a minimal HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::home::{Engine, Home, text};
 
-/// How long anything may take before a test gives up; nothing is measured with it.
+/// The timeout of a test; it measures nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that runs beside the test, and is killed with it.
+/// A server that runs beside the test and is killed with it.
 pub(crate) struct Up {
     pub(crate) child: Child,
     /// `127.0.0.1:PORT`.
@@ -37,7 +37,7 @@ impl Up {
         Up::of(command.spawn().unwrap())
     }
 
-    /// A server that was started, once it says that it serves.
+    /// Waits until a started server reports its address.
     pub(crate) fn of(mut child: Child) -> Up {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -52,7 +52,7 @@ impl Up {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
-    /// Tells the server to end, and waits for that.
+    /// Terminates the server and waits for its end.
     pub(crate) fn end(&mut self) {
         self.signal(Signal::TERM);
         self.child.wait().unwrap();
@@ -81,7 +81,7 @@ impl Up {
         Reply::read(&String::from_utf8(said).unwrap())
     }
 
-    /// Asks for an op, on the version of a task that was read.
+    /// Sends an op, optionally with `If-Match`.
     pub(crate) fn op(&self, secret: &str, op: &str, tag: Option<&str>, body: &Value) -> Reply {
         let mut headers = vec![("Authorization", secret)];
         headers.extend(tag.map(|tag| ("If-Match", tag)));
@@ -122,7 +122,7 @@ impl Reply {
     }
 }
 
-/// A token of somebody with a role, made by the person at the store.
+/// A token of a principal with a role, created by the local person.
 pub(crate) fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
     home.ok(&["member", "set", principal, "--role", role, "--in", project]);
     text(&home.ok(&["token", "add", "--for", principal])["secret"])
@@ -132,7 +132,7 @@ pub(crate) fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
 
-/// A home whose project is called `web`, with one task in it.
+/// A home whose project is called `web`, with one task.
 pub(crate) fn home(engine: Engine) -> Home {
     let home = Home::direct(engine);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();

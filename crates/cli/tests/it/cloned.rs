@@ -1,5 +1,5 @@
-//! A repository that was just cloned names stores, servers and projects. None is opened, shown or sent anything before a
-//! person said yes for this clone; and files without an end cost nothing.
+//! A freshly cloned repository can name stores, servers and projects. None of them is opened, shown or sent anything
+//! before a person confirms it for this clone. Endless files do no harm.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ fn at(home: &Home, dir: &str, args: &[&str]) -> Call {
     home.call(args).json().cwd(home.path(dir))
 }
 
-/// A hook in a directory.
+/// Runs a hook in a directory.
 fn hook(home: &Home, dir: &str, event: &str) -> Output {
     let payload = json!({
         "session_id": "s-1",
@@ -41,7 +41,7 @@ fn hook(home: &Home, dir: &str, event: &str) -> Output {
     output.input(payload.to_string().as_bytes()).run()
 }
 
-/// What nobody may be shown or sent before a person said yes: queries, ops, hooks, MCP.
+/// Without a confirmation, all of these are refused: queries, ops, hooks, MCP.
 fn refused_everywhere(home: &Home, dir: &str, code: &str) {
     for args in
         [&["status"][..], &["list"], &["resume"], &["add", "x"], &["claim"], &["log"], &["recall", "x"], &["holds"]]
@@ -62,7 +62,7 @@ fn refused_everywhere(home: &Home, dir: &str, code: &str) {
         assert_eq!(client.refused(tool, arguments)["code"], code);
     }
     drop(client);
-    // What explains the state says what is asked for, and asks nobody else.
+    // The commands that explain the state name the pending confirmation, and contact no other store or server.
     for args in [&["whoami"][..], &["project", "show"]] {
         let said = at(home, dir, args).env("PGPASSWORD", SECRET).run().data();
         assert!(said["problem"].is_string(), "{said}");
@@ -71,7 +71,7 @@ fn refused_everywhere(home: &Home, dir: &str, code: &str) {
     assert!(doctor.code == 1 && doctor.stdout.contains("FAULT"), "{}", doctor.stdout);
 }
 
-/// Something that speaks enough of PostgreSQL to be told a password; every connection and every password is noted.
+/// A fake PostgreSQL server that requests a password and records every connection and every password.
 fn listener() -> (u16, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -97,7 +97,7 @@ fn listener() -> (u16, Receiver<String>) {
                 first = message(&mut stream, 0).unwrap_or_default();
             }
             let _ = say.send(String::from_utf8_lossy(&first).into_owned());
-            // Asks for the password as it is.
+            // Requests the password in clear text.
             let _ = stream.write_all(b"R\0\0\0\x08\0\0\0\x03");
             let _ = say.send(String::from_utf8_lossy(&message(&mut stream, 1).unwrap_or_default()).into_owned());
         }
@@ -115,7 +115,7 @@ fn inv_i5_no_byte_goes_to_a_database_that_only_a_repository_names() {
     refused_everywhere(&home, "clone", "unconfirmed_store");
     assert_eq!(heard.try_recv().ok(), None, "nobody was spoken to");
 
-    // What a person is asked says where it leads; without a yes nothing is done.
+    // The question to the person names the target; without a confirmation nothing happens.
     let asked = at(&home, "clone", &["project", "pin"]).env("PGPASSWORD", SECRET).run().refusal();
     asked.is("usage", "confirmation_needed");
     let asks = asked.detail("asks").to_string();
@@ -125,7 +125,8 @@ fn inv_i5_no_byte_goes_to_a_database_that_only_a_repository_names() {
     at(&home, "clone", &["project", "pin", "--yes"]).agent("a").run().refusal().is("denied", "people_only");
     assert_eq!(heard.try_recv().ok(), None);
 
-    // After the yes it is the person's own choice. That this one is no database is another matter.
+    // After the confirmation the connection is the person's own choice. That the target is not a database is another
+    // matter.
     let _ = at(&home, "clone", &["project", "pin", "--yes"]).env("PGPASSWORD", SECRET).run();
     let sent: Vec<String> = std::iter::from_fn(|| heard.recv_timeout(Duration::from_secs(20)).ok()).take(3).collect();
     assert!(sent.len() == 3 && sent[2].contains(SECRET), "{sent:?}");
@@ -143,23 +144,23 @@ fn inv_i5_a_yes_is_for_one_store_and_one_clone() {
     at(&home, "clone", &["project", "pin", "--yes"]).run().data();
     at(&home, "clone", &["add", "one"]).run().data();
     assert_eq!(at(&home, "clone", &["list"]).run().data()["total"], 1);
-    // Worktrees of the clone are the clone.
+    // Worktrees of the clone count as the clone.
     home.git("clone", &["worktree", "add", "-q", "../tree"]);
     assert_eq!(at(&home, "tree", &["list"]).run().data()["total"], 1);
 
-    // A commit that names another place is another question.
+    // A commit that names another target needs another confirmation.
     std::fs::write(home.path("clone/tenure.toml"), format!("store = \"{url}&application_name=x\"\n")).unwrap();
     at(&home, "clone", &["list"]).run().refusal().is("conflict", "unconfirmed_store");
     std::fs::write(home.path("clone/tenure.toml"), format!("store = \"{url}\"\n")).unwrap();
     assert_eq!(at(&home, "clone", &["list"]).run().data()["total"], 1);
 
-    // An archive of it, git directory and all, is another clone; so is another one in its place.
+    // An archive of it, including the git directory, is another clone; so is a new clone at the same path.
     copy(&home, "clone", "archive");
     at(&home, "archive", &["list"]).run().refusal().is("conflict", "unconfirmed_store");
     std::fs::rename(home.path("clone"), home.path("aside")).unwrap();
     home.git(".", &["clone", "-q", "repo", "clone"]);
     at(&home, "clone", &["list"]).run().refusal().is("conflict", "unconfirmed_store");
-    // Another home has said nothing.
+    // Another home has confirmed nothing.
     std::fs::remove_dir_all(home.path("clone")).unwrap();
     std::fs::rename(home.path("aside"), home.path("clone")).unwrap();
     assert_eq!(at(&home, "clone", &["list"]).run().data()["total"], 1);
@@ -201,11 +202,11 @@ fn inv_i5_a_committed_store_is_neither_opened_nor_shown() {
     assert!(!refusal.error.to_string().contains("directive"));
     at(&home, "clone", &["project", "pin", "--yes"]).run().refusal().is("conflict", "tracked_store");
 
-    // Taken out of the index it is still the store of somebody else.
+    // Removed from the index, it is still another person's store.
     home.git("clone", &["rm", "-q", "-r", "--cached", ".tenure"]);
     refused_everywhere(&home, "clone", "unconfirmed_store");
     assert_eq!(std::fs::read(home.path("clone/.tenure/tenure.db")).unwrap(), before);
-    // Unless a person says otherwise.
+    // Unless a person confirms it.
     at(&home, "clone", &["project", "pin", "--yes"]).run().data();
     assert_eq!(at(&home, "clone", &["list"]).run().data()["total"], 1);
     // The same in an archive without git.
@@ -229,7 +230,7 @@ fn inv_i5_a_committed_link_to_another_store_is_not_followed() {
     at(&home, "clone", &["list"]).run().refusal().is("conflict", "unconfirmed_store");
     home.git("clone", &["rm", "-q", "--cached", ".tenure"]);
     at(&home, "clone", &["list"]).run().refusal().is("conflict", "unconfirmed_store");
-    // A path is no better than a link, nor is one to a place where nothing is yet.
+    // A path is treated like a link, also if its target does not exist yet.
     std::fs::remove_file(home.path("clone/.tenure")).unwrap();
     for store in ["../victim/.tenure/tenure.db", "~/new/place.db", "/dev/shm/new.db"] {
         std::fs::write(home.path("clone/tenure.toml"), format!("store = \"{store}\"\nproject = \"shop\"\n")).unwrap();
@@ -254,7 +255,7 @@ fn inv_i5_an_untracked_link_leads_no_write_out_of_the_directory_before_a_person_
         refused_everywhere(&home, dir, "unconfirmed_store");
         at(&home, dir, &["up"]).run().refusal().is("conflict", "unconfirmed_store");
         assert!(is_empty(), "{dir}");
-        // A link whose target is gone is no directory of a store, and no directory is made for it.
+        // A dangling link is not a store directory, and no directory is created for it.
         std::fs::remove_file(home.path(dir).join(".tenure")).unwrap();
         symlink("../gone", home.path(dir).join(".tenure")).unwrap();
         assert_eq!(at(&home, dir, &["whoami"]).run().data()["store_from"], "the user's store");
@@ -265,7 +266,7 @@ fn inv_i5_an_untracked_link_leads_no_write_out_of_the_directory_before_a_person_
     at(&home, "plain/below", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
     assert!(is_empty());
 
-    // The link that a person made is confirmed once, and leads further after that.
+    // A person's own link is confirmed once, and is followed after that.
     for dir in ["unpacked", "plain"] {
         let asked = at(&home, dir, &["project", "pin"]).run().refusal();
         asked.is("usage", "confirmation_needed");
@@ -283,7 +284,7 @@ fn inv_i5_a_link_below_a_store_directory_is_followed_only_inside_the_checkout() 
     let home = Home::direct(Engine::File);
     std::fs::create_dir(home.path("v")).unwrap();
     let is_empty = || std::fs::read_dir(home.path("v")).unwrap().next().is_none();
-    // A link to a directory of the same checkout leads nowhere that the repository could not name.
+    // A link to a directory of the same checkout leads nowhere that the repository could not name directly.
     home.git_init("within");
     std::fs::create_dir(home.path("within/data")).unwrap();
     symlink("data", home.path("within/.tenure")).unwrap();
@@ -296,12 +297,12 @@ fn inv_i5_a_link_below_a_store_directory_is_followed_only_inside_the_checkout() 
         symlink(home.path("v/out"), home.path(&dir).join(".tenure").join(file)).unwrap();
         let _ = at(&home, &dir, &["add", "x"]).run();
         assert!(is_empty(), "{file}");
-        // Nor after a yes.
+        // Nor after a confirmation.
         let _ = at(&home, &dir, &["project", "pin", "--yes"]).run();
         let _ = at(&home, &dir, &["add", "x"]).run();
         assert!(is_empty(), "{file}");
     }
-    // A link to a file that is there.
+    // A link to an existing file.
     std::fs::create_dir_all(home.path("there/.tenure")).unwrap();
     std::fs::write(home.path("v/out"), "").unwrap();
     symlink(home.path("v/out"), home.path("there/.tenure/tenure.db")).unwrap();
@@ -319,7 +320,7 @@ fn a_store_that_was_made_here_for_no_project_is_used_without_a_yes() {
     assert!(home.path("own/.tenure/tenure.db").exists());
     copy(&home, "own", "copied");
     at(&home, "own", &["add", "x"]).run().data();
-    // The consent is for this directory, and for the file that was made in it.
+    // The confirmation is for this directory and the file created in it.
     at(&home, "copied", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
 }
 
@@ -335,28 +336,28 @@ fn inv_i5_the_name_of_an_existing_project_shows_nothing_of_it_before_a_person_sa
         cloned(&home, "hostile", "clone");
         refused_everywhere(&home, "clone", "unconfirmed_project");
         assert!(!home.path("clone/.git/tenure").exists(), "{engine:?}: a refused call leaves nothing");
-        // A directory without git is no better, nor is an archive of the repository that the project is of.
+        // The same holds for a directory without git, and for an archive of the project's own repository.
         std::fs::create_dir(home.path("plain")).unwrap();
         std::fs::write(home.path("plain/tenure.toml"), "project = \"shop\"\n").unwrap();
         refused_everywhere(&home, "plain", "unconfirmed_project");
         copy(&home, "repo", "archive");
         refused_everywhere(&home, "archive", "unconfirmed_project");
 
-        // A person may name it, by a flag or by a yes.
+        // A person may name it with a flag, or confirm it.
         let named = at(&home, "clone", &["list", "--project", "shop"]).run().data();
         assert_eq!(named["total"], 1);
         at(&home, "clone", &["project", "pin"]).run().refusal().is("usage", "confirmation_needed");
         at(&home, "clone", &["project", "pin", "--yes"]).run().data();
         assert_eq!(at(&home, "clone", &["list"]).run().data()["total"], 1, "{engine:?}");
         at(&home, "clone", &["add", "two"]).run().data();
-        // From here on the store knows the clone, whatever the home.
+        // From now on the store knows the clone, from any home.
         let elsewhere = |args: &[&str]| at(&home, "clone", args).env("XDG_STATE_HOME", home.path("tmp")).run().data();
         assert_eq!(elsewhere(&["list"])["total"], 2);
-        // Another clone at its place is not known.
+        // Another clone at the same path is not known.
         std::fs::remove_dir_all(home.path("clone")).unwrap();
         home.git(".", &["clone", "-q", "hostile", "clone"]);
         at(&home, "clone", &["list"]).run().refusal().is("conflict", "unconfirmed_project");
-        // The repository that the project is of was never asked anything.
+        // The project's own repository was never asked anything.
         assert_eq!(home.ok(&["list"])["total"], 2);
         std::fs::rename(home.repo(), home.path("moved")).unwrap();
         assert_eq!(at(&home, "moved", &["list"]).run().data()["total"], 2, "{engine:?}: a moved repository is known");
@@ -377,10 +378,10 @@ fn inv_i5_a_store_that_is_known_lets_a_commit_name_no_other_project_of_it() {
     let store = home.path("repo/kept/shared.db").display().to_string();
     let secret = ["add", "a secret", "--store", store.as_str(), "--project", "secret"];
     at(&home, "other", &secret).run().data();
-    // A commit that was pulled names the other project.
+    // A pulled commit names the other project.
     settings("secret");
     refused_everywhere(&home, "repo", "unconfirmed_project");
-    // A person may name it, one that is new needs no yes, and the one that was used goes on.
+    // A person may name it, a new project needs no confirmation, and the project used before continues.
     assert_eq!(at(&home, "repo", &["list", "--project", "secret"]).run().data()["total"], 1);
     settings("new");
     home.add("one");
@@ -420,7 +421,7 @@ fn inv_r11_a_clone_that_is_not_believed_keeps_no_guard_of_another_project_from_r
 fn inv_i5_a_name_that_is_new_needs_no_yes_and_stays_known() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
-        // First without a name: the pin is of another key.
+        // First without a name: the pin is for another key.
         home.add("one");
         std::fs::write(home.path("repo/tenure.toml"), "project = \"shop\"\n").unwrap();
         std::thread::scope(|scope| {
@@ -457,7 +458,7 @@ fn a_file_of_settings_without_an_end_is_refused_by_name_and_costs_nothing() {
     for (what, make) in kinds {
         make();
         for args in [&["status"][..], &["add", "x"], &["doctor"]] {
-            // No room for what is read, and no time to wait for it.
+            // With limited memory and a timeout.
             let words: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
             let line = format!(
                 "ulimit -v 2000000; exec timeout 20 {} {} --json",

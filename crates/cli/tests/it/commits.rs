@@ -1,4 +1,5 @@
-//! The commit guard in real repositories, with real git: what is refused, what is let through, what ends with a commit.
+//! The commit guard in real repositories with real git: which commits are refused or allowed, and which holds end with
+//! a commit.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Engine, Home, TENURE, text};
 
-/// How git ended.
+/// The result of a git command.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: i32,
@@ -24,7 +25,7 @@ impl Done {
         self
     }
 
-    /// Committed without a word about it.
+    /// The commit succeeded without a message from tenure.
     #[track_caller]
     pub(crate) fn silent(self) {
         assert_eq!(self.code, 0, "{}", self.said);
@@ -42,7 +43,7 @@ impl Done {
 }
 
 impl Home {
-    /// The directories that programs are found in: `tenure` among them.
+    /// A PATH that includes `tenure`.
     pub(crate) fn with_tenure(&self) -> std::ffi::OsString {
         let bin = self.path("bin");
         if !bin.exists() {
@@ -113,7 +114,7 @@ impl Home {
     }
 }
 
-/// Something that no file had before.
+/// Unique content for a file.
 fn nanos() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
 }
@@ -138,7 +139,7 @@ fn inv_r12_staged_paths_of_another_are_refused_with_the_narrower_commit() {
         ]);
         let last = said.trim_end().lines().last().unwrap().trim();
         assert_eq!(last, "git commit --only -- d.rs 'src/b c.rs'", "{said}");
-        // The words are a command that does what they say.
+        // The suggested command works as stated.
         home.git_as("a", "repo", &["commit", "-m", "x", "--only", "--", "d.rs", "src/b c.rs"]).silent();
         home.commit("b").silent();
         assert_eq!(home.subjects("b"), [""; 0], "committed and clean");
@@ -157,7 +158,7 @@ fn inv_r12_people_are_told_in_one_line_and_let_through_unless_set_otherwise() {
     home.write("repo/tenure.toml", "[guard]\npeople = \"refuse\"\n");
     home.stage(&["a"]);
     home.commit("").refused(&["a is held by b"]);
-    // An agent tool that does not say which session it is has no holds of its own.
+    // An agent tool that does not identify its session has no holds of its own.
     home.write("repo/tenure.toml", "");
     home.git_with("", "repo", &["commit", "-m", "x"], &[("GEMINI_CLI", "1")])
         .refused(&["a is held by b", "set TENURE_AGENT"]);
@@ -189,7 +190,7 @@ fn inv_r12_renames_deletions_and_every_way_to_commit_are_covered() {
     home.git_as("a", "repo", &["commit", "-q", "--amend", "--no-edit"]).refused(&["changed is held by b"]);
     home.git_as("b", "repo", &["commit", "-q", "--amend", "--no-edit"]).silent();
     home.git_as("a", "repo", &["commit", "--allow-empty", "-m", "x"]).silent();
-    // From below the top the narrower commit still names what is meant.
+    // From a subdirectory, the suggested command still names the right files.
     home.write("repo/sub/x", "x");
     home.write("repo/changed", "again");
     home.git_as("", "repo", &["add", "-A"]).ok();
@@ -207,7 +208,7 @@ fn inv_r12_an_unborn_branch_and_a_merge_are_guarded_too() {
     home.stage(&["first"]);
     home.commit("a").refused(&["first is held by b"]);
     home.commit("b").silent();
-    // A merge with a conflict is committed by hand, with everything that it brings.
+    // A merge with a conflict is committed by hand, with all its files.
     home.git_as("", "repo", &["checkout", "-q", "-b", "side"]).ok();
     home.stage(&["first", "brought"]);
     home.commit("").silent();
@@ -237,7 +238,7 @@ fn inv_r12_a_rename_is_committed_whole_or_not_at_all() {
     home.stage(&["free"]);
     let said = home.commit("a").refused(&["src/target is held by b"]);
     assert!(said.trim_end().ends_with("git commit --only -- free"), "{said}");
-    // A line that names only some of the files is none.
+    // A command that would name only some of the files is not suggested.
     let many: Vec<String> = (0..40).map(|n| format!("many/{n}")).collect();
     home.stage(&many.iter().map(String::as_str).collect::<Vec<_>>());
     let said = home.commit("a").refused(&["41 other staged files are free", "by name"]);
@@ -260,7 +261,7 @@ fn inv_r12_a_merge_that_makes_its_commit_itself_is_guarded_and_recorded() {
     assert_eq!(home.subjects("b"), ["brought"]);
     home.git_as("b", "repo", &["merge", "-q", "--no-edit", "side"]).silent();
     assert_eq!(home.subjects("b"), [""; 0], "what came with the merge and is clean is given back");
-    // What only moves the branch on was committed by others.
+    // A fast-forward contains commits of others.
     home.git_as("", "repo", &["checkout", "-q", "-b", "ahead"]).ok();
     home.stage(&["next"]);
     home.commit("").silent();
@@ -294,7 +295,7 @@ fn inv_r2_two_worktrees_commit_the_same_file_and_are_told() {
         for other in ["b", "c"] {
             assert_eq!(home.ok_as(other, &["inbox"])["items"], json!([]), "{other}");
         }
-        // What is held in all checkouts is held here.
+        // A hold for all checkouts applies here too.
         home.stage(&["y"]);
         home.commit("a").refused(&["y is held by c", "in all checkouts"]);
         home.replayed();
@@ -306,7 +307,7 @@ fn inv_r12_an_own_hold_that_was_lost_is_named_with_whoever_had_it_since() {
     let home = Home::guarded(Engine::File);
     home.ok_as("a", &["reserve", "x", "--ttl", "1s"]);
     home.stage(&["x"]);
-    // Nothing tells when a second is over but asking.
+    // The end of a second can only be polled.
     while home.call(&["check", "x"]).agent("b").run().code != 0 {}
     home.ok_as("b", &["reserve", "x"]);
     home.ok_as("b", &["release", "x"]);
@@ -416,7 +417,7 @@ fn inv_r2_a_submodule_typed_by_its_name_is_the_path_that_commits_change() {
     let held = home.ok_as("b", &["reserve", "vendor/lib"]);
     assert_eq!(held["holds"][0]["subject"], "vendor/lib");
     home.refused_as("a", &["reserve", "vendor/lib"]).is("conflict", "path_held");
-    // With what else is in the checkout around it, in one call.
+    // Together with other paths of the outer checkout, in one call.
     home.ok_as("b", &["reserve", "vendor/lib", "README"]);
     home.ok_as("b", &["release", "README"]);
     home.git_as("", "repo/vendor/lib", &["commit", "-q", "--allow-empty", "-m", "inside"]).ok();
@@ -424,7 +425,7 @@ fn inv_r2_a_submodule_typed_by_its_name_is_the_path_that_commits_change() {
     home.commit("a").refused(&["vendor/lib is held by b"]);
     home.commit("b").silent();
     assert_eq!(home.subjects("b"), [""; 0], "committed, so given back");
-    // What is below it is in a checkout and a project of its own.
+    // Paths below it belong to another checkout and project.
     home.ok_as("a", &["reserve", "vendor/lib"]);
     for inside in ["vendor/lib/x", "vendor/lib/"] {
         home.ok_as("b", &["reserve", inside]);
@@ -433,7 +434,7 @@ fn inv_r2_a_submodule_typed_by_its_name_is_the_path_that_commits_change() {
     let there = home.call(&["holds"]).cwd(home.path("repo/vendor/lib")).json().run().data();
     assert_eq!(there["items"].as_array().unwrap().len(), 2, "{there}");
     assert_eq!(home.ok(&["holds"])["items"].as_array().unwrap().len(), 1);
-    // One that is not checked out is the same path; a working tree that lies inside is no submodule.
+    // A submodule that is not checked out is the same path; a nested worktree is not a submodule.
     home.ok_as("a", &["release", "vendor/lib"]);
     home.git_as("", "repo", &["submodule", "--quiet", "deinit", "-f", "vendor/lib"]).ok();
     assert_eq!(home.ok_as("a", &["reserve", "vendor/lib"])["holds"][0]["subject"], "vendor/lib");
@@ -464,7 +465,7 @@ fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
     let kept = home.path("kept.db");
     for broken in ["gone", "damaged"] {
         match broken {
-            // Moved and not copied: a store in another file than its own goes on as after a restore.
+            // Moved, not copied: a store in a different file continues as after a restore.
             "gone" => std::fs::rename(&store, &kept).unwrap(),
             _ => std::fs::write(&store, "no database").unwrap(),
         }
@@ -479,7 +480,7 @@ fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
     }
     std::fs::rename(&kept, &store).unwrap();
     home.commit("a").refused(&["x is held by b"]);
-    // A store that can only be read is enough to look, and a commit never fails for what comes after it.
+    // A read-only store is sufficient for the check, and a commit never fails for what follows it.
     home.ok_as("b", &["release", "x"]);
     home.write("repo/tenure.toml", "[guard]\nfail = \"closed\"\n");
     std::fs::set_permissions(&store, PermissionsExt::from_mode(0o444)).unwrap();
@@ -504,18 +505,18 @@ fn guards_are_silenced_visibly_and_say_nothing_where_nothing_is_switched_on() {
     let off = home.commit("a").ok();
     assert_eq!(off.said.lines().filter(|line| line.contains("Guards are off until")).count(), 1, "{}", off.said);
     home.ok(&["off", "--end"]);
-    // A file that many change a little is nobody's.
+    // A relaxed file, which many agents change a little, blocks no commit.
     home.ok_as("b", &["reserve", "Cargo.lock", "sub/CHANGELOG.md"]);
     home.stage(&["Cargo.lock", "sub/CHANGELOG.md"]);
     home.commit("a").silent();
-    // A project in which nothing happened.
+    // A project without events.
     home.git_init("other");
     std::fs::copy(home.repo().join(".git/hooks/pre-commit"), home.path("other/.git/hooks/pre-commit")).unwrap();
     home.write("other/x", "x");
     home.git_as("a", "other", &["add", "x"]).ok();
     home.git_as("a", "other", &["commit", "-m", "x"]).silent();
     assert!(!home.path("other/.git/tenure").exists());
-    // Outside of any repository, and events that there are not.
+    // Outside of any repository, and with unknown events.
     for args in [
         &["hook", "git", "pre-commit"][..],
         &["hook", "git", "nonsense"],

@@ -1,4 +1,4 @@
-//! `tenure setup git` in real repositories: hooks that are there stay and run, and after `--remove` nothing is left.
+//! `tenure setup git` in real repositories: existing hooks stay and run, and `--remove` leaves nothing behind.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -130,7 +130,7 @@ fn core_hooks_path_is_honoured_inside_of_the_repository_and_left_alone_outside()
         home.setup("repo", &["--remove", "--yes"]);
         assert!(!home.path(dir).exists(), "what setup made goes");
     }
-    // Husky writes its own directory anew whenever it is installed, and runs what is in the one above.
+    // Husky rewrites its own directory at every install, and runs the hooks of the directory above.
     script(home.path("repo/.husky/_/pre-commit"), "#!/usr/bin/env sh\n. \"$(dirname \"$0\")/h\"\n");
     let run =
         "n=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\n[ ! -f \"$s\" ] && exit 0\nsh -e \"$s\" \"$@\"\n";
@@ -146,7 +146,7 @@ fn core_hooks_path_is_honoured_inside_of_the_repository_and_left_alone_outside()
     home.setup("repo", &["--remove", "--yes"]);
     assert_eq!(std::fs::read_to_string(home.path("repo/.husky/pre-commit")).unwrap(), "echo lint >> ../ran\n");
     assert!(!home.path("repo/.husky/pre-push").exists());
-    // Elsewhere hooks are those of other repositories too.
+    // In a shared directory, the hooks belong to other repositories too.
     let shared = home.path("home/hooks");
     std::fs::create_dir(&shared).unwrap();
     home.git("repo", &["config", "core.hooksPath", shared.to_str().unwrap()]);
@@ -196,7 +196,7 @@ fn another_program_that_took_the_hook_over_runs_it() {
     let home = Home::new(Engine::File);
     let hooks = home.repo().join(".git/hooks");
     home.setup("repo", &["--yes"]);
-    // As pre-commit, the program, does.
+    // As the program pre-commit does.
     std::fs::rename(hooks.join("pre-commit"), hooks.join("pre-commit.legacy")).unwrap();
     script(hooks.join("pre-commit"), "#!/usr/bin/env bash\n\"$(dirname \"$0\")/pre-commit.legacy\" \"$@\"\n");
     let said = home.setup("repo", &["--yes"]);
@@ -225,7 +225,7 @@ fn setup_shows_the_difference_checks_and_refuses_where_there_is_no_repository() 
     assert_eq!(found.code, 0, "{}", found.stdout);
     let hooks = found.data()["hooks"].as_array().unwrap().iter().map(|hook| text(&hook["event"])).collect::<Vec<_>>();
     assert_eq!(hooks, ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"]);
-    // A file that lost its mode is not run by git.
+    // Git does not run a file without the executable bit.
     std::fs::set_permissions(home.repo().join(".git/hooks/pre-push"), PermissionsExt::from_mode(0o644)).unwrap();
     let found = check(&home);
     assert_eq!(found.code, 1, "{}", found.stdout);
@@ -242,7 +242,7 @@ fn a_git_that_reads_hooks_from_its_configuration_gets_them_there() {
     home.setup("repo", &["--yes"]);
     let config = home.repo().join(".git/config");
     let before = std::fs::read(&config).unwrap();
-    // One that answers as git does from 2.54 on.
+    // A git that answers like version 2.54 and later.
     let real = std::env::split_paths(&std::env::var_os("PATH").unwrap())
         .map(|dir| dir.join("git"))
         .find(|git| git.is_file())
@@ -264,7 +264,7 @@ fn a_git_that_reads_hooks_from_its_configuration_gets_them_there() {
     home.ok_as("b", &["reserve", "file"]);
     home.write("repo/file", "x");
     home.git("repo", &["add", "file"]);
-    // As git runs such a line: by a shell, the arguments of the hook behind it.
+    // Runs the line as git does: by a shell, with the hook's arguments appended.
     for (agent, code) in [("a", 1), ("b", 0)] {
         let line = format!("{} \"$@\"", value("hook.tenure-pre-commit.command").trim_end());
         let mut shell = home.clean("sh".as_ref());

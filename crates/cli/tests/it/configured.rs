@@ -1,4 +1,4 @@
-//! The configuration of a server: what it starts with, and what it follows while it runs.
+//! The configuration of a server: at its start, and reloaded while it runs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, text};
 
-/// A server whose log is read.
+/// A server whose log the test reads.
 pub(crate) struct Logged {
     pub(crate) up: Up,
     log: BufReader<ChildStderr>,
 }
 
 impl Logged {
-    /// Starts it with nothing but what the configuration and the flags say.
+    /// Starts it with only the configuration and the given flags.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Logged {
         let mut command = home.call(args).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -25,7 +25,7 @@ impl Logged {
         Logged { up: Up::of(child), log }
     }
 
-    /// The next line that is about something.
+    /// The next log line that contains a text.
     pub(crate) fn told(&mut self, about: &str) -> Value {
         let mut line = String::new();
         loop {
@@ -67,7 +67,7 @@ fn inv_c1_a_server_follows_a_good_configuration_and_keeps_the_old_one_where_it_i
         assert_eq!((&line["level"], &line["from_the_next_start"]), (&json!("notice"), &json!("serve.listen")));
         let second = text(&line["revision"]);
         assert_ne!(first, second);
-        // The body is read now, and refused by the op for what it holds.
+        // The body is now accepted, and the op refuses its content.
         assert_eq!(status(&server), 400);
         assert!(in_force(&server, &second));
 
@@ -85,7 +85,7 @@ fn inv_c1_a_server_follows_a_good_configuration_and_keeps_the_old_one_where_it_i
             assert_eq!(status(&server), 400);
             assert!(in_force(&server, &second));
         }
-        // A server that is started now is refused by the same words.
+        // A server started now is refused with the same message.
         let refused = home.refused(&["serve"]);
         assert_eq!(refused.code, "config_invalid");
         assert!(refused.message().contains("tenure.toml line 3"), "{}", refused.message());
@@ -132,7 +132,7 @@ fn a_store_has_one_server_also_where_there_is_no_place_for_a_socket() {
         if let Some(runtime) = runtime {
             second.env("XDG_RUNTIME_DIR", runtime);
         }
-        // What it says first, and not how it ends: one that is let in would stay.
+        // Reads its first line instead of waiting for its end: a server that started would stay.
         let mut second = second.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(second.stdout.take().unwrap()).read_line(&mut line).unwrap();

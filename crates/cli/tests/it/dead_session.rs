@@ -1,4 +1,4 @@
-//! A session of an agent tool is killed in the middle of its work, and another goes on at once: all of it through hooks.
+//! A session of an agent tool is killed in the middle of its work, and another continues at once, all through hooks.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::home::{Engine, Home, TENURE, text};
 use crate::session::Tool;
 
-/// A tool as a script of its own: a process that runs hooks and commands, says `ready`, and waits.
+/// A tool as a script: a process that runs hooks and commands, prints `ready`, and waits.
 fn tool(home: &Home, edits: &[&str]) -> Child {
     let event = |name: &str, payload: serde_json::Value| {
         let file = home.path(name);
@@ -71,7 +71,7 @@ fn inv_i4_a_killed_session_is_taken_over_at_once_and_told_when_it_comes_back() {
         let expired = home.events().into_iter().find(|event| event.kind == "hold.expired").unwrap();
         assert_eq!((&expired.data["proven_dead"], expired.actor.as_str()), (&json!(true), "claude-b"));
 
-        // The first comes back: the same id in a new process, the same agent, and one sentence.
+        // The first session returns: the same id in a new process, the same agent, and one sentence.
         let mut back = Tool::new(&home, "claude", "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=A");
         let told = back.start("A", "resume");
         assert!(told.contains(&task) && told.contains("claude-b took it over") && !told.contains('\n'), "{told}");

@@ -1,4 +1,4 @@
-//! The demo keeps its promise and leaves nothing behind.
+//! The demo finishes every task and leaves nothing behind.
 
 use crate::home::{Engine, Home};
 
@@ -12,7 +12,7 @@ fn the_demo_finishes_every_task_once_and_leaves_nothing() {
     assert_eq!(data["stale_refused"], 2);
     assert!(data["take_overs"].as_i64() >= Some(2));
     assert_eq!(home.files("tmp"), [""; 0].map(std::path::PathBuf::from));
-    // It has nothing to do with the store of whoever watches.
+    // It does not touch the user's store.
     assert!(home.files("home").is_empty());
     assert!(!home.repo().join(".git/tenure").exists());
 }

@@ -1,11 +1,11 @@
-//! What is denied at the door of a server is written down, with who tried what.
+//! A server records denied requests, with the caller and the attempt.
 
 use serde_json::{Value, json};
 
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home};
 
-/// The denials that were written down: who, under which name, what, and the code.
+/// The recorded denials: principal, agent, attempt and code.
 fn denials(home: &Home) -> Vec<[String; 4]> {
     let audit = home.ok(&["log", "--whole-store", "--kind", "access.denied", "--limit", "1000"]);
     let parts = |event: &Value| {
@@ -35,7 +35,7 @@ fn inv_s1_every_denial_at_the_door_is_written_down_with_the_name_that_was_tried(
     };
     let mut seen = denials(&home);
     assert_eq!(seen, Vec::<[String; 4]>::new());
-    // A name that is somebody else's, through every door.
+    // Another principal's agent name, through every door.
     assert_eq!(ask(&ann, "POST", "/api/v1/ops/add", Some("hers"), Some(&json!({ "title": "x" }))).status, 200);
     let call = json!({
         "call": { "project": { "key": "name:web", "label": "web" }, "actor": { "name": "hers" },
@@ -53,12 +53,12 @@ fn inv_s1_every_denial_at_the_door_is_written_down_with_the_name_that_was_tried(
     let told = ask(&bob, "POST", "/api/v1/call", None, Some(&query));
     assert_eq!(told.body["error"]["code"], "not_yours", "{told:?}");
     assert_eq!(new(&mut seen), [row("hers", "peek", "not_yours")]);
-    // What is not told to be there.
+    // An address that is not revealed to exist.
     assert_eq!(ask(&bob, "GET", "/metrics", None, None).status, 404);
     assert_eq!(new(&mut seen), [row("person:bob", "read the metrics", "unknown_address")]);
     assert_eq!(ask(&bob, "POST", "/logout", None, None).status, 403);
     assert_eq!(new(&mut seen), [row("person:bob", "sign out", "login_refused")]);
-    // Links that are none, of nobody knows whom.
+    // Invalid login links, from an unknown caller.
     let told = up.ask("GET", "/login/zzz", &[], None);
     assert_eq!((told.status, &told.body["code"]), (403, &json!("login_refused")));
     let of_nobody = new(&mut seen);

@@ -1,4 +1,4 @@
-//! `tenure doctor`: each fault is found, named and given a step, and looking changes nothing.
+//! `tenure doctor`: each fault is found, named and given a next step, and the check changes nothing.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tenure_testkit::{pg, raw};
 
 use crate::home::{Engine, Home, text};
 
-/// What doctor says about one thing: result and text.
+/// The result and text of one check.
 fn finding(home: &Home, name: &str) -> (String, String, Value) {
     let report = home.call(&["doctor"]).json().run();
     let data = report.json.clone().unwrap()["data"].take();
@@ -69,7 +69,7 @@ fn a_lock_file_that_is_none_is_a_fault() {
         std::fs::create_dir(&lock).unwrap();
         finds(&home, "turnstile", "fault", &["not a regular file", suffix]);
         std::fs::remove_dir(&lock).unwrap();
-        // A pipe would make whoever opens it wait for ever.
+        // Opening a pipe would block for ever.
         assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
         finds(&home, "turnstile", "fault", &["not a regular file", suffix]);
         std::fs::remove_file(&lock).unwrap();
@@ -106,7 +106,7 @@ fn permissions_and_a_large_log_are_remarked() {
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o666)).unwrap();
     finds(&home, "permissions", "remark", &["-turn-a", "0666"]);
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o600)).unwrap();
-    // A log without a valid frame in it: large, and nothing to read.
+    // A log without a valid frame: large, and with nothing to read.
     std::fs::File::create(beside(&home, "-wal")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     finds(&home, "wal", "remark", &["100 MiB"]);
 }

@@ -1,4 +1,4 @@
-//! Every op says which doors it has; the command line is one for exactly those that say so.
+//! Every op declares its doors; the command line reaches exactly those that declare it.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     home.ok(&["memory", "pin", &memory]);
     home.ok(&["memory", "forget", &memory]);
     let sent = home.ok_as("b", &["send", "a", "how far is it?", "--request"]);
-    // Of these ops only an acknowledgement leaves an event.
+    // `inbox` appends an event only if it acknowledges a message.
     home.ok_as("a", &["inbox", "--ack", &text(&sent["id"])]);
     let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
     assert!(copy.success());
@@ -58,10 +58,10 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     };
     let mut reached = events(&home.ok(&["log", "--limit", "1000"])["items"]);
     reached.extend(events(&other(&["log", "--limit", "1000"]).run().data()["items"]));
-    // The one op that leaves no event of its own.
+    // The one op without an event of its own.
     other(&["project", "forget", "elsewhere"]).run().data();
     reached.insert("forget".to_owned());
-    // And one that leaves events only where there is something to learn.
+    // And one that appends events only if there are lessons.
     home.ok_as("b", &["lessons"]);
     reached.insert("lessons".to_owned());
     home.git_init("fresh");
@@ -73,7 +73,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     home.ok(&["token", "revoke", &text(&token["id"])]);
     home.ok(&["member", "set", "person:bob", "--role", "worker", "--everywhere"]);
     home.ok(&["member", "disable", "person:bob"]);
-    // These concern the whole store, and are in its log.
+    // These apply to the whole store, and are in its log.
     reached.extend(events(&home.ok(&["log", "--whole-store", "--limit", "1000"])["items"]));
 
     let declared: BTreeSet<String> =

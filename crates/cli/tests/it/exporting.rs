@@ -1,4 +1,4 @@
-//! `tenure export` and `tenure import`: files, pipes, and one project that becomes the same one elsewhere.
+//! `tenure export` and `tenure import`: files, pipes, and a round trip of a project to another store.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use crate::home::{Engine, Home, TENURE, keys, text, words};
 
 const IMPORTED: &str = "tasks notes unchanged unchanged_notes events_left_out agents dry_run";
 
-/// Some tasks in several states, with notes.
+/// Adds tasks in several states, with notes.
 fn furnish(home: &Home) -> Vec<String> {
     let first = text(&home.ok(&["add", "first \u{1f980}", "-p", "0", "-l", "b", "-l", "a", "-d", "two\nlines"])["id"]);
     let second = text(&home.ok(&["add", "second", "--after", &first])["id"]);
@@ -23,7 +23,7 @@ fn furnish(home: &Home) -> Vec<String> {
     vec![first, second, third, fourth, fifth]
 }
 
-/// All but the first line, which has the project and the time.
+/// All lines but the first, which contains the project and the time.
 fn content(export: &str) -> &str {
     export.split_once('\n').unwrap().1
 }
@@ -83,11 +83,11 @@ fn a_file_is_made_at_once_and_for_its_owner_alone() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
     assert_eq!(home.ok(&["export", &file, "--force"])["events"], 0);
     assert!(std::fs::read_to_string(&path).unwrap().len() < before.len());
-    // The log comes along and stays out.
+    // The log is in the file and is not imported.
     std::fs::write(&path, &before).unwrap();
     let again = home.ok(&["import", &file]);
     assert_eq!((&again["unchanged"], &again["events_left_out"]), (&json!(5), &json!(events)));
-    // A short name in the working directory.
+    // A relative name in the working directory.
     assert_eq!(home.run(&["export", "here.jsonl"]).code, 0);
     assert!(home.path("repo/here.jsonl").exists());
 }
@@ -100,7 +100,7 @@ fn what_is_exported_is_not_changed_for_a_terminal_nor_by_flags() {
     for args in [&["export", "--json"][..], &["export", "--quiet"], &["export", "-"], &["dump"]] {
         assert_eq!(content(&home.run(args).stdout), content(&plain), "{args:?}");
     }
-    // Where no temporary file can be made, it goes through memory.
+    // Without a writable temporary directory, the export is buffered in memory.
     let output = home.call(&["export"]).env("TMPDIR", "/nowhere/at/all").run();
     assert_eq!(content(&output.stdout), content(&plain));
     assert!(home.files("tmp").is_empty());

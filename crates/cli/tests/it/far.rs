@@ -1,4 +1,4 @@
-//! Commands through a server far away: who they are, what they ask, how they wait.
+//! Commands through a remote server: identity, filters and waiting.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, Output, text};
 use crate::stops::until;
 
-/// A command of another machine, in a repository of its own.
+/// A command on another machine, in its own directory.
 fn far(home: &Home, url: &str, secret: &str, agent: &str, args: &[&str]) -> Command {
     let dir = home.path("elsewhere");
     if !dir.exists() {
@@ -46,7 +46,7 @@ fn inv_i2_whoami_says_whom_the_token_makes_the_caller() {
         assert_eq!(said["agent"], "claude-7");
         let said = output(far(&home, &url, "tenure_0000", "", &["whoami"])).data();
         assert!(said["agent"].is_null() && text(&said["problem"]).contains("token"), "{said}");
-        // Nobody is there: that is said, and no name is made up.
+        // No server is listening: the output reports that, and no name is invented.
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let said = output(far(&home, &format!("http://{free}"), &secret, "", &["whoami"])).data();
         assert_eq!((&said["agent"], &said["source"]), (&json!(null), &json!("token")));
@@ -87,7 +87,7 @@ fn an_agent_called_nobody_is_that_agent_and_a_person_that_is_given_is_the_tokens
     ask("nobody", &["off"]).refusal().is("denied", "people_only");
     ask("nobody", &["reserve", "a.rs"]).data();
     assert_eq!(home.ok(&["holds", "--kind", "path"])["items"][0]["holder"], "nobody");
-    // Whose name was found here is whom the token makes it, in filters as well; whose was given is not another.
+    // A discovered name is replaced by the token's principal, also in filters; a given name is not replaced.
     ask("", &["reserve", "b.rs"]).data();
     assert_eq!(ask("", &["holds", "--mine"]).data()["items"][0]["subject"], "b.rs");
     assert_eq!(ask("person:bob", &["holds", "--mine"]).data()["items"][0]["subject"], "b.rs");

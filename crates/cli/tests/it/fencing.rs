@@ -1,10 +1,10 @@
-//! Fences, black box: who may finish a task whose hold ran out.
+//! Fences from outside: which agent may finish a task whose hold expired.
 
 use std::time::Duration;
 
 use crate::home::{Engine, Home, keys, text, wait_until};
 
-/// Waits until a query sees that the hold on a task is over.
+/// Waits until a query shows the hold on a task as expired.
 fn lapses(home: &Home, task: &str) {
     wait_until("the hold lapses", || home.ok(&["show", task])["state"] == "ready");
 }
@@ -26,7 +26,7 @@ fn inv_l4_a_finish_after_a_take_over_is_stale_and_moves_no_dependent() {
     });
     for (home, (first, second, fence)) in homes.iter().zip(prepared) {
         lapses(home, &first);
-        // The lapse is seen before anything is written.
+        // The expiry is visible before any write.
         let shown = home.ok(&["show", &first]);
         assert_eq!((&shown["state"], &shown["status"]), (&"ready".into(), &"open".into()));
         assert_eq!(shown["lapsed_from"], "slow");
@@ -43,7 +43,7 @@ fn inv_l4_a_finish_after_a_take_over_is_stale_and_moves_no_dependent() {
         for attempt in [vec!["block", &first, "--reason", "x"], vec!["release", &first], vec!["note", "x"]] {
             assert_eq!(home.refused_as("slow", &attempt).kind, "stale", "{attempt:?}");
         }
-        // Nobody moved: neither the new holder's task nor what waits for it.
+        // Neither the new holder's task nor its dependents have changed.
         let shown = home.ok(&["show", &first]);
         assert_eq!(shown["holder"]["agent"], "quick");
         assert_eq!(shown["holder"]["fence"], taken["hold"]["fence"]);
@@ -70,12 +70,12 @@ fn inv_l4_a_late_finish_is_accepted_while_nobody_took_over() {
     });
     for (home, (first, second)) in homes.iter().zip(tasks) {
         lapses(home, &first);
-        // Without its hold the agent may not renew, give back or hand over what it no longer has.
+        // Without its hold the agent may not renew, release or transfer it.
         home.ok_as("other", &["whoami"]);
         home.refused_as("slow", &["release", &first]).is("stale", "lapsed");
         let noted = home.ok_as("slow", &["note", &first, "still at it"]);
         assert_eq!(noted["late"], true);
-        // A fence that was never this task's opens nothing.
+        // A fence of another task does not help.
         assert_eq!(home.refused_as("slow", &["done", &first, "--fence", "1"]).kind, "stale");
         let done = home.ok_as("slow", &["done", &first]);
         assert_eq!((&done["late"], &done["status"]), (&true.into(), &"done".into()));
@@ -130,7 +130,7 @@ fn inv_l4_a_transfer_moves_the_hold_under_a_new_fence() {
     assert_eq!(moved["holds"][0]["holder"], "taker");
     assert!(moved["holds"][0]["fence"].as_i64() > before["fence"].as_i64());
     assert_eq!(home.refused_as("giver", &["done", &task]).kind, "stale");
-    // The new holder works under a fence it has been shown, not under one it never saw.
+    // The new holder acts under a fence it has been shown, not under one it never saw.
     home.refused_as("taker", &["done", &task]).is("stale", "stale_fence");
     assert_eq!(home.ok_as("taker", &["claim", &task])["hold"]["fence"], moved["holds"][0]["fence"]);
     assert_eq!(home.ok_as("taker", &["done"])["id"], task.as_str());

@@ -1,5 +1,4 @@
-//! A limit on the size of files (`ulimit -f`): a write beyond it fails with an error, and the signal that comes with it
-//! ends no process.
+//! A file size limit (`ulimit -f`): a write beyond it fails with an error, and its signal ends no process.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +8,7 @@ use crate::guards::{begin, claude, edit, held};
 use crate::home::{Call, Engine, Home};
 use crate::hooks::refusal;
 
-/// The same call where no file may grow beyond `blocks`.
+/// The call with a file size limit of `blocks`.
 fn limited(call: Call, blocks: usize, input: &Value) -> std::process::Output {
     let plain = call.into_command();
     let mut command = Command::new("sh");
@@ -20,7 +19,7 @@ fn limited(call: Call, blocks: usize, input: &Value) -> std::process::Output {
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A command that reads no input may be gone before it is written.
+    // A command that does not read its input may have ended before the write.
     let _ = serde_json::to_writer(child.stdin.take().unwrap(), input);
     child.wait_with_output().unwrap()
 }
@@ -63,13 +62,13 @@ fn a_command_that_may_not_write_a_larger_file_says_so_with_exit_4_and_loses_noth
     assert_eq!((&listed["total"], &listed["items"][0]["id"]), (&1.into(), &kept.into()));
 }
 
-/// The limit is the command's own matter: what `lock` runs has the signal as it was.
+/// `lock` restores the default action of the signal for the command it runs.
 #[test]
 fn a_command_under_a_lock_is_still_ended_by_the_signal() {
     let home = Home::direct(Engine::File);
     home.add("something");
     let script = "ulimit -f 0; head -c 4096 /dev/zero > ../big; exit $?";
     let output = home.call(&["lock", "big", "--", "sh", "-c", script]).agent("a").run();
-    // 128 + 25: ended by SIGXFSZ, as the shell says.
+    // 128 + 25: ended by SIGXFSZ, as reported by the shell.
     assert_eq!(output.code, 153, "{output:?}");
 }

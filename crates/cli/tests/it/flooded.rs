@@ -1,4 +1,4 @@
-//! Connections that cost whoever opens them nothing, and must not cost others the server.
+//! Floods of idle connections must not take the server from other clients.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, text, wait_until};
 
-/// Shorter than the time after which a server closes what says nothing by itself.
+/// Shorter than the idle timeout of the server.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Lets this process open as many files as it may.
+/// Raises this process's limit of open files to the maximum.
 fn many_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -27,7 +27,7 @@ fn said(up: &Up, bytes: &str) -> TcpStream {
     stream
 }
 
-/// Reads an answer of `/livez`, whose connection stays open.
+/// Reads an answer of `/livez` on a connection that stays open.
 fn lives(stream: &mut TcpStream) {
     let mut read = Vec::new();
     while !read.ends_with(b"}") {
@@ -38,7 +38,7 @@ fn lives(stream: &mut TcpStream) {
     assert!(read.starts_with(b"HTTP/1.1 200"));
 }
 
-/// Whether the server closes a connection soon, without a word.
+/// Whether the server closes a connection soon, without an answer.
 fn is_closed(stream: &mut TcpStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(count) => count == 0,
@@ -63,13 +63,13 @@ fn inv_s1_halves_of_requests_shut_nobody_out() {
     assert_eq!(listener.read(&mut byte).unwrap(), 1);
     let mut halves: Vec<TcpStream> = (0..1_200).map(|_| said(&up, HALF)).collect();
     assert_eq!(up.ask("GET", "/livez", &[], None).status, 200);
-    // The oldest have given way; the newest may still end what it began.
+    // The oldest connections are closed; the newest may still complete its request.
     assert!(is_closed(&mut halves[0]), "the oldest half stays");
     assert!(is_closed(&mut halves[100]));
     let newest = halves.last_mut().unwrap();
     newest.write_all(b"\r\n").unwrap();
     lives(newest);
-    // Whoever was served before all that still is, and whoever listens still hears.
+    // An established client is still served, and an event stream still delivers.
     kept.write_all(ASK.as_bytes()).unwrap();
     lives(&mut kept);
     home.add("heard");
@@ -85,7 +85,7 @@ fn inv_s1_halves_of_requests_shut_nobody_out() {
 #[test]
 fn inv_s1_connections_that_are_kept_open_shut_nobody_out() {
     let home = home(Engine::File);
-    // With few files that it may open, as with many connections.
+    // A low file limit has the same effect as many connections.
     let plain = home.call(&["up", "--listen", "127.0.0.1:0", "--quiet", "--json"]).into_command();
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -n 320 && exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
@@ -105,7 +105,7 @@ fn inv_s1_connections_that_are_kept_open_shut_nobody_out() {
     lives(newest);
 }
 
-/// Waits for a place in line on many connections, each until the server turns it away or keeps it.
+/// Waits for a place in line on many connections, each until the server refuses or keeps it.
 fn waits(up: &Up, secret: &str, place: &str, count: usize) -> Vec<TcpStream> {
     let ask = format!(
         "GET /api/v1/wait?project=web&place={place} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {secret}\r\n\r\n"
@@ -126,7 +126,7 @@ fn inv_s1_one_principal_that_waits_and_listens_shuts_nobody_out() {
         .unwrap();
     let place = text(home.refused_as("b", &["lock", "deploy", "--wait"]).detail("id"));
     let _waits = waits(&up, &bob, &place, MOST * 2);
-    // One principal has half of the places, whether they are asked for at once or one after the other.
+    // One principal gets half of the places, whether it asks at once or one after the other.
     wait_until("half of the listeners are of one principal", || {
         let said = up.ask("GET", "/metrics", &[("Authorization", &admin)], None);
         said.status == 200 && text(&said.body).contains(&format!("tenure_http_listeners {}\n", MOST / 2))

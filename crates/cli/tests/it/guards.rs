@@ -1,4 +1,4 @@
-//! The guards from outside: who is let through, who is refused, in each tool's own words.
+//! The guards from outside: allowed and refused edits, in each tool's own format.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::guards_shell::bash;
 use crate::home::{Engine, Home, Output};
 use crate::hooks::{context, quiet, refusal};
 
-/// Each tool with its event before a tool is used.
+/// Each tool with its event before a tool call.
 pub(crate) const TOOLS: [(&str, &str); 5] = [
     ("claude", "PreToolUse"),
     ("codex", "PreToolUse"),
@@ -46,7 +46,7 @@ pub(crate) fn send(home: &Home, tool: &str, event: &str, payload: &Value) -> Out
     output
 }
 
-/// Begins sessions. Here all of them are in one process, where one that nobody began would go on with another.
+/// Starts sessions. Here all of them run in one process, where an unknown session would continue another one.
 pub(crate) fn begin(home: &Home, tool: &str, sessions: &[&str]) {
     let event = match tool {
         "cursor" => "sessionStart",
@@ -59,13 +59,13 @@ pub(crate) fn begin(home: &Home, tool: &str, sessions: &[&str]) {
     }
 }
 
-/// An edit of Claude Code; why it is refused, or nothing.
+/// An edit of Claude Code; returns the refusal, if any.
 pub(crate) fn claude(home: &Home, session: &str, cwd: &Path, file: &str) -> Option<String> {
     let output = send(home, "claude", "PreToolUse", &edit("claude", session, cwd, file));
     (!output.stdout.is_empty()).then(|| refusal("claude", "PreToolUse", &output.stdout))
 }
 
-/// What is held, as `HOLDER PATTERN`.
+/// The path holds, as `HOLDER PATTERN`.
 pub(crate) fn held(home: &Home) -> Vec<String> {
     let items = home.ok(&["holds", "--kind", "path", "--limit", "100"])["items"].take();
     let show = |hold: &Value| format!("{} {}", hold["holder"].as_str().unwrap(), hold["subject"].as_str().unwrap());
@@ -185,7 +185,7 @@ fn inv_r10_what_git_ignores_is_relaxed_or_lies_outside_is_nobodys() {
         }
     }
     assert_eq!(held(&home), [""; 0]);
-    // What a project sets counts in place of the usual; an explicit hold of another does not stand in the way either.
+    // The project's setting replaces the default; another agent's explicit hold does not block either.
     std::fs::write(repo.join("tenure.toml"), "[guard]\nrelaxed = [\"*.gen\", \"api/\", \"/top\"]\n").unwrap();
     home.ok_as("x", &["reserve", "a.gen", "api/", "top"]);
     for file in ["a.gen", "deep/b.gen", "api/x/y.rs", "top"] {
@@ -243,7 +243,7 @@ fn inv_r2_two_worktrees_and_one_file_both_pass_and_both_are_told() {
         let told = context("claude", "UserPromptSubmit", &prompt("claude", "UserPromptSubmit", "s1", &home.repo()));
         assert!(told.contains("claude-s2") && told.contains("a.rs"), "{told}");
         assert_eq!(prompt("claude", "UserPromptSubmit", "s1", &home.repo()), "");
-        // A tool that hears nothing before an edit hears it with the next prompt.
+        // A tool that gets no context before an edit gets it with the next prompt.
         assert_eq!(send(&home, "gemini", "BeforeTool", &edit("gemini", "s3", &side, "b.rs")).stdout, "");
         assert_eq!(send(&home, "gemini", "BeforeTool", &edit("gemini", "s4", &home.repo(), "b.rs")).stdout, "");
         for (session, cwd) in [("s3", &side), ("s4", &home.repo())] {
@@ -323,7 +323,7 @@ fn inv_r10_no_name_or_reason_changes_a_decision_or_is_run() {
             assert!(!reason.contains(['\n', '\0', '\u{2028}', '\u{202e}']), "{reason:?}");
         }
     }
-    // No file has such a name: that it could not be looked at is said, and it goes on.
+    // No file can have such a name: the hook reports that it could not check, and allows it.
     let odd = send(&home, "claude", "PreToolUse", &edit("claude", "s2", &home.repo(), "a\0b"));
     assert!(!odd.stdout.contains("permissionDecision") && odd.stdout.contains("additionalContext"), "{}", odd.stdout);
     assert!(home.files("repo").iter().all(|file| !file.ends_with("pwned")));
@@ -370,7 +370,7 @@ fn inv_r10_a_tracked_file_is_guarded_although_a_pattern_ignores_it() {
     assert!(claude(&home, "s2", &repo, "kept.log").is_some());
     assert_eq!((claude(&home, "s1", &repo, "a.log"), claude(&home, "s2", &repo, "a.log")), (None, None));
     assert_eq!(held(&home), ["claude-s1 kept.log"]);
-    // Each worktree has an index of its own.
+    // Each worktree has its own index.
     let side = home.path("side");
     std::fs::write(side.join(".gitignore"), "*.log\n").unwrap();
     assert_eq!((claude(&home, "s1", &side, "kept.log"), claude(&home, "s2", &side, "kept.log")), (None, None));
@@ -416,7 +416,7 @@ fn inv_r10_a_holder_that_is_gone_stands_in_nobodys_way() {
     assert_eq!(held(&home), ["claude-s2 a.rs"]);
 }
 
-/// 32 processes for one path: one has it, the others are told who.
+/// 32 processes race for one path: one gets it, the others are told its name.
 fn one_has_the_path(engine: Engine, rounds: usize) {
     let home = Home::new(engine);
     home.add("something");

@@ -1,4 +1,4 @@
-//! What becomes of a guard that cannot look: the configured policy, and a remark once a session.
+//! Guards that cannot check: the configured policy applies, with one notice per session.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -19,7 +19,7 @@ fn inv_r11_an_edit_that_cannot_be_reserved_follows_the_policy() {
     let home = Home::direct(Engine::File);
     home.add("something");
     begin(&home, "claude", &["s1", "s2"]);
-    // A session that is known, and one file that it holds.
+    // A known session, and one file that it holds.
     for _ in 0..2 {
         assert_eq!(send(&home, "claude", "PreToolUse", &edit("claude", "s1", &home.repo(), "held.rs")).stdout, "");
     }
@@ -56,7 +56,7 @@ fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
         assert_eq!(send(&home, "claude", "PreToolUse", &edit("claude", "s1", &home.repo(), "held.rs")).stdout, "");
     }
     let beside = |end: &str| home.database().with_file_name(format!("tenure.db{end}"));
-    // Whoever holds the turnstile makes others wait; an edit waits for one and a half seconds.
+    // A held turnstile makes others wait; an edit waits for one and a half seconds.
     let locks: Vec<_> =
         std::fs::read_dir(beside("").parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
     let locks: Vec<_> = locks.into_iter().filter(|path| path.to_string_lossy().contains("-turn-")).collect();
@@ -64,7 +64,7 @@ fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
     let held: Vec<std::fs::File> =
         locks.iter().map(|path| std::fs::OpenOptions::new().write(true).open(path).unwrap()).collect();
     held.iter().for_each(|file| file.lock().unwrap());
-    // What waits does so for its whole time, so all under one policy wait at once.
+    // A waiting hook uses its whole timeout, so all hooks of one policy run at once.
     for fail in ["open", "closed"] {
         policy(&home, fail);
         let beside = |tool: &'static str, event: &'static str| {
@@ -88,7 +88,7 @@ fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
             scope.spawn(taken);
         });
         assert_eq!(send(&home, "claude", "PreToolUse", &edit("claude", "s1", &home.repo(), "held.rs")).stdout, "");
-        // What nobody could refuse waits for nothing that matters.
+        // A call that cannot be refused does not wait.
         home.write("repo/.gitignore", "out/\n");
         let ignored = edit("claude", "s1", &home.repo(), "out/x");
         let looks = json!({ "session_id": "s1", "cwd": home.repo(), "tool_name": "Read", "tool_input": {} });
@@ -173,7 +173,7 @@ fn inv_r10_of_64_sessions_at_once_one_is_let_through() {
     }
 }
 
-/// A command of Claude Code.
+/// A shell command of Claude Code.
 fn bash(cwd: &Path, line: &str) -> Value {
     json!({ "session_id": "s1", "cwd": cwd, "tool_name": "Bash", "tool_input": { "command": line } })
 }

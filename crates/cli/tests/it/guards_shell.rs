@@ -1,4 +1,4 @@
-//! The guard of shell commands: what changes a whole working tree is refused while others hold paths there.
+//! The guard of shell commands: a command that changes a whole working tree is refused while others hold paths there.
 
 use serde_json::json;
 

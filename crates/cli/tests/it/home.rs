@@ -1,4 +1,4 @@
-//! A home of one's own for each test: nothing of whoever runs the tests shines through.
+//! An isolated home for each test, independent of the user's environment.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -15,18 +15,18 @@ use crate::through::Servers;
 /// The binary under test.
 pub(crate) const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 
-/// Copies the program, by a process of its own: a descriptor that this one writes the copy through would be inherited by
-/// whatever another test starts meanwhile, and a file that is open for writing cannot be executed.
+/// Copies the program with a separate process: a descriptor open for writing in this process would be inherited by
+/// programs that other tests start meanwhile, and a file open for writing cannot be executed.
 pub(crate) fn copy_program(to: &Path) {
     assert!(Command::new("cp").arg(TENURE).arg(to).status().unwrap().success(), "{}", to.display());
 }
 
-/// Where the store of a test is.
+/// The engine of a test's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// The user's store below HOME.
     File,
-    /// A schema of its own on PostgreSQL.
+    /// A separate schema on PostgreSQL.
     Postgres,
 }
 
@@ -36,7 +36,7 @@ impl Engine {
 
 /// A temporary directory with a home, a repository and a store that does not exist yet.
 pub(crate) struct Home {
-    /// Servers as processes of their own, where the suite is run through them. Ended before the directory goes.
+    /// Server processes, if the suite runs through servers. They are ended before the directory is removed.
     servers: Option<Servers>,
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -47,22 +47,21 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// A home with a git repository in it. The whole suite can be run through servers, see [`crate::through`].
+    /// A home with a git repository. The whole suite can run through servers, see [`crate::through`].
     pub(crate) fn new(engine: Engine) -> Home {
         let home = Home::without_git(engine);
         home.git_init("repo");
         home
     }
 
-    /// The same for a test about the store itself (its files, how it is found, what is done to it): never through a
-    /// server.
+    /// The same for a test of the store itself (its files, its discovery, its changes): never through a server.
     pub(crate) fn direct(engine: Engine) -> Home {
         let home = Home::direct_without_git(engine);
         home.git_init("repo");
         home
     }
 
-    /// The same with a directory `repo` that is no repository.
+    /// The same with a directory `repo` that is not a repository.
     pub(crate) fn direct_without_git(engine: Engine) -> Home {
         Home::made(engine, None)
     }
@@ -80,7 +79,7 @@ impl Home {
         home
     }
 
-    /// A home with a directory `repo` that is none.
+    /// A home with a directory `repo` that is not a repository.
     pub(crate) fn without_git(engine: Engine) -> Home {
         let mut home = Home::made(engine, None);
         home.servers = Servers::asked_for(&home, engine);
@@ -111,17 +110,15 @@ impl Home {
         home
     }
 
-    /// The server.
     pub(crate) fn serving(&self) -> &Serving {
         self.serving.as_ref().expect("this test has a server")
     }
 
-    /// A path inside.
+    /// A path inside the root.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// The repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.path("repo")
     }
@@ -131,19 +128,17 @@ impl Home {
         self.path("home/.local/share/tenure/tenure.db")
     }
 
-    /// The schema on PostgreSQL.
     pub(crate) fn schema(&self) -> &str {
         &self.postgres.as_ref().expect("this test is on PostgreSQL").1
     }
 
-    /// Makes a repository with one commit.
+    /// Creates a repository with one commit.
     pub(crate) fn git_init(&self, name: &str) {
         std::fs::create_dir_all(self.path(name)).unwrap();
         self.git(name, &["init", "-q", "-b", "main"]);
         self.git(name, &["commit", "-q", "--allow-empty", "-m", "first"]);
     }
 
-    /// Runs git in a directory.
     pub(crate) fn git(&self, name: &str, args: &[&str]) {
         let mut git = self.clean(OsStr::new("git"));
         for (key, value) in [("AUTHOR", "ann"), ("COMMITTER", "ann")] {
@@ -154,7 +149,7 @@ impl Home {
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A program in a clean environment, standing in the repository.
+    /// A program with a clean environment, run in the repository.
     pub(crate) fn clean(&self, program: &OsStr) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.repo());
@@ -164,7 +159,7 @@ impl Home {
         command
     }
 
-    /// The variables every process of this test gets.
+    /// The environment of every process of this test.
     pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
         // As on a machine where the program is installed.
         let mut path = std::env::var_os("PATH").unwrap_or_default();
@@ -187,7 +182,7 @@ impl Home {
         variables
     }
 
-    /// A call of `tenure`, to be changed before it is run.
+    /// A call of `tenure`, to be modified before it runs.
     pub(crate) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Call {
         let mut command = self.clean(OsStr::new(TENURE));
         command.args(args);
@@ -252,7 +247,7 @@ impl Home {
         events.len()
     }
 
-    /// The files of a directory and below, for "nothing was made".
+    /// All files below a directory, to assert that none was created.
     pub(crate) fn files(&self, name: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![self.path(name)];
@@ -270,7 +265,6 @@ impl Home {
     }
 }
 
-/// A call that has not been made yet.
 pub(crate) struct Call {
     command: Command,
     input: Vec<u8>,
@@ -291,7 +285,7 @@ impl Call {
         self.env("TENURE_AGENT", name)
     }
 
-    /// Asks for JSON by the variable, so that the words stay as they are.
+    /// Requests JSON by the variable, so that the arguments stay unchanged.
     pub(crate) fn json(self) -> Call {
         self.env("TENURE_FORMAT", "json")
     }
@@ -315,7 +309,7 @@ impl Call {
         let mut child = self.command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = self.input;
-        // A child that refuses early leaves its input unread.
+        // A child that exits early leaves its input unread.
         let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         feeder.join().unwrap();
@@ -323,7 +317,7 @@ impl Call {
     }
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub(crate) code: i32,
@@ -375,7 +369,6 @@ impl Output {
     }
 }
 
-/// A refusal as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) exit: i32,
@@ -393,7 +386,6 @@ impl Refusal {
         &self.error["details"][key]
     }
 
-    /// Checks kind and code.
     #[track_caller]
     pub(crate) fn is(&self, kind: &str, code: &str) -> &Refusal {
         assert_eq!((self.kind.as_str(), self.code.as_str()), (kind, code), "{}", self.error);
@@ -410,7 +402,6 @@ impl Refusal {
     }
 }
 
-/// A JSON string.
 #[track_caller]
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
@@ -424,14 +415,14 @@ pub(crate) fn keys(value: &Value) -> String {
     keys.join(" ")
 }
 
-/// Words, sorted, in one line: what `keys` is compared with.
+/// Words, sorted, in one line: the expected value of `keys`.
 pub(crate) fn words(line: &str) -> String {
     let mut words: Vec<&str> = line.split_whitespace().collect();
     words.sort_unstable();
     words.join(" ")
 }
 
-/// Waits until something is true; a minute is longer than any of it takes.
+/// Waits for a condition, for at most a minute, which is longer than any of them takes.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     let start = std::time::Instant::now();

@@ -1,4 +1,4 @@
-//! Hooks from outside: whatever a tool sends, the exit code is 0 and the output is nothing or a document of that tool.
+//! Hooks from outside: for any input, the exit code is 0 and the output is empty or a document in the tool's format.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ fn fields(value: &Value) -> Vec<&str> {
     value.as_object().map(|fields| fields.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
-/// Checks a document that adds to the context, by the tool's published format, and returns the text.
+/// Checks a document that adds context against the tool's published format, and returns the text.
 pub(crate) fn context(tool: &str, event: &str, printed: &str) -> String {
     let document: Value =
         serde_json::from_str(printed).unwrap_or_else(|error| panic!("{tool} {event}: {error}: {printed}"));
@@ -59,7 +59,7 @@ pub(crate) fn context(tool: &str, event: &str, printed: &str) -> String {
     text
 }
 
-/// Checks a document that refuses a tool call, and returns why.
+/// Checks a document that refuses a tool call, and returns the reason.
 pub(crate) fn refusal(tool: &str, event: &str, printed: &str) -> String {
     let document: Value =
         serde_json::from_str(printed).unwrap_or_else(|error| panic!("{tool} {event}: {error}: {printed}"));
@@ -103,7 +103,7 @@ fn inv_r10_every_recorded_event_ends_in_nothing_or_a_document_of_its_tool() {
         let mut task = home.add("ready to be taken");
         let mut at = "claude".to_owned();
         for (tool, event, payload) in fixtures(Path::new("$CWD")) {
-            // Two tools at one file would stand in each other's way.
+            // Two tools that edit the same file would conflict.
             if tool != at {
                 home = Home::new(engine);
                 task = home.add("ready to be taken");
@@ -150,7 +150,7 @@ fn inv_m5_prompts_command_lines_and_output_are_not_stored() {
     };
     assert_eq!(stored("MARKER"), Vec::<PathBuf>::new());
     assert!(!stored("cargo test").is_empty(), "the program is");
-    // With `capture` a beginning of a failure is kept, without secrets.
+    // With `capture`, the start of a failure is kept, without secrets.
     std::fs::write(home.repo().join("tenure.toml"), "capture = \"errors\"\n").unwrap();
     let payload = json!({
         "session_id": "S", "cwd": home.repo(), "tool_name": "Bash", "tool_input": { "command": "deploy now" },
@@ -194,7 +194,7 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
                 if fail.contains("closed") {
                     refusal(tool, event, &output.stdout);
                 } else if tool == "claude" {
-                    // Whose edit it is cannot be told, so neither can whether it was said before.
+                    // The session of the edit is unknown, and so is whether it was told before.
                     assert!(context(tool, event, &output.stdout).contains("unchecked"), "{}", output.stdout);
                 } else {
                     assert_eq!(output.stdout, "", "{tool}");
@@ -206,7 +206,7 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
             quiet("claude", event, &output);
             assert_eq!(output.stdout, "", "{event} is no guard event");
         }
-        // What is large is not wrong; a configuration that cannot be read is.
+        // Large input is valid; an unreadable configuration is an error.
         if fail.starts_with("what") {
             let output = send(&home, "claude", "PreToolUse", big.as_bytes());
             quiet("claude", "PreToolUse", &output);
@@ -225,7 +225,7 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
         quiet("", &odd.join(" "), &output);
         assert_eq!(output.stdout, "");
     }
-    // Nobody's edit is one that cannot be judged.
+    // An edit without a session cannot be checked.
     for (fail, refused) in [("open", false), ("closed", true)] {
         std::fs::write(home.repo().join("tenure.toml"), format!("guard.fail = \"{fail}\"\n")).unwrap();
         let nobody = json!({ "cwd": home.repo(), "tool_name": "Write" }).to_string();
@@ -294,13 +294,14 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
             if output.stdout.is_empty() { None } else { Some(context(tool, event, &output.stdout)) }
         };
         std::fs::write(home.database(), vec![b'x'; 8192]).unwrap();
-        // Before anything went unchecked there is nothing to say. Then one of two: with the edit, or with the prompt.
+        // Before an unchecked edit there is no notice. After one, there is exactly one notice: with the edit or with
+        // the prompt.
         assert_eq!(says(prompt, "S"), None, "{tool}");
         let told: Vec<String> =
             [guard, guard, prompt, prompt, guard].iter().filter_map(|event| says(event, "S")).collect();
         assert_eq!(told.len(), 1, "{tool}: {told:?}");
         assert!(told[0].contains("unchecked") && told[0].contains("tenure doctor"), "{}", told[0]);
-        // Another session hears it for itself, even where the store is back by then.
+        // Another session gets its own notice, even if the store works again by then.
         says(guard, "T");
         std::fs::write(home.database(), whole).unwrap();
         assert_eq!(says(prompt, "T").is_some(), tool != "claude", "{tool}");
@@ -338,7 +339,7 @@ fn inv_t5_where_nothing_is_switched_on_hooks_write_and_print_nothing() {
         }
     }
     assert_eq!((home.files("home"), home.files("repo")), before);
-    // A store that another project uses, and a directory without git.
+    // A store used by another project, and a directory without git.
     home.git_init("other");
     home.call(&["add", "x"]).cwd(home.path("other")).run();
     let bytes = || {
@@ -396,10 +397,10 @@ fn a_hook_that_has_nothing_new_to_say_writes_nothing() {
     assert!((bytes(), wal()) == before);
 }
 
-/// What a hook may call: its own files, and those of places but for the one that asks git what differs.
+/// A hook may use its own modules and those of the workspace, except the one that asks git for changes.
 #[test]
 fn no_process_is_started_on_the_way_of_a_hook() {
-    // Seen from outside: git, which commands ask what is uncommitted, is not called, whether a task is held or taken.
+    // From outside: git, which commands ask for uncommitted changes, is not called, whether a task is held or taken.
     let home = Home::new(Engine::File);
     let task = home.add("held");
     std::fs::create_dir(home.path("bin")).unwrap();
@@ -415,7 +416,7 @@ fn no_process_is_started_on_the_way_of_a_hook() {
     }
     home.call(&["resume"]).env("PATH", &path).agent("b").run();
     assert!(home.path("called").exists() && home.ok(&["show", &task])["holder"]["agent"] == "b", "a command does");
-    // And from inside: nothing on the way can.
+    // From inside: no code on this path can call it.
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut looked_at = 0;
     for dir in ["hook", "workspace"] {
@@ -432,7 +433,7 @@ fn no_process_is_started_on_the_way_of_a_hook() {
             for word in ["Command", "fork(", "spawn("] {
                 assert!(!own.contains(word), "{word} in {}", path.display());
             }
-            // Git looks at the working tree, in `git_status`.
+            // Git inspects the working tree in `git_status`.
             assert!(!(dir == "hook" && own.contains("git_status::")), "{}", path.display());
             looked_at += 1;
         }
@@ -440,7 +441,7 @@ fn no_process_is_started_on_the_way_of_a_hook() {
     assert!(looked_at >= 20, "{looked_at}");
 }
 
-/// The same from outside: programs that leave a trace stand where a hook would find the real ones.
+/// The same from outside: programs that leave a trace take the place of the real ones.
 #[test]
 fn no_program_is_found_to_have_run_after_a_hook() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Who calls: one resolver, in one order.
+//! The identity of the caller: one resolver with one order.
 
 use crate::home::{Call, Engine, Home};
 
@@ -62,7 +62,7 @@ fn inv_i1_a_tool_without_a_session_may_ask_but_not_act() {
     }
     let by_named = home.events().iter().filter(|event| event.actor == "named").count();
     assert_eq!(home.events().len(), events + by_named);
-    // A mark that says no is none.
+    // A marker variable set to 0 does not count.
     assert_eq!(whoami(home.call(&["whoami"]).env("CLAUDECODE", "0")).0.as_deref(), Some("person:ann"));
 }
 
@@ -73,7 +73,7 @@ fn inv_i1_a_person_is_known_by_the_user() {
     assert_eq!(whoami(home.call(&["whoami"])), (Some("person:ann".into()), "user".into()));
     assert_eq!(person(home.call(&["whoami"]).env("USER", "Ann Lee")), "person:ann-lee");
     assert_eq!(person(home.call(&["whoami"]).env("USER", "").env("LOGNAME", "bob")), "person:bob");
-    // Without both the password file names the uid, as `id` does.
+    // Without both, the password file names the uid, as `id` does.
     let id = std::process::Command::new("id").arg("-un").output().unwrap();
     let name = String::from_utf8(id.stdout).unwrap().trim().to_lowercase();
     assert_eq!(person(home.call(&["whoami"]).no_env("USER")), format!("person:{name}"));

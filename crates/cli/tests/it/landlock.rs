@@ -1,4 +1,4 @@
-//! Under Landlock, which no permission and no mount tells of: reads answer and writes say what to do.
+//! Under Landlock, which neither permissions nor mounts reveal: reads work, and writes fail with advice.
 
 use std::process::{Child, Command, Stdio};
 
@@ -6,7 +6,7 @@ use crate::bad_files::answers;
 use crate::home::{Engine, Home, Output, TENURE, text};
 use crate::sandbox::{HOME_READ_ONLY, sandboxed, says_sandbox, stores};
 
-/// Who runs the commands of a test: whoever runs the tests and, where that is the superuser, somebody without any rights.
+/// The users that run the commands of a test: the current user and, if that is root, also an unprivileged one.
 fn users() -> Vec<Option<u32>> {
     let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     if root { vec![None, Some(65_534)] } else { vec![None] }
@@ -27,7 +27,7 @@ impl Sandbox {
         Sandbox { home, user }
     }
 
-    /// A program, run by the user, after what puts it in a sandbox.
+    /// A program run as the user, within a sandbox.
     fn command(&self, sandbox: &[&str], program: &str) -> Command {
         let user = self.user.map(|user| format!("setpriv --reuid={user} --regid={user} --clear-groups"));
         let words = sandbox.iter().copied().chain(user.iter().flat_map(|user| user.split(' '))).chain([program]);
@@ -41,7 +41,7 @@ impl Sandbox {
         Output::of(&self.command(&[], TENURE).args(args).output().unwrap()).data()
     }
 
-    /// Runs a script that may write the workspace and nothing else; in a read-only mount where the kernel has no Landlock.
+    /// Runs a script that may write only the workspace; in a read-only mount if the kernel has no Landlock.
     fn inside(&self, script: &str) -> Output {
         let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/landlock.py");
         let writable = format!("{}:{}:/dev", self.home.repo().display(), self.home.path("tmp").display());

@@ -1,4 +1,4 @@
-//! Locks from outside: commands that run under one, real processes and real signals.
+//! Locks from outside: commands that run under a lock, with real processes and real signals.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::home::{Engine, Home, keys, text, wait_until, words};
 
 const HOLD: &str = "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness";
 
-/// A runner in the background. Its command tells its number in a file, and goes on until something is written into a pipe.
+/// A runner in the background. Its command writes its pid to a file, and continues until a line is written to a pipe.
 pub(crate) struct Run<'a> {
     home: &'a Home,
     child: Child,
@@ -41,7 +41,7 @@ impl<'a> Run<'a> {
         assert!(sent.success());
     }
 
-    /// Lets the command end by itself.
+    /// Lets the command end normally.
     pub(crate) fn let_go(&self) {
         std::fs::write(self.home.path("pipe"), "go\n").unwrap();
     }
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether a process is over; one that nobody has taken note of yet is.
+/// Whether a process has ended, including a zombie.
 fn is_gone(pid: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
     stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
@@ -125,7 +125,7 @@ fn inv_r14_the_exit_code_is_that_of_the_command() {
         assert_eq!((told.code, out), (3, "out --json"));
         assert_eq!((&document["ok"], &document["data"]["exit"]), (&json!(true), &json!(3)));
         assert_eq!(keys(&document["data"]), "exit hold leftovers released signal");
-        // Output that does not end in a line break, and none at all.
+        // Output without a final line break, and no output.
         for (script, said) in [("printf unfinished", "unfinished"), ("true", "")] {
             let told = run(&["lock", "deploy", "--json", "--", "sh", "-c", script]);
             let (out, document) = told.stdout.trim_end().rsplit_once('\n').unwrap_or(("", told.stdout.trim_end()));
@@ -147,7 +147,7 @@ fn inv_r14_what_fails_before_the_command_starts_is_told_apart() {
         (vec!["lock", "", "--", "true"], "bad_lock_name"),
         (vec!["lock", "deploy", "--bogus", "--", "true"], "bad_arguments"),
         (vec!["lock", "deploy", "--ttl", "0s", "--", "true"], "bad_ttl"),
-        // An empty variable after the dashes is no command, and what an earlier run was answered is no lock.
+        // An empty variable after the dashes is not a command, and the answer of an earlier run is not a lock.
         (vec!["lock", "deploy", "--"], "no_command"),
         (vec!["lock", "deploy", "--request-id", "r-1", "--", "true"], "run_not_repeated"),
     ] {
@@ -160,7 +160,7 @@ fn inv_r14_what_fails_before_the_command_starts_is_told_apart() {
     home.ok_as("b", &["lock", "deploy"]);
     assert_eq!(run(&["lock", "deploy", "--", "touch", "ran"]).code, 125);
     assert!(!home.repo().join("ran").exists());
-    // Another one: a project that has been used is pinned to its store.
+    // A new home, because a project that has been used is pinned to its store.
     let home = Home::new(Engine::File);
     let nowhere =
         home.call(&["lock", "x", "--store", "postgres://nobody@127.0.0.1:1/none", "--json", "--", "touch", "ran"]);
@@ -177,7 +177,7 @@ fn inv_r14_a_run_renews_its_lock_and_signals_reach_its_command() {
         let ends = || text(&home.ok(&["holds", "--kind", "name"])["items"][0]["expires_at"]);
         let first = ends();
         wait_until("the lock was renewed", || ends() > first);
-        // Another run of the same agent is kept out.
+        // Another run of the same agent is excluded.
         let second = home.call(&["lock", "deploy", "--json", "--", "true"]).agent("a").run();
         assert_eq!((second.code, &second.json.unwrap()["error"]["code"]), (125, &json!("lock_held")));
         run.signal("-INT");
@@ -236,7 +236,7 @@ fn inv_r14_the_command_of_a_killed_runner_does_not_outlive_it() {
     let command = run.command();
     run.signal("-KILL");
     wait_until("the command is gone", || is_gone(&command));
-    // And the lock is free when its time is over.
+    // The lock is free when its time to live is over.
     wait_until("the lock is free", || home.call(&["lock", "deploy"]).agent("b").run().code == 0);
     home.replayed();
 }

@@ -1,7 +1,7 @@
-//! A contest for a lock: a command of one agent that misbehaves, and the next holder that must be alone.
+//! A contest for a lock: one agent's command misbehaves, and the next holder must be alone.
 //!
-//! Each command opens a file and keeps a shared `flock` on it, which all of its descendants inherit. The next holder of
-//! the lock tries the exclusive one: it is refused while any of them lives.
+//! Each command opens a file and keeps a shared `flock` on it, which all its descendants inherit. The next holder of
+//! the lock tries the exclusive one, which is refused while any of them is alive.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::home::{Engine, Home, text, wait_until};
 
-/// Shapes of commands that leave the process group of the runner's child, or do not end when they are asked to. Each
-/// touches `../ready` from the process that is hardest to reach.
+/// Commands that leave the process group of the runner's child, or do not end on request. Each touches `../ready` from
+/// the process that is hardest to reach.
 pub(crate) const SHAPES: [(&str, &str); 8] = [
     ("own group", "timeout 600 bash -c 'touch ../ready; sleep 600'"),
     ("own group, killed later", "timeout -k 600 600 bash -c 'trap \"\" TERM; touch ../ready; sleep 600'"),
@@ -22,7 +22,8 @@ pub(crate) const SHAPES: [(&str, &str); 8] = [
         "asked in vain",
         "trap '' TERM HUP INT; setsid bash -c 'touch ../ready; sleep 600; sleep 600' & wait; wait; sleep 600",
     ),
-    // Processes that start the next one and exit: none is to be seen for long. The number of forks is limited in any case.
+    // Processes that start the next one and exit, so none is visible for long. The number of forks is limited in any
+    // case.
     (
         "fast fork loop",
         "perl -MPOSIX -e '$SIG{TERM} = q(IGNORE); for (1..50000) { exit 0 if fork; POSIX::setsid(); if ($_ == 50) { open F, q(>../ready) } } sleep 600' & sleep 600",
@@ -38,10 +39,9 @@ pub(crate) const WAYS: [(&str, &str); 2] = [("where a cgroup can be had", ""), (
 
 /// The time to live of the locks, in seconds.
 const TTL: u64 = 3;
-/// No machine that these tests run on needs a longer one.
+/// No machine that runs these tests needs a longer one.
 const LONGEST_TTL: u64 = 96;
 
-/// A command under a lock.
 pub(crate) struct Contest {
     pub(crate) home: Home,
     pub(crate) first: Child,
@@ -52,9 +52,9 @@ impl Contest {
         Contest::lasting(TTL, script, cgroup)
     }
 
-    /// Starts a command under a lock with a time to live of so many seconds, or longer: a machine that takes more than
-    /// half of it to start the command is too busy for it. There a runner refuses to start the command, or loses its lock
-    /// before anything is done to it, and both are right.
+    /// Starts a command under a lock with this time to live in seconds, or a longer one: a machine that takes more than
+    /// half of it to start the command is too busy for it. On such a machine the runner refuses to start the command,
+    /// or loses its lock before the test begins, and both are correct.
     pub(crate) fn lasting(ttl: u64, script: &str, cgroup: &str) -> Contest {
         Contest::attempt(ttl, script, cgroup).unwrap_or_else(|| {
             assert!(ttl < LONGEST_TTL, "the machine is too slow for a time to live of {ttl} s");
@@ -62,7 +62,7 @@ impl Contest {
         })
     }
 
-    /// The contest, unless the command did not run in time.
+    /// The contest, or `None` if the command did not start in time.
     fn attempt(ttl: u64, script: &str, cgroup: &str) -> Option<Contest> {
         let home = Home::new(Engine::File);
         let script = format!("exec 9>> ../alive; flock -s 9; {script}");
@@ -117,12 +117,12 @@ impl Contest {
         Some(format!("{}{own}", mount.split(' ').nth(1).unwrap()).into())
     }
 
-    /// When the lock ends, if it is not renewed.
+    /// When the lock expires without a renewal.
     pub(crate) fn ends(&self) -> String {
         text(&self.home.ok(&["holds", "--kind", "name"])["items"][0]["expires_at"])
     }
 
-    /// Keeps everybody from writing to the store until the file is dropped.
+    /// Prevents all writes to the store until the file is dropped.
     pub(crate) fn hold_turn(&self) -> std::fs::File {
         let turn = format!("{}-turn-a", self.home.database().display());
         let turn = std::fs::File::options().write(true).open(turn).unwrap();
@@ -136,7 +136,7 @@ impl Contest {
         wait_until("the lock was renewed", || self.ends() > first);
     }
 
-    /// Stops the runner where it has no turn at the store: one that has it keeps everybody from writing.
+    /// Stops the runner while it does not hold the turn: with the turn it would block every writer.
     pub(crate) fn stop_runner(&self) {
         let free = |end: &str| {
             let file =
@@ -154,11 +154,12 @@ impl Contest {
         });
     }
 
-    /// Whether anything of the command lives.
+    /// Whether any process of the command is alive.
     pub(crate) fn lives(&self) -> bool {
         let alive = std::fs::File::options().write(true).open(self.home.path("alive")).unwrap();
         let is_free = alive.try_lock().is_ok();
-        // Said, not left to the end of the descriptor: a program that another test starts now may have inherited that.
+        // Unlocked explicitly, not by closing the descriptor, which a program started by another test may have
+        // inherited.
         alive.unlock().unwrap();
         !is_free
     }
@@ -184,7 +185,7 @@ impl Contest {
         std::fs::read_dir(self.home.path("home/.local/state/tenure/runs")).map_or(0, Iterator::count)
     }
 
-    /// The end of the runner: its exit code and the last line of its answer.
+    /// The end of the runner: its exit code and the last line of its output.
     pub(crate) fn end(&mut self) -> (Option<i32>, Value) {
         wait_until("the runner has ended", || self.first.try_wait().unwrap().is_some());
         let said = self.read("out");
@@ -198,7 +199,7 @@ impl Contest {
 }
 
 impl Drop for Contest {
-    // A test that fails must not leave anything running.
+    // A failing test must not leave processes behind.
     fn drop(&mut self) {
         let _ = self.first.kill();
         let _ = Command::new("fuser")
@@ -230,7 +231,7 @@ pub(crate) fn words_of(pid: u32) -> String {
     String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
-/// Plays a contest for each shape in each way, at the same time.
+/// Runs a contest for each shape in each way, concurrently.
 pub(crate) fn each_shape(blow: fn(&mut Contest)) {
     each_of(&SHAPES, blow);
 }
@@ -239,7 +240,7 @@ pub(crate) fn each_of(shapes: &[(&str, &str)], blow: fn(&mut Contest)) {
     each_lasting(TTL, shapes, blow);
 }
 
-/// The same under locks with another time to live.
+/// The same with another time to live.
 pub(crate) fn each_lasting(ttl: u64, shapes: &[(&str, &str)], blow: fn(&mut Contest)) {
     std::thread::scope(|scope| {
         let all: Vec<_> = WAYS
@@ -255,7 +256,7 @@ pub(crate) fn each_lasting(ttl: u64, shapes: &[(&str, &str)], blow: fn(&mut Cont
     });
 }
 
-/// Whether commands can have a cgroup of their own here.
+/// Whether commands can have their own cgroup here.
 pub(crate) fn cgroups() -> bool {
     static ASKED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ASKED.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! Commands that misbehave under a lock: whatever they do, and whichever of runner, keeper and command is stopped or
-//! killed, nothing of a command runs once another agent has the lock.
+//! Misbehaving commands under a lock: whatever they do, and whichever of runner, keeper and command is stopped or
+//! killed, no process of a command runs once another agent has the lock.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -131,7 +131,7 @@ fn now() -> String {
 }
 
 fn replaced_in_time(contest: &mut Contest) {
-    // Renewals fail from now on, and the keeper hears nothing of it.
+    // Renewals fail from now on, and the keeper is not told.
     let turn = contest.hold_turn();
     // Queries take no turn.
     let ends = contest.ends();
@@ -146,7 +146,7 @@ fn replaced_in_time(contest: &mut Contest) {
 
 #[test]
 fn inv_r14_a_lock_that_was_renewed_too_late_is_kept_until_all_of_the_command_is_gone() {
-    // A frozen process dies only when it is thawed. Only the first version of cgroups can do that to it.
+    // A frozen process dies only when it is thawed. Only version 1 of cgroups can freeze it that way.
     let freezer = std::path::Path::new("/sys/fs/cgroup/freezer");
     let frozen = freezer.join(format!("tenure-test-{}", std::process::id()));
     if std::fs::create_dir(&frozen).is_err() {
@@ -159,7 +159,7 @@ fn inv_r14_a_lock_that_was_renewed_too_late_is_kept_until_all_of_the_command_is_
         set("cgroup.procs", &pid.to_string());
         set("freezer.state", "FROZEN");
         let turn = contest.hold_turn();
-        // Between SIGKILL and the end of the lock: the runner has given the command up.
+        // Between SIGKILL and the expiry of the lock: the runner has given the command up.
         wait_until("the frozen process was killed", || has_pending_kill(pid));
         drop(turn);
         let seen = contest.ends();
@@ -243,7 +243,7 @@ fn inv_r14_a_stopped_command_can_be_ended() {
 #[test]
 fn inv_r14_no_descendant_outlives_a_killed_command() {
     each_shape(|contest| {
-        // A command that is killed has not ended by itself, and has not left anything on purpose.
+        // A killed command has not ended normally, and has not left processes on purpose.
         let Some(command) = contest.command() else { return };
         signal(command, "-KILL");
         contest.next_holder_is_alone();
@@ -392,7 +392,7 @@ fn inv_r14_output_passes_without_being_held() {
     assert!(peak < 64 << 10, "{peak} KiB");
 }
 
-/// The resident memory of a process in KiB, without the file of the program itself.
+/// The resident memory of a process in KiB, without the program file.
 fn memory(pid: u32) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?.split_whitespace().next()?.parse().ok()
@@ -401,7 +401,7 @@ fn memory(pid: u32) -> Option<usize> {
 #[test]
 fn inv_r14_closed_output_ends_nothing_but_what_writes_to_it() {
     let home = Home::new(Engine::File);
-    // A command that closes what it was given, and one whose reader goes away.
+    // A command that closes its descriptors, and one whose reader goes away.
     let closes =
         home.call(&["lock", "deploy", "--json", "--", "bash", "-c", "exec >&- 2>&- <&-; exit 9"]).agent("a").run();
     assert_eq!((closes.code, &closes.json.unwrap()["data"]["released"]), (9, &Value::Bool(true)));

@@ -8,7 +8,7 @@ use crate::home::{Engine, Home, wait_until};
 use crate::lock::Run;
 use crate::waiting::answer;
 
-/// A process that asks for a lock and waits for it.
+/// A process that requests a lock and waits for it.
 fn asks(home: &Home, agent: &str, args: &[&str]) -> Child {
     let mut command = home.call(&[&["lock", "deploy"], args].concat()).json().agent(agent).into_command();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
@@ -26,7 +26,7 @@ fn inv_r7_whoever_waits_for_a_lock_gets_it_when_it_is_released() {
         let waiter = asks(&home, "b", &["--wait", "--reason", "v2"]);
         wait_until("b waits", || home.line() == ["b"]);
         home.ok_as("a", &["release", "deploy"]);
-        // Free or offered, it is b's: nobody passes those who wait.
+        // Free or offered, the lock is b's: no request passes a waiting agent.
         home.refused_as("c", &["lock", "deploy"]).is("conflict", "lock_held");
         let (code, held) = answer(waiter);
         let held = &held["data"];
@@ -46,7 +46,7 @@ fn inv_r7_whoever_waits_for_a_lock_gets_it_when_it_is_released() {
 fn inv_r7_a_command_waits_for_its_lock_and_never_runs_beside_another() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
-        // Another agent, and another run of the same one.
+        // Another agent, and another run of the same agent.
         for second in ["b", "a"] {
             let run = Run::start(&home, "a", "30s", "mkdir ../inside || exit 9; trap 'rmdir ../inside' EXIT");
             let script = "mkdir ../inside || exit 9; echo $TENURE_FENCE; rmdir ../inside; exit 4";
@@ -78,7 +78,7 @@ fn inv_r7_a_wait_that_is_over_is_busy_and_the_same_command_goes_on() {
         refused.is("busy", "still_waiting").names(&["number 1 in the line"]);
         assert_eq!((refused.exit, refused.detail("place")), (3, &json!(1)));
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
-        // Of a command too, which was not started: then the code is that of no command.
+        // Also before a command, which is not started: the exit code is 124, which is not the command's.
         let busy = home.call(&["lock", "deploy", "--wait=1s", "--", "touch", "ran"]).json().agent("c").run();
         let error = &busy.json.as_ref().unwrap()["error"];
         assert_eq!((busy.code, &error["code"], &error["kind"]), (124, &json!("still_waiting"), &json!("busy")));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::home::{Engine, Home, text};
 
-/// What an inbox shows: each message with whether it was offered before.
+/// The messages of an inbox, each with whether it was offered before.
 fn said(found: &Value) -> Vec<(String, bool)> {
     let items = found["items"].as_array().unwrap();
     items.iter().map(|message| (text(&message["text"]), message["again"].as_bool().unwrap())).collect()
@@ -36,7 +36,7 @@ fn story(engine: Engine) {
     );
     let id = text(&sent["id"]);
     assert_eq!(home.ok_as("a", &["inbox", "--ack", &id[..5]])["acked"][0], id);
-    // A resume tells it too, and what it told is not new any more.
+    // A resume delivers it too, and delivered mail is not new any more.
     home.ok_as("b", &["send", "--to", "a", "two\nlines"]);
     let brief = home.call(&["resume"]).agent("a").run().stdout;
     assert!(brief.contains("## Mail\n- g-") && brief.contains("> two\n> lines"), "{brief}");
@@ -54,7 +54,7 @@ fn inv_m6_mail_is_sent_read_once_and_over_with_its_hold_on_postgres() {
     story(Engine::Postgres);
 }
 
-/// Output that nobody got, in every way that can be told: what was offered is offered again.
+/// Output that was lost, in every detectable way: offered mail is offered again.
 #[test]
 fn inv_i3_mail_that_could_not_be_printed_is_offered_again() {
     let home = Home::new(Engine::File);

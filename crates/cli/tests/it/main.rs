@@ -1,6 +1,6 @@
 //! The binary from outside: real processes, real repositories, real stores, on both engines.
 
-// Tests read the world, stop at the first surprise and print what they saw.
+// Tests read the environment, panic on any error and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod access;

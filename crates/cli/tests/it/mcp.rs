@@ -1,4 +1,4 @@
-//! `tenure mcp`, driven over its pipes.
+//! `tenure mcp`, tested over its pipes.
 
 use std::collections::BTreeSet;
 
@@ -117,13 +117,13 @@ fn day(engine: Engine) {
     let unblocked = client.call("resume", json!({}));
     assert_eq!((&unblocked["rule"], &unblocked["focus"]), (&json!("unblocked"), &json!(second)));
 
-    // Every op that says it has this door is reached through it, and no other.
+    // Every op that declares this door is reached through it, and no other.
     let ours = home.events().into_iter().filter(|event| event.actor.starts_with("mcp-"));
     let reached: BTreeSet<String> = ours.map(|event| event.op).collect();
     let declared = op::OPS.iter().filter(|entry| entry.doors.contains(&op::Door::Mcp));
     assert_eq!(reached, declared.map(|entry| entry.name.to_owned()).collect());
 
-    // All of it by one agent, named after its client, through this door.
+    // All of them by one agent, named after its client, through this door.
     let mut actors: BTreeSet<String> = home.events().into_iter().map(|event| event.actor).map(String::from).collect();
     assert!(actors.remove("person:ann"));
     let [actor] = actors.into_iter().collect::<Vec<_>>().try_into().unwrap();
@@ -188,7 +188,7 @@ fn inv_i1_the_environment_names_the_agent() {
     assert_eq!(acts(session(&["mcp"])), "claude-s1");
     assert_eq!(acts(session(&["mcp"]).agent("by-variable")), "by-variable");
     assert_eq!(acts(session(&["mcp", "--agent", "by-flag"])), "by-flag");
-    // A tool without a session is not refused here as it is at the command line: the connection tells it from others.
+    // A tool without a session is not refused here as it is at the command line, because the connection identifies it.
     assert!(acts(home.call(&["mcp"]).env("GEMINI_CLI", "1")).starts_with("mcp-claude-code-"));
     let mut person = Client::of(home.call(&["mcp"]).agent("person:ann"), "x");
     assert_eq!(person.refused("add", json!({ "title": "x" }))["code"], "people_only");
@@ -258,7 +258,7 @@ fn what_is_no_call_is_an_error_of_the_protocol_and_the_next_call_works() {
     assert_eq!(client.request("no/such/method", json!({}))["error"]["code"], -32601);
     let listed = client.request("tools/call", json!({ "name": "add", "arguments": ["x"] }));
     assert_eq!(listed["result"]["structuredContent"]["details"]["entity"], "arguments");
-    // A request that is no request has no id to answer to.
+    // An invalid request has no id to answer to.
     client.send(&json!({ "jsonrpc": "2.0", "id": true, "method": "tools/list" }));
     assert_eq!(client.next()["error"]["code"], -32600);
     assert_eq!(client.call("add", json!({ "title": "still there" }))["number"], 1);
@@ -293,7 +293,7 @@ fn inv_t6_a_call_that_is_repeated_under_its_id_is_carried_out_once() {
     client.close();
     let mut later = Client::of(home.call(&["mcp"]).agent("a"), "x");
     assert_eq!(later.call_with("add", json!({ "title": "one" }), meta), first);
-    // Without an id each call is its own.
+    // Without an id each call is a new request.
     later.call("add", json!({ "title": "one" }));
     assert_eq!(home.ok(&["list"])["total"], 2);
 }
@@ -357,7 +357,7 @@ fn inv_l3_a_connection_that_ends_leaves_its_task_to_others_at_once() {
     }
 }
 
-/// The events that a brief tells: whether it is the note, and whether it is told again.
+/// The events in a brief: whether it is the note, and whether it is repeated.
 fn told(client: &mut Client, meta: &Value) -> Vec<(bool, bool)> {
     let resumed = client.call_with("resume", json!({}), meta.clone());
     let brief = text(&resumed["brief"]["text"]);
@@ -377,7 +377,7 @@ fn inv_m1_what_was_offered_is_confirmed_by_the_next_call_of_the_same_agent_on_th
         home.ok(&["note", &task, "from outside"]);
         let (new, again) = ([(true, false)], [(true, true)]);
         assert_eq!(told(&mut client, &a), new);
-        // Neither the next call of another agent nor a look confirms it.
+        // Neither the next call of another agent nor a read confirms it.
         assert_eq!(told(&mut client, &b), new);
         client.request("resources/read", json!({ "uri": "tenure://brief", "_meta": a }));
         client.close();
@@ -408,8 +408,8 @@ fn the_brief_is_a_resource_and_reading_it_takes_nothing() {
     assert_eq!(home.events().len(), before);
 }
 
-/// A client gives its model the text, or the structured answer, or both (Claude Code 2.1.325 and Codex 0.166.0 the second,
-/// Gemini CLI 0.61.0 and OpenCode 1.18.33 the first; seen 2026-11-16).
+/// A client gives its model the text, or the structured answer, or both (Claude Code 2.1.325 and Codex 0.166.0 the
+/// second, Gemini CLI 0.61.0 and OpenCode 1.18.33 the first; observed 2026-11-16).
 #[test]
 fn inv_m2_what_resume_gives_a_model_is_within_its_budget_in_both_forms() {
     let home = Home::new(Engine::File);
@@ -435,7 +435,7 @@ fn inv_m2_what_resume_gives_a_model_is_within_its_budget_in_both_forms() {
             assert!(brief.contains(section), "{brief}");
         }
     }
-    // A small one costs little more than its text.
+    // A small answer costs little more than its text.
     let mut other = Client::new(&home, "y");
     let small = text(&other.call("add", json!({ "title": "small" }))["id"]);
     let result = other.result("resume", json!({ "task": small, "budget": 150 }));

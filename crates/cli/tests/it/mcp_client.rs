@@ -1,4 +1,4 @@
-//! A client of `tenure mcp` that speaks the protocol by hand.
+//! A client of `tenure mcp` that implements the protocol by hand.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Call, Home, text};
 
-/// A running server, and our ends of its pipes.
+/// A running server, and the client's ends of its pipes.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -16,12 +16,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts a server and introduces itself.
+    /// Starts a server and initialises the connection.
     pub(crate) fn new(home: &Home, name: &str) -> Client {
         Client::of(home.call(&["mcp"]), name)
     }
 
-    /// The same with a call that was changed before.
+    /// The same with a modified call.
     pub(crate) fn of(call: Call, name: &str) -> Client {
         let mut client = Client::mute(call);
         let hello = client.request(
@@ -33,7 +33,7 @@ impl Client {
         client
     }
 
-    /// Starts a server and says nothing.
+    /// Starts a server and sends nothing.
     pub(crate) fn mute(call: Call) -> Client {
         let mut command = call.into_command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -46,7 +46,6 @@ impl Client {
         self.child.id()
     }
 
-    /// Sends a line.
     pub(crate) fn line(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
@@ -64,7 +63,7 @@ impl Client {
         id
     }
 
-    /// The next message of the server: standard output has nothing else.
+    /// The next message of the server. Standard output contains nothing else.
     pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -125,7 +124,7 @@ impl Client {
         error
     }
 
-    /// Hangs up and waits for the end.
+    /// Closes the input and waits for the end.
     pub(crate) fn close(mut self) -> ExitStatus {
         drop(self.input.take());
         let mut rest = String::new();
@@ -142,7 +141,7 @@ impl Client {
         self.child.wait().unwrap()
     }
 
-    /// What it wrote to standard error, once it has ended.
+    /// Its standard error, after its end.
     pub(crate) fn complaint(mut self) -> (ExitStatus, String) {
         drop(self.input.take());
         let output = self.child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! MCP over HTTP: a session is one agent, at whichever server of the store, until its client ends it.
+//! MCP over HTTP: a session is one agent, on any server of the store, until its client ends it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::home::{Engine, Home, text};
 const MCP: &str = "/mcp?project=web";
 const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
-/// A client that shows a token.
+/// A client with a token.
 struct Client {
     secret: String,
     session: String,
@@ -21,7 +21,7 @@ struct Client {
 }
 
 impl Client {
-    /// One that has introduced itself.
+    /// A client that has initialised its session.
     fn connect(up: &Up, secret: &str) -> Client {
         let mut client = Client { secret: bearer(secret), session: String::new(), called: 0 };
         let info = json!({ "name": "Some Client", "version": "1" });
@@ -32,7 +32,7 @@ impl Client {
         client
     }
 
-    /// The same session, with another token.
+    /// The same session with another token.
     fn with(&self, secret: &str) -> Client {
         Client { secret: bearer(secret), session: self.session.clone(), called: self.called }
     }
@@ -59,7 +59,7 @@ impl Client {
         json!({ "jsonrpc": "2.0", "id": self.called, "method": "tools/call", "params": params })
     }
 
-    /// What a tool answers.
+    /// The answer of a tool.
     fn call(&mut self, up: &Up, name: &str, arguments: &Value) -> Value {
         let call = self.tool(name, arguments);
         let said = self.post(up, &call);
@@ -69,7 +69,7 @@ impl Client {
         answer["result"]["structuredContent"].clone()
     }
 
-    /// A request whose answer is read bit by bit.
+    /// A request whose answer is read as a stream.
     fn open(&self, up: &Up, method: &str, more: &str, body: Option<&Value>) -> BufReader<TcpStream> {
         let mut stream = up.connect();
         let mut head = format!("{method} {MCP} HTTP/1.1\r\nHost: {}\r\n{more}", up.address);
@@ -83,12 +83,12 @@ impl Client {
     }
 }
 
-/// The first message in a stream.
+/// The first message of a stream.
 fn data(said: &str) -> Option<Value> {
     said.lines().find_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
 }
 
-/// Reads up to a line that begins so, and says how it goes on.
+/// Reads up to a line with this prefix, and returns the rest of it.
 fn until(stream: &mut BufReader<TcpStream>, begins: &str) -> String {
     loop {
         let mut line = String::new();
@@ -99,7 +99,7 @@ fn until(stream: &mut BufReader<TcpStream>, begins: &str) -> String {
     }
 }
 
-/// Who holds what, each once.
+/// The holders, without duplicates.
 fn holders(home: &Home) -> Vec<String> {
     let mut names: Vec<String> =
         home.ok(&["holds"])["items"].as_array().unwrap().iter().map(|hold| text(&hold["holder"])).collect();
@@ -107,7 +107,7 @@ fn holders(home: &Home) -> Vec<String> {
     names
 }
 
-/// The agent that a brief of a task is for, which holds it.
+/// The agent that a brief addresses, which holds the task.
 fn reader(resumed: &Value) -> String {
     let brief = text(&resumed["brief"]["text"]);
     let (_, name) = brief.split_once("You are ").unwrap_or_else(|| panic!("{brief}"));
@@ -139,7 +139,7 @@ fn inv_i2_a_session_goes_on_after_a_restart_as_the_agent_it_was() {
         let mut up = Up::start(&home, &["serve"]);
         let (mut client, agent) = working(&up, &secret);
         assert!(agent.starts_with("mcp-some-client-"), "{agent}");
-        // One that has only looked has nothing to lose, and goes on all the same.
+        // A session that has only read has nothing to lose, and continues all the same.
         let mut looks = Client::connect(&up, &secret);
         for signal in [Signal::KILL, Signal::TERM] {
             let mut stream = looks.open(&up, "GET", "", None);
@@ -177,7 +177,7 @@ fn inv_i2_a_session_is_one_agent_at_all_servers_of_a_store() {
     let secret = token(&home, "person:bob", "worker", "web");
     let servers = [Up::start(&home, &["serve"]), Up::start(&home, &["serve"])];
     let mut client = Client::connect(&servers[0], &secret);
-    // Everything after the first word may go to another server, and several things at once.
+    // All later requests may go to another server, and several at once.
     let known = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -206,7 +206,7 @@ fn inv_s3_the_id_of_a_session_opens_nothing_to_others() {
         let [bob, eve] = ["person:bob", "person:eve"].map(|name| token(&home, name, "worker", "web"));
         let up = Up::start(&home, &["serve"]);
         let (client, agent) = working(&up, &bob);
-        // Also where it has done nothing yet that would be somebody's.
+        // Also if it has done nothing yet that belongs to an agent.
         let looks = Client::connect(&up, &bob);
         for client in [&client, &looks] {
             refused(&home, &mut client.with(&eve), &up);
@@ -216,7 +216,7 @@ fn inv_s3_the_id_of_a_session_opens_nothing_to_others() {
         for id in ["x", "00000000-0000-0000-0000-000000000000", &client.session[1..], &format!("{}0", client.session)] {
             refused(&home, &mut Client { session: id.to_owned(), ..client.with(&bob) }, &up);
         }
-        // Also at a server that has not heard of it.
+        // Also on a server that does not know the session.
         drop(up);
         let up = Up::start(&home, &["serve"]);
         refused(&home, &mut client.with(&eve), &up);
@@ -236,7 +236,7 @@ fn inv_s4_a_session_goes_on_with_another_token_and_its_stream_ends_with_its_own(
         let mut stream = client.open(&up, "GET", "Connection: close\r\n", None);
         until(&mut stream, "id:");
         home.ok(&["token", "revoke", &text(&first["id"])]);
-        // A stream that stays sends a sign of life every 15 seconds: the first is one too many to wait for another.
+        // An open stream sends a heartbeat every 15 seconds. The revoked stream ends before its second one.
         let signs = stream.lines().filter(|line| line.as_ref().unwrap().starts_with(':')).take(2).count();
         assert!(signs < 2, "{engine:?}: the stream stays");
         let call = client.tool("note", &json!({ "text": "revoked" }));
@@ -244,7 +244,7 @@ fn inv_s4_a_session_goes_on_with_another_token_and_its_stream_ends_with_its_own(
         let mut again = client.with(&secret(&second));
         again.call(&up, "note", &json!({ "text": "the same session" }));
         assert_eq!(holders(&home), [agent], "{engine:?}");
-        // What a token may not is not done through the session of one that may.
+        // A call has the rights of its token, not those with which the session was opened.
         home.ok(&["member", "set", "person:bob", "--role", "viewer", "--in", "web"]);
         let call = again.tool("note", &json!({ "text": "only looks now" }));
         assert_eq!(data(&text(&again.post(&up, &call).body)).unwrap()["result"]["isError"], json!(true), "{engine:?}");
@@ -264,7 +264,7 @@ fn an_answer_that_was_cut_off_is_had_by_its_last_event() {
         let id = until(&mut stream, "id:");
         drop(stream);
         let last = format!("Last-Event-ID: {id}\r\nConnection: close\r\n");
-        // As often as it is asked for, whether it was given meanwhile or not.
+        // Every time it is requested, whether it was delivered meanwhile or not.
         for _ in 0..3 {
             let mut stream = client.open(&up, "GET", &last, None);
             let mut said = String::new();
@@ -280,13 +280,14 @@ fn an_answer_that_was_cut_off_is_had_by_its_last_event() {
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&call["id"], &json!(-32_000)), "{answer}");
         };
         lost(&other, &up);
-        // Another process has no answers of this one, and says so: the client does not wait for good.
+        // Another process does not have the answers of this one, and says so, so that the client does not wait for
+        // ever.
         drop(up);
         lost(&client, &Up::start(&home, &["serve"]));
     }
 }
 
-/// The turn of a store in a file, taken by somebody else: what is asked for waits.
+/// The turn of an embedded store, held by another process, so that ops wait.
 struct Turn(Child);
 
 impl Turn {
@@ -338,7 +339,7 @@ fn inv_l3_a_session_that_is_ended_while_a_call_runs_leaves_nothing_held() {
     let mut running = client.open(&up, "POST", "Connection: close\r\n", Some(&call));
     until(&mut running, "id:");
     let mut ending = client.open(&up, "DELETE", "Connection: close\r\n", None);
-    // The session is over here, and the call still runs.
+    // The session has ended here, and the call still runs.
     running.read_to_string(&mut String::new()).unwrap();
     turn.give_back();
     until(&mut ending, "HTTP/1.1 204");

@@ -1,4 +1,4 @@
-//! What is remembered, from outside.
+//! Memory, from outside.
 
 use crate::home::{Engine, Home, text};
 
@@ -20,7 +20,7 @@ fn story(engine: Engine) {
     assert_eq!(found("b", &["recall", "importer", "--task", &task]).len(), 1);
     assert_eq!(found("b", &["recall", "lint", "--kind", "directive"]), ["run make lint first"]);
     assert_eq!(found("b", &["recall", "lint", "--kind", "lesson"]), [""; 0]);
-    // Another repository in the same store: only what is for everybody.
+    // Another repository in the same store sees only the memories for all projects.
     home.git_init("other");
     let other = home.call(&["memory", "list"]).json().cwd(home.path("other")).run().data();
     assert_eq!(text(&other["items"][0]["text"]), "the proxy drops idle connections");
@@ -80,7 +80,7 @@ fn bad_memories_are_refused_and_nothing_is_kept() {
         home.refused(&["memory", "forget", id]).is("not_found", "not_found");
     }
     assert_eq!(home.ok(&["log"])["total"], events);
-    // A question creates nothing.
+    // A query creates nothing.
     let fresh = Home::direct(Engine::File);
     assert_eq!(fresh.ok(&["recall", "anything"])["total"], 0);
     assert_eq!(fresh.run(&["memory", "list"]).stdout, "Nothing is remembered.\n");

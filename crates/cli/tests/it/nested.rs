@@ -1,4 +1,4 @@
-//! Repositories inside repositories: clones, submodules and worktrees below the top of another working tree.
+//! Nested repositories: clones, submodules and worktrees below the top of another working tree.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ fn reserve(home: &Home, agent: &str, dir: &Path, path: &str) -> Output {
     home.call(&["reserve", path]).json().agent(agent).cwd(dir).run()
 }
 
-/// A repository with a clone, a submodule and a worktree inside it.
+/// A repository with a nested clone, submodule and worktree.
 fn layout(home: &Home) {
     home.git("repo", &["commit", "-q", "--allow-empty", "-m", "one"]);
     home.git("", &["clone", "-q", "repo", "lib"]);
@@ -35,7 +35,7 @@ fn inv_r2_a_directory_covers_the_repositories_inside_it() {
         let repo = home.repo();
         for inside in ["nested/clone", "vendor/sub", "trees/side"] {
             let dir = repo.join(inside);
-            // The inner one first.
+            // The inner hold first.
             assert_eq!(reserve(&home, "a", &dir, "x.rs").code, 0, "{inside}");
             for wide in [".", &format!("{inside}/.."), "glob:**/*.rs"] {
                 let refused = reserve(&home, "b", &repo, wide);
@@ -49,17 +49,17 @@ fn inv_r2_a_directory_covers_the_repositories_inside_it() {
             let holds = typed(&home, "b", &repo, &["holds", "."]).stdout;
             assert!(holds.contains("x.rs") && holds.contains(inside.rsplit('/').next().unwrap()), "{holds}");
             assert_eq!(typed(&home, "b", &repo, &["check", "."]).code, 1);
-            // What is beside it is free.
+            // Paths beside it are free.
             assert_eq!(reserve(&home, "b", &repo, "src/").code, 0);
             assert_eq!(typed(&home, "b", &repo, &["release", "src/"]).code, 0);
             assert_eq!(typed(&home, "a", &dir, &["release", "x.rs"]).code, 0);
-            // The outer one first, from wherever the inner one is named.
+            // The outer hold first, with the inner path named from either place.
             assert_eq!(reserve(&home, "b", &repo, &format!("{inside}/..")).code, 0);
             assert_eq!(reserve(&home, "a", &dir, "x.rs").code, 1);
             assert_eq!(reserve(&home, "a", &repo, &format!("{inside}/x.rs")).code, 1);
             assert_eq!(typed(&home, "b", &repo, &["release", &format!("{inside}/..")]).code, 0);
         }
-        // The commit that is recorded for a submodule is a path of its own.
+        // The commit recorded for a submodule is a path of its own.
         assert_eq!(reserve(&home, "a", &repo.join("vendor/sub"), "./").code, 0);
         assert_eq!(reserve(&home, "b", &repo, "vendor/sub").code, 0);
     }

@@ -1,4 +1,4 @@
-//! `tenure off`: for people, for a while, and never unseen.
+//! `tenure off`: for people, for a limited time, and always visible.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn guards_that_are_off_are_seen_to_be_off() {
         home.add("something");
         let start = json!({ "session_id": "s", "cwd": home.repo(), "source": "startup" }).to_string();
         let says = |words: &[&str]| home.run(words).stdout;
-        // A hook that gets no answer within its second and a half says nothing, and then proves nothing.
+        // A hook without an answer within its one and a half seconds prints nothing, and then proves nothing.
         let told = |variable: &str| {
             let mut said = String::new();
             wait_until("the hook tells of the tasks", || {

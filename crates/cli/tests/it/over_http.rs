@@ -1,4 +1,4 @@
-//! Over HTTP the rules are those of the store: questions change nothing, and a request under its key is carried out once.
+//! The store's rules hold over HTTP: queries change nothing, and a request with an idempotency key runs once.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, text};
 
-/// A connection that is kept open from one question to the next.
+/// A persistent connection.
 struct Kept {
     stream: BufReader<TcpStream>,
     secret: String,
@@ -37,7 +37,7 @@ impl Kept {
     }
 }
 
-/// The files that a question must leave as they are.
+/// The files that a query must not change.
 fn files(home: &Home) -> Vec<Vec<u8>> {
     let database = home.database();
     let log = database.with_file_name("tenure.db-wal");
@@ -51,7 +51,7 @@ fn inv_t5_ten_thousand_questions_over_http_leave_the_files_as_they_are() {
     home.ok_as("a", &["reserve", "src/"]);
     home.ok(&["send", "a", "hello"]);
     home.ok(&["remember", "a fact"]);
-    // As fast as they come: how often one principal asks is not what is looked at.
+    // Without an effective rate limit, which is not under test.
     let up = Up::start(&home, &["serve", "--per-second", "1000000"]);
     let secret = token(&home, "person:bob", "viewer", "web");
     let description = up.ask("GET", "/api/v1/openapi.json", &[("Authorization", &bearer(&secret))], None);
@@ -61,7 +61,7 @@ fn inv_t5_ten_thousand_questions_over_http_leave_the_files_as_they_are() {
         .iter()
         .filter(|(_, methods)| methods.get("get").is_some())
         .map(|(path, _)| path.replace("{project}", "web").replace("{id}", &task))
-        // These two stay until something happens.
+        // These two block until an event.
         .filter(|path| !["/api/v1/events", "/api/v1/wait"].contains(&path.as_str()))
         .collect();
     assert!(paths.len() > 10, "{paths:?}");
@@ -72,7 +72,7 @@ fn inv_t5_ten_thousand_questions_over_http_leave_the_files_as_they_are() {
                 let mut kept = Kept { stream: BufReader::new(up.connect()), secret: bearer(&secret) };
                 for path in paths.iter().cycle().take(2_500) {
                     let (status, body) = kept.get(path);
-                    // What a viewer may not see is as what is not there.
+                    // A forbidden resource looks like a missing one.
                     assert!([200, 403, 404].contains(&status), "{path}: {status} {body}");
                 }
             });
@@ -93,7 +93,7 @@ fn inv_t6_a_request_under_its_key_is_carried_out_once_and_is_its_own_callers() {
         };
         let made = post(&secrets[0], "add", json!({ "title": "mine" }));
         assert_eq!((made.status, made.header("idempotency-replayed")), (200, None));
-        // Gone or changed since: the answer is the one that was given.
+        // The task has changed since: the answer is the original one.
         let id = text(&made.body["id"]);
         home.ok(&["edit", &id, "--title", "another"]);
         home.ok(&["cancel", &id]);
@@ -121,7 +121,7 @@ fn whoever_only_works_in_a_project_drops_none_of_its_events_from_afar() {
     let dropped = || home.call(&["log", "--since", "0"]).run().code != 0;
     for (principal, role, drops) in [("person:bob", "worker", false), ("person:carl", "operator", true)] {
         let secret = bearer(&token(&home, principal, role, "web"));
-        // Every 64th event or so of a log it is looked at what is old.
+        // Old events are checked about every 64 events of a log.
         for n in 0..70 {
             let call = json!({
                 "project": { "key": "name:web", "label": "web" }, "actor": { "name": principal },

@@ -1,4 +1,4 @@
-//! Paths from outside: real repositories and worktrees, what is typed where, exit codes, shapes and words.
+//! Paths from outside: real repositories and worktrees, resolution of typed paths, exit codes, shapes and messages.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -66,7 +66,7 @@ fn inv_r2_a_link_is_held_with_what_it_leads_to() {
     let held = home.ok_as("b", &["reserve", "lf", "out"]);
     let subjects: Vec<String> = held["holds"].as_array().unwrap().iter().map(|hold| text(&hold["subject"])).collect();
     assert_eq!(subjects, ["lf", "out", "real/f"]);
-    // A message about a path or a lock goes to whoever holds it.
+    // A message about a path or a lock goes to its holder.
     home.ok_as("a", &["lock", "deploy"]);
     assert_eq!(home.ok_as("a", &["send", "--about", "real/f", "soon?"])["to"][0]["agent"], "b");
     assert_eq!(home.ok_as("b", &["send", "--about", "deploy", "soon?"])["to"][0]["agent"], "a");
@@ -114,7 +114,7 @@ fn inv_r2_two_worktrees_are_two_places() {
         reserve("a", "repo", &["reserve", "src/a.rs"]).data();
         reserve("b", "second", &["reserve", "src/a.rs"]).data();
         reserve("c", "second", &["reserve", "src/a.rs"]).refusal().is("conflict", "path_held").names(&["held by b"]);
-        // Typed from here, it is in the place where it is.
+        // A typed path belongs to the checkout that contains it.
         reserve("c", "second", &["reserve", "../repo/src/a.rs"]).refusal().names(&["held by a"]);
         reserve("c", "second", &["reserve", "x", "../repo/y"]).refusal().is("usage", "several_checkouts");
         reserve("c", "repo", &["reserve", "src/a.rs", "--all-checkouts"]).refusal().is("conflict", "path_held");
@@ -137,7 +137,7 @@ fn inv_l12_paths_go_with_the_task_in_focus() {
     assert_eq!(held["holds"][0]["task"], json!(task));
     home.ok_as("a", &["done"]);
     home.ok_as("b", &["reserve", "src/"]);
-    // A file that is called like a task is not the task.
+    // A file named like a task is not the task.
     home.ok_as("b", &["reserve", &format!("./{task}")]);
     home.ok_as("b", &["release", &format!("./{task}")]);
     home.replayed();
@@ -157,7 +157,7 @@ fn people_read_who_has_what() {
     for part in ["src/ is held by a", "a is alive", "Try:", "tenure why h-", "A person can end the hold"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
-    // Nothing in a name reaches the terminal as a command.
+    // A name cannot send control sequences to the terminal.
     run("a", &["reserve", "bad\u{1b}[2Jname\nsecond line"]);
     let holds = run("b", &["holds"]);
     assert!(!holds.contains('\u{1b}') && holds.contains("bad [2Jname second line"), "{holds:?}");

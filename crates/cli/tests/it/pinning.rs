@@ -1,4 +1,4 @@
-//! A repository stays with its store and its id: moved, copied, or called with another store.
+//! A repository keeps its store and its id when it is moved, copied, or called with another store.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn inv_i5_a_moved_repository_keeps_its_project() {
         assert_eq!(total(there(&["list"])), 2);
         home.git("moved", &["worktree", "repair", "../linked"]);
         assert_eq!(total(home.call(&["list"]).cwd(home.path("linked"))), 2);
-        // A new repository at the old place is another project.
+        // A new repository at the old path is another project.
         home.git_init("repo");
         assert_eq!(total(home.call(&["list"])), 0);
     }
@@ -91,13 +91,13 @@ fn inv_i5_another_home_is_refused_naming_both_stores() {
     }
     assert!(home.files("other-home").is_empty(), "a refused call makes no store");
 
-    // The same where that home has a store already.
+    // The same if that home already has a store.
     home.git_init("other");
     elsewhere(&["add", "theirs"]).cwd(home.path("other")).run().data();
     for args in [&["list"][..], &["add", "two"]] {
         elsewhere(args).run().refusal().is("conflict", "pinned_elsewhere").names(&[&here, &there]);
     }
-    // Whoever names the right store may come from any home.
+    // A caller that names the right store may use any home.
     assert_eq!(total(elsewhere(&["list"]).env("TENURE_STORE", &here)), 1);
     assert_eq!(total(home.call(&["list"])), 1);
 }
@@ -130,7 +130,7 @@ fn inv_i5_a_store_that_is_not_the_pinned_one_is_refused_until_a_person_pins_it()
     }
     assert!(!file.exists(), "a refused call makes no store");
 
-    // A person moves the project on purpose; what was is still there and can be pinned back.
+    // A person moves the project on purpose; the old one still exists and can be pinned again.
     home.call(&["project", "pin", "--store", file.to_str().unwrap()]).json().run().data();
     home.refused(&["list"]).is("conflict", "pinned_elsewhere");
     let other = |args: &[&str]| home.call(args).json().env("TENURE_STORE", &file);
@@ -155,13 +155,13 @@ fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
     }
     assert!(!home.database().exists());
     assert_eq!(home.run(&["doctor"]).code, 1);
-    // An emptied file is no store either.
+    // An emptied file is not a store either.
     std::fs::write(home.database(), "").unwrap();
     for args in [&["list"][..], &["add", "two"]] {
         home.refused(args).is("storage", "pinned_store_gone");
     }
     assert_eq!(std::fs::metadata(home.database()).unwrap().len(), 0);
-    // Put back, everything is there.
+    // After it is put back, everything is there.
     std::fs::rename(&aside, home.database()).unwrap();
     assert_eq!(total(home.call(&["list"])), 1);
 }
@@ -216,7 +216,7 @@ fn inv_c4_a_damaged_id_or_pin_is_an_error_and_never_replaced() {
         }
         std::fs::write(&path, &good).unwrap();
         assert_eq!(total(home.call(&["list"])), 1);
-        // What the error advises a person to do without a backup works.
+        // The error's advice for a person without a backup works.
         std::fs::write(&path, "garbage").unwrap();
         home.ok(&["project", if file == "id" { "new" } else { "pin" }]);
         home.add("two");
@@ -233,7 +233,7 @@ fn inv_c4_what_tenure_makes_is_for_its_owner_alone() {
     for path in home.files("home").iter().chain(&home.files("repo/.git/tenure")) {
         assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
-    // What exists is left as it is, and remarked on.
+    // An existing directory is left unchanged, with a remark.
     let dir = home.database().parent().unwrap().to_owned();
     std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o777)).unwrap();
     home.add("two");

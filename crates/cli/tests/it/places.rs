@@ -1,4 +1,4 @@
-//! One project, one store, from wherever one stands; or a refusal that names both.
+//! One project and one store from any directory, or a refusal that names both.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn inv_i5_every_way_to_a_checkout_is_the_same_project_and_store() {
 fn inv_i5_a_worktree_is_a_checkout_of_the_same_project() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
-        // The first write may come from anywhere.
+        // The first write may come from any worktree.
         home.git("repo", &["worktree", "add", "-q", "../linked"]);
         home.git("repo", &["worktree", "add", "-q", "nested"]);
         home.call(&["add", "from the worktree"]).json().cwd(home.path("linked")).run().data();
@@ -57,7 +57,7 @@ fn inv_i5_a_worktree_is_a_checkout_of_the_same_project() {
             assert_eq!(seen(home.call(&["whoami"]).cwd(home.path(tree))), there);
             assert_eq!(titles(&home, home.path(tree)), ["from the worktree"]);
         }
-        // Who holds it is seen in the other one.
+        // The holder is visible in the other one.
         let claimed = home.call(&["claim"]).json().agent("a").cwd(home.path("linked")).run().data();
         let task = text(&claimed["task"]["id"]);
         let refusal = home.call(&["claim", &task]).json().agent("b").cwd(home.path("repo/nested")).run().refusal();
@@ -141,7 +141,7 @@ fn inv_i5_a_bare_repository_and_its_worktrees_are_one_project() {
         home.git("", &["clone", "-q", "--bare", "repo", "hub/bare.git"]);
         home.git("hub/bare.git", &["worktree", "add", "-q", "../a", "main"]);
         home.git("hub/bare.git", &["worktree", "add", "-q", "-b", "b", "../b"]);
-        // On a shared store a clone is known by its origin; here it shall be known by itself.
+        // On a shared store a clone is identified by its origin; here it must be identified by itself.
         home.git("hub/bare.git", &["remote", "remove", "origin"]);
         home.call(&["add", "one"]).json().cwd(home.path("hub/a")).run().data();
         for tree in ["hub/a", "hub/b", "hub/bare.git"] {
@@ -173,9 +173,9 @@ fn inv_i5_a_directory_without_git_is_known_by_its_path() {
         std::fs::create_dir_all(home.path("repo/below")).unwrap();
         home.add("one");
         assert_eq!(titles(&home, home.repo()), ["one"]);
-        // Nothing says that a directory below belongs to it …
+        // A subdirectory does not belong to it by default …
         assert_eq!(titles(&home, home.path("repo/below")), [""; 0], "{engine:?}");
-        // … until something does.
+        // … until a configuration file says so.
         std::fs::write(home.path("repo/tenure.toml"), "").unwrap();
         assert_eq!(titles(&home, home.path("repo/below")), ["one"], "{engine:?}");
     }
@@ -203,7 +203,7 @@ fn a_store_in_the_main_checkout_serves_every_worktree() {
     let home = Home::direct(Engine::File);
     home.git("repo", &["worktree", "add", "-q", "../linked"]);
     std::fs::create_dir(home.path("repo/.tenure")).unwrap();
-    // One in a worktree is not the project's.
+    // A `.tenure` directory in a worktree is not the project's.
     std::fs::create_dir(home.path("linked/.tenure")).unwrap();
     home.call(&["add", "one"]).json().cwd(home.path("linked")).run().data();
     assert_eq!(titles(&home, home.repo()), ["one"]);

@@ -1,4 +1,4 @@
-//! The projects of a store: listed, forgotten, and how long their events are kept.
+//! The projects of a store: listing, forgetting, and retention of their events.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn forgetting(engine: Engine) {
     refusal.is("conflict", "project_in_use");
     assert_eq!(refusal.detail("blockers")[0]["holder"], "a");
     assert!(!refusal.error.to_string().contains("project forget shop --force"), "no complete destructive command");
-    // From one project another is forgotten, whatever is held in this one.
+    // One project can forget another, regardless of its own holds.
     home.ok_as("a", &["claim"]);
     let forget = ["project", "forget", "shop", "--force", "--request-id", "once"];
     let gone = home.ok(&forget);
@@ -43,7 +43,7 @@ fn forgetting(engine: Engine) {
     let shop = |args: &[&str]| home.call(args).json().cwd(home.path("shop")).run().data();
     assert_eq!(shop(&["list"])["total"], 0);
     assert_eq!(shop(&["whoami"])["switched_on"], false);
-    // The repository keeps its id and its pin: the next write begins anew.
+    // The repository keeps its id and its pin: the next write starts anew.
     shop(&["add", "third"]);
     assert_eq!(labels(&home).len(), 2);
     assert!(home.replayed() > 0, "the project beside it is as it was");

@@ -1,4 +1,4 @@
-//! Clients behind a proxy: whose address counts, and who is believed about it.
+//! Clients behind a proxy: which address counts, and which proxy is trusted.
 
 use std::io::{Read, Write};
 
@@ -9,13 +9,13 @@ use crate::client::{Reply, Up, home};
 use crate::configured::{Logged, configure};
 use crate::home::{Engine, Home, text, wait_until};
 
-/// Where the denials that were written down came from.
+/// The client addresses of the recorded denials.
 fn addresses(home: &Home) -> Vec<String> {
     let audit = home.ok(&["log", "--whole-store", "--kind", "access.denied", "--limit", "1000"]);
     audit["items"].as_array().unwrap().iter().map(|event| text(&event["data"]["from"])).collect()
 }
 
-/// Asks with a secret that nobody knows.
+/// Sends a request with an unknown secret.
 fn guess(up: &Up, headers: &[(&str, &str)]) -> u16 {
     let mut all = vec![("Authorization", "Bearer tenure_0000")];
     all.extend(headers);
@@ -36,7 +36,7 @@ fn sign_in(up: &Up, headers: &[(&str, &str)]) -> u16 {
     Reply::read(&said).status
 }
 
-/// Asks until it is too often.
+/// Sends requests until the rate limit applies.
 fn exhaust(what: &str, mut ask: impl FnMut() -> u16) {
     assert!((0..200).any(|_| ask() == 429), "{what}: never too often");
 }
@@ -50,8 +50,9 @@ fn inv_s1_clients_behind_a_proxy_have_an_allowance_each_and_the_log_shows_them()
     exhaust("a guesser", || guess(&up, &[one]));
     assert_eq!(guess(&up, &[other]), 401, "another client behind the same proxy");
     assert_eq!(guess(&up, &[("Forwarded", "for=\"[2001:db8::1]:4711\";proto=https")]), 401);
-    // What a client says itself stands further left, and counts for nothing: it is still the exhausted one. The allowance
-    // comes back with time, so it is used up again for each look, and each look claims an address that was never used.
+    // An address that the client itself sends is further left and is ignored: the rate limit still applies. The
+    // allowance is refilled with time, so it is exhausted again for each check, and each check claims an unused
+    // address.
     for two_headers in [false, true] {
         let refused = (1..=100).any(|number| {
             exhaust("the guesser again", || guess(&up, &[one]));
@@ -65,7 +66,7 @@ fn inv_s1_clients_behind_a_proxy_have_an_allowance_each_and_the_log_shows_them()
         });
         assert!(refused, "a claimed address was believed, two headers: {two_headers}");
     }
-    // What cannot be read is no address: the proxy's own counts.
+    // An invalid address is ignored: the proxy's own counts.
     for bad in ["203.0.113.7, <script>", "unknown", "203.0.113.7.8", "::1%\\n"] {
         assert_eq!(guess(&up, &[("X-Forwarded-For", bad)]), 401, "{bad}");
     }

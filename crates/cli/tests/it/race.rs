@@ -1,28 +1,28 @@
-//! Processes that start at one moment.
+//! Processes that start at the same moment.
 //!
-//! Each is a shell that says that it is there and then reads its standard input. That is one pipe for all of them, so
-//! closing its other end lets all of them go at once; the shell then becomes the program, or runs its loop.
+//! Each is a shell that reports its start and then reads its standard input. All of them share one pipe, so closing its
+//! other end releases all at once; the shell then becomes the program, or runs its loop.
 
 use std::io::{PipeReader, PipeWriter, Read};
 use std::process::{Child, Command, Stdio};
 
 use crate::home::{Call, Home, Output, TENURE};
 
-/// Processes that wait to be let go.
+/// Processes that wait for their release.
 pub(crate) struct Line {
     children: Vec<Child>,
     barrier: PipeWriter,
     errors: PipeReader,
 }
 
-/// Processes on their way.
+/// Running processes.
 pub(crate) struct Field {
     pub(crate) children: Vec<Child>,
     errors: PipeReader,
 }
 
 impl Line {
-    /// Lines up calls of `tenure`.
+    /// Prepares calls of `tenure`.
     pub(crate) fn of_calls(calls: Vec<Call>) -> Line {
         let waiting = |call: Call| {
             let call = call.into_command();
@@ -35,7 +35,7 @@ impl Line {
         Line::up(calls.into_iter().map(waiting).collect())
     }
 
-    /// Lines up copies of a shell script; `$T` is tenure, `$N` the number of the copy.
+    /// Prepares copies of a shell script; `$T` is tenure, `$N` the number of the copy.
     pub(crate) fn of_scripts(home: &Home, count: usize, script: &str) -> Line {
         let waiting = |number: usize| {
             let mut sh = home.clean("sh".as_ref());
@@ -62,7 +62,7 @@ impl Line {
         Line { children, barrier, errors }
     }
 
-    /// Lets all of them go.
+    /// Releases all of them.
     pub(crate) fn go(self) -> Field {
         drop(self.barrier);
         Field { children: self.children, errors: self.errors }
@@ -70,7 +70,7 @@ impl Line {
 }
 
 impl Field {
-    /// Waits for all and returns how each ended, in the order of the line.
+    /// Waits for all and returns their results, in the order of the line.
     pub(crate) fn finish(self) -> Vec<Output> {
         let ended = |child: Child| Output::of(&child.wait_with_output().unwrap());
         let outputs: Vec<Output> = self.children.into_iter().map(ended).collect();
@@ -84,7 +84,7 @@ impl Field {
     }
 }
 
-/// Small random numbers that a failure can be repeated with (splitmix64).
+/// Small random numbers with a seed that reproduces a failure (splitmix64).
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -96,7 +96,6 @@ impl Dice {
         Dice(seed)
     }
 
-    /// A number below a bound.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

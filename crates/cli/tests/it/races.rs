@@ -9,10 +9,9 @@ use tenure_testkit::evidence::amount;
 use crate::home::{Engine, Home, Output, text};
 use crate::race::{Dice, Line};
 
-/// How many processes race for one task.
+/// The number of processes that race for one task.
 const RACERS: usize = 32;
 
-/// The agent with a number.
 fn agent(number: usize) -> String {
     format!("racer-{number}")
 }
@@ -22,7 +21,7 @@ fn claim_race(home: &Home, task: &str) -> Line {
     Line::of_calls((0..RACERS).map(call).collect())
 }
 
-/// The loser of a race: exit 1, JSON, naming the winner.
+/// The loser of a race: exit 1, JSON, with the winner's name.
 fn lost_to(output: Output) -> String {
     let refusal = output.refusal();
     refusal.is("conflict", "task_held");
@@ -65,7 +64,7 @@ fn inv_l1_one_of_32_processes_wins_a_task_on_postgres() {
     one_winner(Engine::Postgres, amount(10, 50));
 }
 
-/// Half of the racers are killed at random moments. A killed winner may have won without ever saying so.
+/// Half of the racers are killed at random moments. A killed winner may have won without reporting it.
 fn one_winner_among_the_dying(engine: Engine, rounds: usize) {
     let home = Home::new(engine);
     let mut dice = Dice::new();
@@ -77,7 +76,7 @@ fn one_winner_among_the_dying(engine: Engine, rounds: usize) {
             victims.swap_remove(usize::try_from(dice.below(victims.len() as u64)).unwrap());
         }
         for victim in &victims {
-            // The pauses between the blows are the random moments.
+            // The random pauses between the kills are the random moments.
             std::thread::sleep(Duration::from_micros(dice.below(5_000)));
             field.children[*victim].kill().unwrap();
         }
@@ -140,7 +139,7 @@ fn five_ops_each(engine: Engine) {
 
     let events = home.events();
     assert!(events.iter().zip(1..).all(|(event, number)| event.number == number), "there is a gap");
-    // One event an op, one for each agent's first op, one for the project's.
+    // One event per op, one for each agent's first op, one for the project's.
     assert_eq!(events.len(), RACERS * 5 * rounds + RACERS + 1);
     home.replayed();
 
@@ -195,7 +194,7 @@ fn inv_l9_one_of_four_contenders_for_a_version_succeeds() {
 #[test]
 fn inv_t11_twenty_first_opens_make_one_store_and_one_project() {
     for engine in Engine::ALL {
-        // On PostgreSQL a snapshot may be older than the tables it meets: rare, so it is tried more often.
+        // On PostgreSQL a snapshot may be older than the tables it meets. That is rare, so it is tried more often.
         for _ in 0..if engine == Engine::Postgres { amount(10, 20) } else { 5 } {
             let home = Home::new(engine);
             let call = |number: usize| home.call(&["add", &format!("task {number}")]).json().agent(&agent(number));

@@ -1,4 +1,4 @@
-//! The reference pages are made from the program, and say what it says.
+//! The generated reference pages match the program.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,11 +1,11 @@
-//! The same commands through a server: same output, same refusals.
+//! The same commands through a server: the same output and the same refusals.
 
 use std::os::unix::fs::PermissionsExt;
 
 use crate::home::{Engine, Home, Output, text};
 use crate::serving::{TOKEN, Through};
 
-/// What differs from one store to the next in any case: ids, times and where the home is.
+/// Normalises what differs between stores in any case: ids, times and the path of the home.
 fn plain(home: &Home, said: &str) -> String {
     let said = said.replace(home.path("").to_str().unwrap().trim_end_matches('/'), "ROOT");
     let mut plain = String::new();
@@ -34,10 +34,10 @@ fn plain(home: &Home, said: &str) -> String {
     plain + rest
 }
 
-/// A day's work, and a refusal of each sort; each call as text and as JSON.
+/// Typical work, and a refusal of each kind; each call as text and as JSON.
 fn work(home: &Home) -> Vec<String> {
     let mut said = Vec::new();
-    // What the store has to say about a line of an input: it comes after a task that there is not.
+    // A refusal by the store about an input line: its dependency does not exist.
     let at = "2033-01-01T00:00:00.000000Z";
     let head = format!(r#"{{"tenure":"export","format":1,"project":{{"key":"k","label":"l"}},"exported_at":"{at}"}}"#);
     let task = r#"{"task":{"id":"t-zzzzz","title":"x","after":["t-yyyyy"],"created_by":"z","created_at":"AT","updated_at":"AT"}}"#;
@@ -199,7 +199,7 @@ fn inv_i5_a_project_is_pinned_to_the_store_behind_the_server() {
     home.add("first");
     let pin = home.ok(&["project", "show"])["pin"].clone();
     assert_eq!(text(&pin["location"]), home.serving().url());
-    // The store itself, beside the server: the same one.
+    // Direct access to the store beside the server: the same store.
     let direct = home.call(&["list"]).no_env("TENURE_URL").json().run().data();
     assert_eq!(direct["items"].as_array().unwrap().len(), 1);
     // Another server has another store.

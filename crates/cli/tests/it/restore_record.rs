@@ -1,4 +1,4 @@
-//! The machine's record of restores: fences rise although the store is lost and the clock is set back.
+//! The machine's record of restores: fences rise even if the store is lost and the clock is set back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn inv_l1_the_record_keeps_fences_rising_when_the_clock_was_set_back() {
     assert_eq!((&answer["remarks"], &recorded(&record)["number"]), (&json!([]), &json!(first - 1)));
     let (_, second) = restore(&home, &backup);
     assert!(second > first);
-    // What a clock that was a day ahead has left.
+    // The record that a clock one day ahead has left.
     let day = 86_400_000_000;
     fs::write(&record, json!({ "number": second + day, "at": second + day }).to_string()).unwrap();
     let (_, third) = restore(&home, &backup);
@@ -57,7 +57,7 @@ fn a_restore_without_a_record_is_carried_out_and_says_so() {
     let (answer, _) = restore(&home, &backup);
     let remarks = answer["remarks"].as_array().unwrap();
     assert!(remarks.len() == 1 && text(&remarks[0]).contains("is not a record of a restore"), "{remarks:?}");
-    // It has been replaced by a sound one. A directory that cannot be made:
+    // It has been replaced by a valid one. Now a directory that cannot be created:
     let state = record.parent().unwrap();
     fs::remove_dir_all(state).unwrap();
     fs::write(state, "a file").unwrap();

@@ -1,10 +1,10 @@
-//! A session dies and the next one goes on, with real processes.
+//! A session dies and the next one continues, with real processes.
 
 use std::process::Stdio;
 
 use crate::home::{Engine, Home, text, wait_until};
 
-/// A works, notes, remembers and is killed with two files uncommitted; B goes on; A comes back.
+/// A works, notes, remembers and is killed with two files uncommitted; B continues; A returns.
 fn crash_story(engine: Engine) {
     let home = Home::new(engine);
     let task = text(&home.ok(&["add", "port the parser", "--acceptance", "all tests pass"])["id"]);
@@ -37,7 +37,7 @@ fn crash_story(engine: Engine) {
     ] {
         assert!(brief.contains(expected), "{expected:?} in {brief}");
     }
-    // A comes back: its finish is refused, and one sentence tells it why.
+    // A returns: its `done` is refused, and one sentence explains why.
     home.refused_as("a", &["done"]).is("stale", "stale_fence");
     let back = home.ok_as("a", &["resume"]);
     let lost = text(&back["lost"]);
@@ -64,7 +64,7 @@ fn inv_i3_what_nobody_saw_is_told_again() {
             let items = data["events"]["items"].as_array().unwrap();
             items.iter().map(|item| (text(&item["text"]), item["again"] == true)).collect()
         };
-        // The reader is gone before anything is printed; then one that keeps quiet.
+        // The reader of the first call is gone before any output; the second call is quiet.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut call = home.clean(crate::home::TENURE.as_ref());

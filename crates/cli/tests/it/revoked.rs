@@ -1,4 +1,4 @@
-//! What stays open, and the end of the rights that it was opened with.
+//! Open streams end with the rights they were opened with.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, text, wait_until};
 use crate::server::Listener;
 
-/// A server looks at what a stream was opened with every 15 seconds; the rest is for a machine with much to do.
+/// A server checks the rights of a stream every 15 seconds; the rest is a margin for a busy machine.
 const LOOKED: Duration = Duration::from_secs(25);
 
 #[test]
@@ -18,14 +18,14 @@ fn inv_s3_a_busy_stream_ends_with_the_token_it_was_opened_with() {
     let up = Up::start(&home, &["serve"]);
     home.ok(&["member", "set", "person:bob", "--role", "worker", "--in", "web"]);
     let writes = bearer(&token(&home, "person:carl", "worker", "web"));
-    // It runs out by itself: no event says so.
+    // It expires: no event reports that.
     let expiring = text(&home.ok(&["token", "add", "--for", "person:bob", "--expires", "2s"])["secret"]);
     let began = Instant::now();
     let mut listener = Listener::new(&up, &bearer(&expiring), "project=web", None);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Never as long without an event as the server waits before it looks, and never for good.
+            // Writes more often than the server checks, and for a limited time.
             while !over.load(Ordering::Relaxed) && began.elapsed() < LOOKED * 2 {
                 up.op(&writes, "add", None, &json!({ "title": "busy" }));
                 std::thread::sleep(Duration::from_millis(100));

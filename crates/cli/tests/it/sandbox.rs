@@ -1,4 +1,4 @@
-//! In a sandbox: reads answer, writes say what to do, and no other store is made.
+//! In a sandbox: reads work, writes fail with advice, and no other store is created.
 
 use std::process::{Command, Stdio};
 
@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::bad_files::answers;
 use crate::home::{Engine, Home, Output, TENURE, text};
 
-/// Runs a script in a mount namespace of its own, after mounts that make it a sandbox. `$T` is tenure.
+/// Runs a script in its own mount namespace, after mounts that make it a sandbox. `$T` is tenure.
 pub(crate) fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
     let mut seen = Vec::new();
-    // As root, and as anyone else where the system lets people have namespaces of their own. Not the network's, unless asked.
+    // As root, and as another user if the system allows user namespaces. The network is kept, unless requested
+    // otherwise.
     let network = if mounts == NO_NETWORK { "n" } else { "" };
     for flags in [format!("-m{network}"), format!("-Urm{network}")] {
         let mut unshare = home.clean("unshare".as_ref());
@@ -29,10 +30,10 @@ pub(crate) fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
     panic!("this test mounts file systems, as root or in a user namespace, and may not: {seen:?}");
 }
 
-/// The home of the user, store and all, can be read and not written.
+/// The user's home, including the store, is read-only.
 pub(crate) const HOME_READ_ONLY: &str = r#"mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME""#;
 
-/// No network, and nothing is mounted.
+/// No network, and no mounts.
 const NO_NETWORK: &str = ":";
 
 #[track_caller]
@@ -47,7 +48,7 @@ pub(crate) fn says_sandbox(document: &Value, exit: i32, home: &Home) {
     }
 }
 
-/// All files there are, apart from what git and the sandbox's own shell have.
+/// All store files in the home.
 pub(crate) fn stores(home: &Home) -> Vec<std::path::PathBuf> {
     let is_store = |path: &std::path::PathBuf| path.to_str().unwrap().contains("tenure.db");
     home.files("").into_iter().filter(is_store).collect()
@@ -87,7 +88,7 @@ fn reads_answer_and_writes_say_what_to_do() {
 fn what_a_writer_outside_has_not_folded_back_is_read() {
     let home = Home::direct(Engine::File);
     home.add("one");
-    // Whoever follows keeps the log and its index beside the file.
+    // A follower keeps the log and its index beside the file.
     let mut follower = home.call(&["log", "--follow"]).into_command();
     let mut follower = follower.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follower.stdout.take().unwrap()));
@@ -138,8 +139,8 @@ fn setup_in_a_sandbox_writes_nothing_and_says_so() {
     assert!(!home.path("home/.claude").exists());
 }
 
-/// A sandbox may forbid what the permissions allow: the index beside the file cannot be made. A file system without room for
-/// one more name does the same.
+/// A sandbox may forbid what the permissions allow: the index beside the file cannot be created. A file system without
+/// free inodes has the same effect.
 #[test]
 fn reads_answer_where_no_file_can_be_made_beside_the_store() {
     let home = Home::direct(Engine::File);
@@ -175,7 +176,7 @@ fn missing_permissions_are_not_called_a_sandbox() {
     for path in home.files("home/.local/share/tenure") {
         open(&path, 0o444);
     }
-    // The superuser may write anyway, so somebody else tries.
+    // Root may write anyway, so another user tries.
     let mut command = home.clean(if root { "setpriv" } else { "env" }.as_ref());
     if root {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -194,7 +195,7 @@ fn missing_permissions_are_not_called_a_sandbox() {
 #[test]
 fn a_database_out_of_reach_of_the_sandbox_is_said_to_be() {
     let home = Home::direct(Engine::File);
-    // An address that nobody has: without a network it is not even looked for.
+    // An unused address: without a network it is not even tried.
     let script = "TENURE_STORE=postgres://ann@192.0.2.1/tenure \"$T\" add two || echo $?";
     let output = sandboxed(&home, NO_NETWORK, script);
     let (document, exit) = &answers(&output)[0];

@@ -1,4 +1,4 @@
-//! A real server: `tenure up` and `tenure serve`, asked over HTTP and over the socket, stopped and killed.
+//! A real server: `tenure up` and `tenure serve`, used over HTTP and the socket, stopped and killed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -157,17 +157,17 @@ fn versions_pages_and_problems_over_http() {
     let body = long.to_string();
     let head = format!("{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).unwrap();
-    // The server may answer before it has read all of it.
+    // The server may answer before it has read the whole body.
     let _ = stream.write_all(body.as_bytes());
     let mut said = String::new();
     let _ = stream.read_to_string(&mut said);
     assert!(said.starts_with("HTTP/1.1 413"), "{said}");
 }
 
-/// A listener: the ids and numbers of the events that come.
+/// A listener: the ids and numbers of the received events.
 pub(crate) struct Listener {
     pub(crate) stream: BufReader<TcpStream>,
-    /// The place that it begins after.
+    /// The id that it starts after.
     began: String,
 }
 
@@ -183,7 +183,7 @@ impl Listener {
         let mut line = String::new();
         stream.read_line(&mut line).unwrap();
         assert!(line.starts_with("HTTP/1.1 200"), "{line}");
-        // The stream is open when its first words have come.
+        // The stream is open when its first event id has arrived.
         while !line.starts_with("id: ") {
             line.clear();
             stream.read_line(&mut line).unwrap();
@@ -191,7 +191,7 @@ impl Listener {
         Listener { stream, began: line["id: ".len()..].trim().to_owned() }
     }
 
-    /// Whether the stream ends; what comes before that is passed over.
+    /// Whether the stream ends; skips everything before.
     pub(crate) fn is_over(&mut self) -> bool {
         let mut rest = String::new();
         self.stream.read_to_string(&mut rest).is_ok()
@@ -232,10 +232,10 @@ fn inv_t3_listeners_miss_nothing_and_get_nothing_twice() {
             }
             numbers.clone()
         };
-        // One task is two events at the first, that of whoever added it among them.
+        // The first task is two events, including the registration of its author.
         hear(&mut listener, 4, &mut last);
         drop(listener);
-        // What happens while nobody listens, in a project that was quiet and by a process beside the server.
+        // Events while there is no listener, in a project that was quiet and by a process beside the server.
         home.ok(&["--project", "api", "add", "meanwhile"]);
         home.add("meanwhile");
         let mut listener = Listener::new(&up, &secret, both, Some(&last));
@@ -254,7 +254,7 @@ fn inv_t3_listeners_miss_nothing_and_get_nothing_twice() {
 fn a_browser_signs_in_once_with_a_link_and_must_say_what_only_our_pages_know() {
     let home = home(Engine::File);
     let up = Up::start(&home, &["up"]);
-    // Looking at the page does not use the link up.
+    // Viewing the page does not consume the link.
     for _ in 0..3 {
         let page = up.ask("GET", &up.link, &[], None);
         assert_eq!(page.status, 200);
@@ -343,7 +343,7 @@ fn inv_i3_what_was_offered_is_confirmed_by_the_next_request_of_whoever_got_it() 
     home.ok(&["send", "claude-1", "hello"]);
     let got = inbox(&bob, "claude-1", "k1");
     assert_eq!(got.body["items"].as_array().unwrap().len(), 1, "{got:?}");
-    // Somebody else who uses the name confirms nothing, nor does the same request again.
+    // Another principal with the same name confirms nothing, nor does a replay.
     assert_eq!(inbox(&carl, "claude-1", "k2").status, 403);
     assert_eq!(inbox(&bob, "claude-1", "k1").body, got.body);
     assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"].as_array().unwrap().len(), 1);
@@ -371,13 +371,13 @@ fn inv_m6_a_message_is_in_one_answer_over_http_and_again_only_where_that_was_los
         home.ok(&["send", "claude-1", "one"]);
         assert_eq!(texts(&ask("inbox", None)), new("one"), "{engine:?}");
         assert_eq!(texts(&ask("inbox", None)), [], "{engine:?}: shown, and asked again since");
-        // An answer that was lost: the same request again has the same bytes, and confirms nothing of what it had.
+        // A lost answer: a retry gets the same bytes, and confirms none of its content.
         home.ok(&["send", "claude-1", "two"]);
         let lost = ask("inbox", Some("k1"));
         assert_eq!(texts(&lost), new("two"));
         assert_eq!(ask("inbox", Some("k1")).body, lost.body);
         assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"][0]["text"], "two", "{engine:?}");
-        // So does a retry of an older request, whose answer may be all that was lost.
+        // So does a retry of an older request, whose answer may be the lost one.
         assert_eq!(ask("inbox", Some("k0")).status, 200);
         home.ok(&["send", "claude-1", "three"]);
         assert_eq!(texts(&ask("inbox", None)), new("three"));
@@ -403,7 +403,7 @@ fn what_a_far_program_says_of_itself_is_looked_at() {
         assert_eq!(call(key, "web", "claude-1")["error"]["kind"], "usage", "{key:?}");
     }
     assert_eq!(call("name:web", "a\nb", "claude-1")["error"]["code"], "bad_call");
-    // Who a person is says the token, whatever the other machine calls its user.
+    // The token identifies a person, regardless of the user name on the other machine.
     assert_eq!(call("name:web", "web", "person:root")["ok"], true);
     assert_eq!(home.ok(&["log", "--limit", "1"])["items"][0]["actor"], "person:bob");
     for path in ["/api/v1/projects/%00/tasks", "/api/v1/events?project=%00"] {
@@ -446,7 +446,7 @@ fn inv_s11_commands_go_on_when_their_server_is_killed_or_stopped() {
     up.child.kill().unwrap();
     up.child.wait().unwrap();
     home.add("without it");
-    // A server that is stopped says nothing; the command goes to the store by itself, in time.
+    // A stopped server does not answer; the command accesses the store directly, in time.
     let up = Up::start(&home, &["up"]);
     up.signal(Signal::STOP);
     home.add("past a stopped one");

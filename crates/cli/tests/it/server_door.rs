@@ -1,4 +1,4 @@
-//! What a server says to requests that are wrong, in every way that a request can be.
+//! A server's answers to invalid requests of every kind.
 
 use std::io::{Read, Write};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::client::{Reply, Up, bearer, home, token};
 use crate::home::{Engine, text};
 
-/// Sends bytes as they are, and reads what is said until the connection is closed.
+/// Sends raw bytes, and reads the answer until the connection is closed.
 fn raw(up: &Up, bytes: &[u8]) -> Reply {
     let mut stream = up.connect();
     stream.write_all(bytes).unwrap();
@@ -48,7 +48,7 @@ fn every_refusal_is_a_problem_document() {
         (403, format!("POST /login HTTP/1.1\r\n{plain}Content-Length: 0\r\n\r\n").into()),
         (413, format!("POST /login HTTP/1.1\r\n{plain}Content-Length: 5000\r\n\r\n{}", "x".repeat(5_000)).into()),
         (404, format!("POST /api/v1/ops/access_denied HTTP/1.1\r\n{auth}{json}").into()),
-        // What is no HTTP at all.
+        // Malformed HTTP.
         (400, b"G@T / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec()),
         (400, b"GET / HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n".to_vec()),
         (400, b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n".to_vec()),
@@ -71,7 +71,7 @@ fn every_refusal_is_a_problem_document() {
         (head.status, head.header("content-type"), &head.body),
         (404, Some("application/problem+json"), &json!(""))
     );
-    // The nearest to one that this door has not is one that it has.
+    // The suggestion for an unknown op is an op of this door.
     let unknown = raw(&up, format!("POST /api/v1/ops/access_denied HTTP/1.1\r\n{auth}{json}").as_bytes());
     assert_eq!(unknown.body["code"], "unknown_op");
     assert!(!unknown.body["hint"].as_str().unwrap().contains("access_denied"), "{unknown:?}");

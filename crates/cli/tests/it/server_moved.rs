@@ -1,4 +1,4 @@
-//! The file of a store that is moved away or replaced under a running server.
+//! A store file that is moved away or replaced under a running server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Scene {
         assert_eq!(self.up.ask("GET", "/livez", &[], None).status, 200);
     }
 
-    /// How many tasks a file has, read by itself: outside the repository, which is pinned to the store's own place.
+    /// The number of tasks in a file, read separately: outside the repository, which is pinned to the store's own path.
     fn tasks_in(&self, file: &Path) -> Value {
         let outside = self.home.path("outside");
         fs::create_dir_all(&outside).unwrap();
@@ -70,7 +70,7 @@ fn inv_t5_a_store_that_was_moved_away_is_not_written_and_goes_on_when_it_is_back
     scene.is_refused();
     scene.is_refused();
     assert!(!database.exists(), "no other is made in its place");
-    // Whoever takes the file as it lies there has all that was acknowledged.
+    // The file alone contains everything that was acknowledged.
     let alone = scene.home.path("alone.db");
     fs::copy(&away, &alone).unwrap();
     assert_eq!(scene.tasks_in(&alone), 2);
@@ -91,7 +91,7 @@ fn inv_t5_an_older_file_of_the_same_store_in_its_place_is_served_from_then_on() 
     assert_eq!(scene.add("after").status, 200);
     scene.is_served();
     assert_eq!(scene.titles(), ["first", "after"]);
-    // Commands find the same, through the server and without it.
+    // Commands see the same, through the server and without it.
     assert_eq!(scene.home.ok(&["list"])["total"], 2);
     scene.home.add("by a command");
     assert_eq!(scene.home.call(&["list"]).env("TENURE_SOCKET", "off").json().run().data()["total"], 3);
@@ -120,14 +120,14 @@ fn inv_t5_another_store_in_its_place_is_neither_read_nor_written() {
 }
 
 impl Scene {
-    /// A file of the database, by what its name ends with.
+    /// A companion file of the database, by its suffix.
     fn beside(&self, suffix: &str) -> PathBuf {
         let mut name = self.home.database().into_os_string();
         name.push(suffix);
         name.into()
     }
 
-    /// Kills the server as a crash would, and says what is there afterwards.
+    /// Kills the server, as a crash would, and returns the number of tasks afterwards.
     fn crash(self) -> Value {
         self.up.signal(rustix::process::Signal::KILL);
         drop(self.up);

@@ -1,4 +1,4 @@
-//! The pages for people: signing in, the first page, signing out.
+//! The web pages: signing in, the first page, signing out.
 
 use std::io::{Read, Write};
 
@@ -33,7 +33,7 @@ fn page(reply: &Reply) -> &str {
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/html; charset=utf-8")), "{reply:?}");
     let policy = reply.header("content-security-policy").unwrap();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-    // Browsers say `Origin: null` with the forms of a page that has no referrer.
+    // Browsers send `Origin: null` with the forms of a page without a referrer.
     assert_eq!(reply.header("referrer-policy"), Some("same-origin"));
     let page = reply.body.as_str().unwrap();
     assert!(!page.contains("<style") && !page.contains("style=") && !page.contains("<script"), "{page}");
@@ -60,11 +60,11 @@ fn a_person_signs_in_sees_who_it_is_and_signs_out() {
     {
         assert!(page(&first).contains(shown), "no {shown} in {first:?}");
     }
-    // The link is used.
+    // The link is consumed.
     let link = up.link.strip_prefix("/login/").unwrap();
     let again = form(&up, "/login", "", &format!("link={link}"));
     assert_eq!((again.status, again.header("content-type")), (403, Some("text/html; charset=utf-8")), "{again:?}");
-    // Only a form of ours signs out.
+    // Only the server's own form signs out.
     for fields in ["", "csrf=", "csrf=tenure_0"] {
         assert_eq!(form(&up, "/logout", &cookies, fields).status, 403, "{fields}");
     }

@@ -1,11 +1,11 @@
-//! Hooks of two people whose tools say the same id of a session, through a server.
+//! Hooks of two people whose tools use the same session id, through a server.
 
 use serde_json::{Value, json};
 
 use crate::client::{Up, home, token};
 use crate::home::{Call, Engine, Home, text};
 
-/// Somebody on another machine, with a clone of its own.
+/// A person on another machine, with their own clone.
 struct Far<'a> {
     home: &'a Home,
     up: &'a Up,
@@ -61,7 +61,7 @@ fn inv_s2_hooks_of_another_person_do_not_end_or_take_a_session_by_its_id() {
         assert_eq!(agents(), ["claude-s1", "claude-s1.2"], "{engine:?}");
         bob.hook("SessionEnd", &json!({ "reason": "other" }));
         assert_eq!(home.ok(&["show", &task])["holder"]["agent"], "claude-s1", "{engine:?}");
-        // Each stays itself from event to event.
+        // Each keeps its identity from event to event.
         ann.hook("SessionStart", &json!({ "source": "compact" }));
         bob.hook("SessionStart", &json!({ "source": "resume" }));
         assert_eq!(agents(), ["claude-s1", "claude-s1.2"], "{engine:?}");

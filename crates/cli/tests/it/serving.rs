@@ -1,4 +1,4 @@
-//! A server in the test's own process, as small as can be: a kernel behind a unix socket or behind HTTP.
+//! A minimal server in the test's own process: a kernel behind a unix socket or HTTP.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -14,17 +14,17 @@ use tenure_client::wire::{self, Asked, Hello, VERSION, WireRequest};
 use tenure_kernel::{Kernel, Reply};
 use tenure_store::{Location, Options, migrate};
 
-/// The token that is let in.
+/// The accepted token.
 pub(crate) const TOKEN: &str = "tn_of_the_tests";
 
-/// The way to the store.
+/// The transport to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Through {
     Http,
     Socket,
 }
 
-/// A running server. It goes with the process; what it serves is thrown away with the test.
+/// A running server. It ends with the process; its store is discarded with the test.
 pub(crate) struct Serving {
     url: Option<String>,
     shared: Arc<Shared>,
@@ -32,9 +32,9 @@ pub(crate) struct Serving {
 
 struct Shared {
     database: PathBuf,
-    /// The names of all ops and queries that came.
+    /// The names of all received ops and queries.
     seen: Mutex<Vec<String>>,
-    /// Whether answers are withheld: requests are carried out, and the connection is closed.
+    /// Whether answers are withheld: requests run, and the connection is closed.
     mute: AtomicBool,
 }
 
@@ -53,7 +53,7 @@ impl Serving {
         Serving { url, shared }
     }
 
-    /// What a client must have in its environment.
+    /// The environment that a client needs.
     pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
         match &self.url {
             Some(url) => vec![("TENURE_URL", url.into()), ("TENURE_TOKEN", TOKEN.into())],
@@ -65,12 +65,12 @@ impl Serving {
         self.url.as_deref().unwrap()
     }
 
-    /// What was asked since the last time.
+    /// The requests since the last call.
     pub(crate) fn seen(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.seen.lock().unwrap())
     }
 
-    /// From now on requests are carried out and not answered.
+    /// From now on requests run and are not answered.
     pub(crate) fn mute(&self) {
         self.shared.mute.store(true, Ordering::SeqCst);
     }
@@ -171,7 +171,7 @@ fn over_http(shared: &Shared, stream: &TcpStream) -> Option<()> {
     }
 }
 
-/// The head of a request in small letters, and its body.
+/// The head of a request in lower case, and its body.
 fn read_http(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     let (mut head, mut length) = (String::new(), 0);
     loop {

@@ -1,4 +1,4 @@
-//! An agent tool in the tests: a process that lives on, from which hooks and commands are run.
+//! A simulated agent tool: a long-lived process that runs hooks and commands.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, TENURE};
 
-/// A shell that stands for the tool: what it starts has it as its parent, as with a real one.
+/// A shell that stands for the tool: it is the parent of the processes it starts, as with a real one.
 pub(crate) struct Tool<'a> {
     home: &'a Home,
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     name: &'static str,
-    /// Put before every command that the agent runs.
+    /// Prefixed to every command that the agent runs.
     variables: String,
 }
 
@@ -23,7 +23,7 @@ impl<'a> Tool<'a> {
         Tool::started_as(home, name, variables, &[])
     }
 
-    /// The same with words on its command line.
+    /// The same with arguments on its command line.
     pub(crate) fn started_as(home: &'a Home, name: &'static str, variables: &str, words: &[&str]) -> Tool<'a> {
         let mut shell = home.clean(std::ffi::OsStr::new("sh"));
         if !words.is_empty() {
@@ -41,7 +41,7 @@ impl<'a> Tool<'a> {
         variables.clone_into(&mut self.variables);
     }
 
-    /// Runs a line and returns its exit code and what it printed.
+    /// Runs a line and returns its exit code and output.
     pub(crate) fn line(&mut self, line: &str) -> (i32, String) {
         let out = self.home.path(&format!("out-{}", self.child.id()));
         writeln!(self.stdin, "{line} > '{}'; echo \"$?\"", out.display()).unwrap();
@@ -56,14 +56,14 @@ impl<'a> Tool<'a> {
         more.as_object().unwrap().iter().for_each(|(key, value)| payload[key.as_str()] = value.clone());
         let file = self.home.path(&format!("event-{}", self.child.id()));
         std::fs::write(&file, payload.to_string()).unwrap();
-        // As tools run it: through a shell of its own, which is not the tool.
+        // As tools run it: through a separate shell, which is not the tool.
         let name = self.name;
         let (code, text) = self.line(&format!("sh -c '{TENURE} hook {name} {event}' < '{}'", file.display()));
         assert_eq!(code, 0, "{event}");
         text
     }
 
-    /// Begins a session and returns what it is told.
+    /// Starts a session and returns its context.
     pub(crate) fn start(&mut self, session: &str, source: &str) -> String {
         let printed = self.hook("SessionStart", session, &json!({ "source": source }));
         if printed.is_empty() {
@@ -73,20 +73,20 @@ impl<'a> Tool<'a> {
         document["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     }
 
-    /// Runs a command of the agent's and returns the document it printed.
+    /// Runs a command of the agent and returns its JSON output.
     pub(crate) fn run(&mut self, args: &str) -> Value {
         let line = format!("{} TENURE_FORMAT=json {TENURE} {args}", self.variables);
         let (_, text) = self.line(&line);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args}: {error}: {text}"))
     }
 
-    /// Who the agent's commands are.
+    /// The identity of the agent's commands.
     pub(crate) fn whoami(&mut self) -> (Option<String>, String) {
         let data = self.run("whoami")["data"].take();
         (data["agent"].as_str().map(str::to_owned), data["source"].as_str().unwrap().to_owned())
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills it and waits for its end.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

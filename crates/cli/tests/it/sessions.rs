@@ -52,7 +52,7 @@ fn inv_i1_a_second_terminal_is_another_agent_and_is_told() {
         assert_eq!(one.run(&format!("claim {first}"))["ok"], true);
         assert_eq!(two.run(&format!("claim {first}"))["error"]["kind"], "conflict");
         assert_eq!(two.run(&format!("claim {second}"))["ok"], true);
-        // A process that dies takes nothing along, and the session goes on as itself in a third terminal.
+        // A process that dies loses nothing, and the session continues under its name in a third terminal.
         one.kill();
         let mut three = claude(&home, "a");
         assert!(three.start("a", "resume").contains(&first));
@@ -79,7 +79,7 @@ fn inv_i4_what_a_dead_session_held_is_free_at_once() {
         assert_eq!(states(&["list"]), ("held".to_owned(), None));
         tool.hook("PostToolUse", "a", &json!({ "tool_name": "Bash", "tool_input": { "command": "tenure claim" } }));
         tool.kill();
-        // All that shows it says so before anybody takes it.
+        // All queries show it before any agent takes it.
         for args in [&["list"][..], &["next"], &["resume", "--peek"]] {
             assert_eq!(states(args), ("ready".to_owned(), Some("claude-a".to_owned())), "{args:?}");
         }
@@ -106,7 +106,7 @@ fn inv_l3_a_session_that_says_goodbye_leaves_its_task_to_others() {
     assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
     assert_eq!(tool.hook("SessionEnd", "a", &json!({ "reason": "logout" })), "");
     assert_eq!(home.ok_as("b", &["claim", &task])["task"]["attempt"], 2);
-    // It comes back and is told in one sentence, once.
+    // It returns and is told in one sentence, once.
     assert!(!tool.start("a", "resume").contains("and hold it"));
     let told = tool.hook("UserPromptSubmit", "a", &json!({ "prompt": "go on" }));
     let told: Value = serde_json::from_str(&told).unwrap();
@@ -133,7 +133,7 @@ fn inv_i1_a_sub_agent_is_a_label_and_never_a_holder() {
     assert_eq!(agents.len(), before);
     let mut event = home.events().pop().unwrap();
     assert_eq!((event.kind.as_str(), event.actor.as_str()), ("tool.failed", "claude-a"));
-    // Who stands behind it, through a server.
+    // The principal behind it, through a server.
     let principal = event.data.as_object_mut().unwrap().remove("principal");
     assert_eq!(principal.is_some(), home.is_far());
     assert_eq!(
@@ -153,13 +153,13 @@ fn inv_i1_a_tool_without_a_session_variable_is_known_by_its_process() {
     tool.start("g1", "startup");
     assert_eq!(tool.whoami(), is("gemini-g1", "hook"));
     assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
-    // Another process of the same tool is not it.
+    // Another process of the same tool is a different session.
     let mut other = Tool::new(&home, "gemini", "GEMINI_CLI=1");
     assert_eq!(other.whoami().0, None);
     // A person in a terminal below the tool stays a person.
     tool.now("");
     assert_eq!(tool.whoami(), is("person:ann", if home.is_far() { "token" } else { "user" }));
-    // A given name wins.
+    // A given name takes precedence.
     tool.now("GEMINI_CLI=1 TENURE_AGENT=named");
     assert_eq!(tool.whoami(), is("named", "TENURE_AGENT"));
 }
@@ -175,7 +175,7 @@ fn inv_i1_a_session_is_registered_by_whatever_hook_comes_first() {
     assert_eq!(one.hook("PostToolUse", "a", &edit), "");
     assert_eq!(two.hook("PostToolUse", "a", &edit), "");
     assert_eq!((one.whoami().0, two.whoami().0), (Some("claude-a".into()), Some("claude-a.2".into())));
-    // Without an id there is nobody to speak for.
+    // Without an id there is no agent to act for.
     assert_eq!(one.hook("SessionStart", "", &json!({ "source": "startup" })), "");
     assert_eq!(home.ok(&["agent", "list"])["items"].as_array().unwrap().len(), 3);
 }
@@ -247,14 +247,14 @@ fn inv_i1_a_session_that_is_several_agents_may_ask_but_not_act_where_nothing_tel
         one.start("a", "startup");
         two.start("a", "resume");
         assert_eq!(one.run(&format!("claim {task}"))["ok"], true);
-        // Neither process is above this one.
+        // Neither process is an ancestor of this one.
         let mut none = claude(&home, "a");
         assert_eq!(none.whoami(), (None, "claude with a session that is several agents".into()));
         for op in ["done", "release", "claim"] {
             assert_eq!(none.run(op)["error"]["code"], "identity_missing", "{op}");
         }
         assert_eq!(none.run("list")["ok"], true);
-        // The second says good-bye and lives on: it is still not the first.
+        // The second session ends and its process lives on: it is still not the first.
         two.hook("SessionEnd", "a", &json!({ "reason": "other" }));
         assert_eq!(two.whoami().0.as_deref(), Some("claude-a.2"));
         assert_eq!(two.run("release")["ok"], false);

@@ -1,4 +1,4 @@
-//! `tenure setup`: nothing of others is lost, a removal leaves no trace, and whatever happens the files are whole.
+//! `tenure setup`: foreign content is kept, a removal leaves no trace, and files are never partial.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,13 +10,13 @@ use crate::home::{Call, Engine, Home, Output, TENURE, copy_program, text};
 
 const TOOLS: [&str; 5] = ["claude", "codex", "gemini", "cursor", "opencode"];
 
-/// A call with no tool on PATH, so that nothing of the machine shines through.
+/// A call without any tool on PATH, independent of the machine.
 pub(crate) fn setup(home: &Home, args: &[&str]) -> Call {
     let words: Vec<&str> = std::iter::once("setup").chain(args.iter().copied()).collect();
     home.call(&words).env("PATH", "/usr/bin:/bin")
 }
 
-/// Puts the files of all tools below a directory, changed by `layout`.
+/// Copies the files of all tools below a directory, changed by `layout`.
 pub(crate) fn lay(below: &Path, layout: fn(&str) -> String) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/setup");
     let mut open = vec![fixtures.clone()];
@@ -36,7 +36,7 @@ pub(crate) fn lay(below: &Path, layout: fn(&str) -> String) {
     }
 }
 
-/// Every file below a directory, with its mode; what Tenure keeps for itself left out.
+/// Every file below a directory with its mode, without Tenure's own.
 fn tree(home: &Home, name: &str) -> BTreeMap<PathBuf, (Vec<u8>, u32)> {
     let own = |path: &PathBuf| ["/.local", "/.git"].iter().any(|dir| path.to_str().unwrap().contains(dir));
     let files = home.files(name).into_iter().filter(|path| !own(path));
@@ -53,7 +53,7 @@ fn content(home: &Home, path: &str) -> String {
     std::fs::read_to_string(home.path(path)).unwrap()
 }
 
-/// Whether all of a text is still there, in its order.
+/// Whether a text is still contained, in its order.
 fn is_within(text: &[u8], whole: &[u8]) -> bool {
     let mut left = whole.iter();
     text.iter().all(|byte| left.any(|found| found == byte))
@@ -68,7 +68,7 @@ fn windows(text: &str) -> String {
 }
 
 fn marked(text: &str) -> String {
-    // TOML of Codex begins with a comment, JSON with a bracket; only the latter is known to come with a mark.
+    // Codex's TOML begins with a comment, JSON with a bracket; only the latter is known to have a byte order mark.
     if text.starts_with('{') { format!("\u{feff}{text}") } else { text.to_owned() }
 }
 
@@ -208,7 +208,7 @@ fn ten_at_once_leave_one_set_of_entries() {
     assert_eq!(tree(&home, "home"), before);
 }
 
-/// Killed once something of its work can be seen, and before that.
+/// Killed after the first visible change, and before.
 #[test]
 fn whoever_is_killed_leaves_whole_files() {
     for seen in 0..6 {
@@ -229,7 +229,7 @@ fn whoever_is_killed_leaves_whole_files() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // Whatever was done: the next call understands every file, finishes, and leaves no trace.
+        // In any case the next call understands every file, finishes, and leaves no trace.
         setup(&home, &["--yes"]).json().run().data();
         setup(&home, &["--remove", "--yes"]).json().run().data();
         assert_eq!(tree(&home, "home"), before);
@@ -246,7 +246,7 @@ fn what_a_killed_setup_left_goes_with_the_next_call() {
     symlink(home.path("tmp/dotfiles/.claude/settings.json"), &link).unwrap();
     let drafts = ["home", "home/.claude", "home/.codex", "tmp/dotfiles/.claude"]
         .map(|dir| home.path(dir).join(".tenure-setup-0123456789abcdef.tmp"));
-    // Of a command that may be at work right now.
+    // The temporary file of a command that may be running now.
     let others = home.path("home/.tenure-0123456789abcdef.tmp");
     std::fs::write(&others, "").unwrap();
     let sweeps = |args: &[&str]| {
@@ -259,7 +259,7 @@ fn what_a_killed_setup_left_goes_with_the_next_call() {
         }
         assert!(others.exists());
     };
-    // With something to write, with nothing to write, and the way back.
+    // With changes to write, without, and both for the removal.
     for args in [&["--yes"][..], &["--yes"], &["--remove", "--yes"], &["--remove", "--yes"]] {
         sweeps(args);
     }
@@ -413,7 +413,7 @@ fn a_project_is_switched_on_and_a_directory_is_not() {
         let settings = content(&home, "home/.claude/settings.json");
         let embedded = engine == Engine::File && !home.is_far();
         assert_eq!(settings.contains("allowWrite"), embedded, "only an embedded store needs its directory");
-        // A second repository of the same person: the files are as they should be, the project is not.
+        // A second repository of the same person: the files are up to date, the project is not switched on.
         home.git_init("other");
         let other = setup(&home, &["claude", "--yes"]).json().cwd(home.path("other")).run().data();
         assert_eq!((&other["switched_on"], &other["files"][0]["action"]), (&true.into(), &"as it is".into()));
@@ -438,7 +438,7 @@ fn agents_md_gets_a_section_between_marks() {
     }
 }
 
-/// What people read, with the program under a name that is the same in every run.
+/// The output for people, with the program under a fixed name.
 #[test]
 fn the_output_is_calm() {
     let home = Home::direct(Engine::File);

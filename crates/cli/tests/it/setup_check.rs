@@ -1,4 +1,4 @@
-//! What setup installs, run as tools run it; `setup --check` and the line of `doctor`.
+//! The installed hooks, run as tools run them; `setup --check` and the check of `doctor`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
@@ -9,7 +9,7 @@ use tenure_testkit::raw;
 use crate::home::{Call, Engine, Home, TENURE, text};
 use crate::setup::setup;
 
-/// A program named `tenure` that does what a script says.
+/// A fake `tenure` that runs a script.
 fn fake(home: &Home, script: &str) {
     std::fs::create_dir_all(home.path("bin")).unwrap();
     let path = home.path("bin/tenure");
@@ -21,7 +21,7 @@ fn with_fake(home: &Home, call: Call) -> Call {
     call.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()))
 }
 
-/// Every command line that stands in the committed files.
+/// Every command line in the committed files.
 fn committed(home: &Home) -> Vec<String> {
     let mut lines = Vec::new();
     for path in [".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json", ".cursor/hooks.json"] {
@@ -70,7 +70,7 @@ fn committed_files_name_no_place_and_do_nothing_without_the_program() {
             (Some(0), &b""[..], &b""[..]),
             "{line}"
         );
-        // Even an old program that knows no hooks, and says so with the code that blocks, blocks nothing.
+        // Even an old program without hooks, which exits with the blocking code, blocks nothing.
         let old = shell(&home, line, &with);
         assert_eq!((old.status.code(), &*old.stdout), (Some(0), &b""[..]), "{line}");
     }
@@ -89,7 +89,7 @@ fn check_runs_what_is_installed_and_touches_nothing_real() {
     setup(&home, &["claude", "cursor", "--scope", "project", "--yes"]).json().run().data();
     let check = || with_fake(&home, setup(&home, &["--check"]));
 
-    // The event arrives whole, in surroundings that lead nowhere real.
+    // The event arrives complete, in an environment without access to real data.
     let seen = home.path("tmp/seen");
     fake(&home, &format!("cat >> {0}; echo \" $3 $TENURE_STORE $HOME\" >> {0}", seen.display()));
     let sound = check().json().run().data();

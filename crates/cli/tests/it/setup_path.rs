@@ -1,5 +1,5 @@
-//! What is installed where `tenure` is not on PATH: the guard works, or says that it does not, and `setup`, `setup --check`
-//! and `doctor` say the same.
+//! Installed hooks when `tenure` is not on PATH: the guard works or reports that it does not, and `setup`, `setup
+//! --check` and `doctor` agree.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::commits::{Done, script};
 use crate::home::{Engine, Home, Output, copy_program, text};
 
-/// No program of this one's name is here.
+/// A PATH without `tenure`.
 const BARE: &str = "/usr/bin:/bin";
 
-/// A copy of the program that can be taken away, in a directory whose name a shell would take apart.
+/// A copy of the program that can be removed, in a directory whose name needs shell quoting.
 fn program(home: &Home, dir: &str) -> PathBuf {
     let path = home.path(dir).join("tenure");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -84,7 +84,7 @@ fn inv_r11_a_guard_that_cannot_be_started_says_so_and_follows_the_policy() {
             assert!(refused.said.contains("closed") && refused.said.contains(what), "{what}: {}", refused.said);
         }
         assert_ne!(push(&home).code, 0);
-        // A person's way past it, as everywhere.
+        // A person's override, as everywhere.
         assert_eq!(commit(&home, "a", &[("TENURE_OFF", "1")]).code, 0, "{what}");
         home.write("repo/tenure.toml", "[guard]\nfail = \"open\" # not closed\n");
         assert_eq!(commit(&home, "a", &[]).code, 0, "{what}");
@@ -94,7 +94,7 @@ fn inv_r11_a_guard_that_cannot_be_started_says_so_and_follows_the_policy() {
         std::fs::remove_file(home.path("home/.config/tenure/config.toml")).unwrap();
         script(&program, "#!/bin/sh\nexit 0\n");
     }
-    // Found on PATH where the file is gone.
+    // Found on PATH after the file is gone.
     std::fs::remove_file(&program).unwrap();
     std::fs::remove_file(home.repo().join("tenure.toml")).unwrap();
     home.ok_as("b", &["reserve", "file"]);
@@ -104,7 +104,7 @@ fn inv_r11_a_guard_that_cannot_be_started_says_so_and_follows_the_policy() {
     assert!(refused.code == 1 && refused.said.contains("held by b"), "{}", refused.said);
 }
 
-/// What each of the three says about the hooks of git, as one text.
+/// The reports of the three commands about the hooks of git.
 fn three(home: &Home, program: &Path) -> [(i32, String); 3] {
     let of = |args: &[&str]| {
         let output = run(home, program, args, &[("TENURE_FORMAT", "json")]);
@@ -158,7 +158,7 @@ fn a_program_that_moved_is_noticed_and_repaired() {
     assert!(!home.repo().join(".git/hooks/pre-commit").exists());
 }
 
-/// Hooks as they were written before they named the program's place.
+/// Hooks of a version that did not record the program's path.
 #[test]
 fn hooks_of_an_earlier_version_are_renewed_and_removed() {
     let earlier = "#!/bin/sh\n# tenure setup: begin\nif command -v tenure >/dev/null 2>&1; then\n\
@@ -180,7 +180,7 @@ fn hooks_of_an_earlier_version_are_renewed_and_removed() {
     }
 }
 
-/// Hooks that are files of the repository name no place on any machine.
+/// Hooks that are files of the repository contain no machine path.
 #[test]
 fn hooks_that_are_committed_name_no_place() {
     let home = Home::direct(Engine::File);
@@ -306,7 +306,7 @@ fn hooks_that_codex_does_not_trust_are_not_said_to_work() {
     assert_eq!((trusted.code, states(&trusted)), (0, vec!["works".to_owned(); 6]), "{trusted:?}");
     assert!(!call(&["doctor"]).stdout.contains("not trusted"));
 
-    // One without an entry, one that was switched off, and one whose entry is another file's.
+    // A hook without an entry, one that is disabled, and one whose entry is for another file.
     for (spoiled, word) in [
         (all.replace(&entry("pre_tool_use", ""), ""), "not trusted yet"),
         (all.replace(&entry("pre_tool_use", ""), &entry("pre_tool_use", "enabled = false\n")), "switched off"),
@@ -326,7 +326,7 @@ fn hooks_that_codex_does_not_trust_are_not_said_to_work() {
     }
 }
 
-/// Codex runs commands by a login shell, which may have another PATH.
+/// Codex runs commands with a login shell, which may have another PATH.
 #[test]
 fn a_login_shell_without_the_program_is_named_where_codex_is_set_up() {
     let home = Home::direct(Engine::File);

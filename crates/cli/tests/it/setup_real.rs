@@ -1,4 +1,4 @@
-//! What setup installs, with the real program: `--check` finds every event at work, and shows which have fired.
+//! The installed hooks with the real program: `--check` finds every event working, and shows which have fired.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use crate::home::{Call, Engine, Home, TENURE, text};
 use crate::setup::setup;
 
 const TOOLS: [&str; 5] = ["claude", "codex", "gemini", "cursor", "opencode"];
-/// All events of all tools.
+/// The events of all tools.
 const EVENTS: usize = 7 + 6 + 6 + 6 + 6;
 
-/// A directory with the program in it, as the first on PATH.
+/// A PATH that starts with a directory containing the program.
 fn on_path(home: &Home) -> String {
     std::fs::create_dir_all(home.path("bin")).unwrap();
     let _ = symlink(TENURE, home.path("bin/tenure"));
@@ -25,7 +25,7 @@ fn install(home: &Home, scope: &str, path: &str) {
     trust(home, scope);
 }
 
-/// As Codex does once a person trusted the hooks.
+/// As Codex does after a person trusts the hooks.
 fn trust(home: &Home, scope: &str) {
     let hooks = home.path(if scope == "user" { "home" } else { "repo" }).join(".codex/hooks.json");
     let config = home.path("home/.codex/config.toml");
@@ -42,7 +42,7 @@ fn check(home: &Home, path: &str) -> Call {
     setup(home, &["--check"]).env("PATH", path).json()
 }
 
-/// The command lines that stand in the files of a scope, with tool and event.
+/// The command lines in the files of a scope, with tool and event.
 fn installed(home: &Home, scope: &str, program: &str) -> Vec<(&'static str, String, String)> {
     let below = home.path(if scope == "user" { "home" } else { "repo" });
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn every_event_that_setup_installs_works() {
         let before = home.events().len();
         let checked = check(&home, &path).run();
         if (scope, by_name) == ("project", false) {
-            // What is committed finds the program by its name alone.
+            // Committed hooks find the program by its name alone.
             assert_eq!(checked.code, 1);
             let data = &checked.json.unwrap()["data"];
             let hooks = data["hooks"].as_array().unwrap();
@@ -148,7 +148,7 @@ fn a_hook_that_was_changed_by_hand_is_found_by_check() {
     let home = Home::new(Engine::File);
     let path = on_path(&home);
     install(&home, "project", &path);
-    // A command line that sends what the program cannot read: the exit code is 0 and nothing is said, as it must be.
+    // A command line that sends unreadable input: the exit code is 0 and the output is empty, as required.
     let settings = home.path("repo/.claude/settings.json");
     let file = std::fs::read_to_string(&settings).unwrap();
     let broken = file.replace("&& tenure hook claude PreCompact", "&& echo x | tenure hook claude PreCompact");

@@ -1,5 +1,5 @@
-//! `tenure setup` on files that their owners rewrote: entries are known by what they say, and trouble with one tool stays
-//! with that tool.
+//! `tenure setup` on rewritten files: entries are recognised by their content, and an error with one tool does not
+//! affect the others.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ fn toml_of(path: &Path) -> toml::Table {
     std::fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// What `codex mcp add` of 0.166.0 makes of the file: tables sorted by kind, the comment before a table of servers gone,
-/// the one behind the last table kept.
+/// The file after `codex mcp add` of 0.166.0: tables sorted by kind, the comment before a table of servers removed, the
+/// one after the last table kept.
 fn as_codex_adds(text: &str) -> String {
     let begin = text.find("# tenure setup: begin").expect("a mark");
     let end = text.find("# tenure setup: end").expect("a mark");
@@ -52,7 +52,7 @@ fn what_codex_rewrote_is_set_up_checked_and_removed() {
     assert!(!std::fs::read_to_string(home.path("home/.claude/settings.json")).unwrap().contains("tenure hook"));
 }
 
-/// The files of one tool after each kind of rewriting by a serializer: nothing but what was there before is left.
+/// The files of one tool after each kind of rewriting by a serializer: exactly the original content is left.
 #[test]
 fn files_that_were_serialised_anew_lose_nothing_but_our_entries() {
     let json = |text: &str, pretty: bool| -> Option<String> {
@@ -150,7 +150,7 @@ fn trouble_with_one_tool_stays_with_that_tool() {
     let said = report.to_string();
     assert!(said.contains(".gemini/settings.json") && said.contains("claude (7)"), "{report}");
 
-    // A file that cannot be written holds up no other tool either.
+    // A file that cannot be written does not stop the other tools either.
     let removed = setup(&home, &["--remove", "--yes"]).run();
     assert_eq!(removed.code, 1, "{removed:?}");
     assert!(
@@ -158,12 +158,12 @@ fn trouble_with_one_tool_stays_with_that_tool() {
     );
     std::fs::write(&gemini, sound).unwrap();
     assert_eq!(setup(&home, &["--remove", "--yes"]).run().code, 0);
-    // Alone it is the refusal itself.
+    // For a single tool, the refusal itself is returned.
     std::fs::write(&gemini, "[]").unwrap();
     setup(&home, &["gemini", "--yes"]).json().run().refusal().is("usage", "tool_config_invalid");
 }
 
-/// The hooks of git in its configuration, after git and others wrote the file.
+/// The git hooks in its configuration, after git and other programs wrote the file.
 #[test]
 fn one_broken_hook_of_git_stays_with_git() {
     let home = Home::direct(Engine::File);
@@ -183,7 +183,7 @@ fn one_broken_hook_of_git_stays_with_git() {
     );
 }
 
-/// Codex reads hooks from `config.toml` too: a line of setup that was copied there would run twice.
+/// Codex reads hooks from `config.toml` too: a line of setup copied there would run twice.
 #[test]
 fn a_hook_that_was_copied_into_the_configuration_of_codex_is_taken_out() {
     let home = Home::direct(Engine::File);

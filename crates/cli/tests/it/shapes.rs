@@ -1,4 +1,4 @@
-//! The JSON that every command answers with: fields by name, times, exit codes.
+//! The JSON output of every command: field names, times, exit codes.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const EVENT: &str = "number at kind actor subject hold op request_id cause data"
 const AGENT: &str = "name tool liveness last_seen last_seen_s focus registered_at";
 const PAGE: &str = "items total more next";
 
-/// The keys of an object are exactly these.
+/// Asserts the exact keys of an object.
 #[track_caller]
 fn is(value: &Value, expected: &str) {
     assert_eq!(keys(value), words(expected));
@@ -154,7 +154,7 @@ fn nothing_to_take_is_a_success_that_says_why() {
     assert_eq!((&nothing["task"], &nothing["hold"], &nothing["rule"]), (&Value::Null, &Value::Null, &"none".into()));
     assert!(!text(&nothing["reason"]).is_empty());
     assert_eq!(home.ok(&["next"])["task"], Value::Null);
-    // An id that cannot be taken is a refusal.
+    // A task that cannot be claimed is a refusal.
     let first = home.add("first");
     let second = text(&home.ok(&["add", "second", "--after", &first])["id"]);
     assert_eq!(home.refused(&["claim", &second]).kind, "conflict");
@@ -174,7 +174,7 @@ fn inv_t13_pages_are_stable_and_complete() {
             let page = home.ok(&args);
             seen.extend(page["items"].as_array().unwrap().iter().map(|task| text(&task["id"])));
             assert_eq!(page["more"], !page["next"].is_null());
-            // What was chosen before the cursor does not come again.
+            // A task before the cursor does not appear again.
             home.ok(&["add", "urgent", "-p", "0"]);
             match page["next"].as_str() {
                 Some(next) => cursor = Some(next.to_owned()),
@@ -239,7 +239,7 @@ fn inv_t6_a_request_id_is_carried_out_once() {
         assert_eq!(mismatch.is("mismatch", "request_mismatch").exit, 1);
         assert_eq!(home.events().len(), events);
         assert_eq!(home.events().pop().unwrap().request_id, "r-1");
-        // Another op has records of its own; a refused one leaves none.
+        // Another op has its own records; a refused one leaves none.
         let task = text(&first.json.unwrap()["data"]["id"]);
         home.ok_as("holder", &["claim", &task]);
         let claim = || home.call(&["claim", &task, "--request-id", "r-2"]).json().agent("late").run();
@@ -247,12 +247,12 @@ fn inv_t6_a_request_id_is_carried_out_once() {
         home.ok_as("holder", &["release", &task]);
         let won = claim();
         assert_eq!((won.code, claim().stdout), (0, won.stdout));
-        // Even when its subject is finished, and nothing is renewed or appended.
+        // Even when its task is finished, and nothing is renewed or appended.
         home.ok_as("late", &["done", &task]);
         let events = home.events().len();
         assert_eq!(claim().code, 0);
         assert_eq!(home.events().len(), events);
-        // T7: without ids, saying the same thing again is a new request.
+        // T7: without ids, the same arguments again are a new request.
         let id = home.add("x");
         for title in ["1", "2", "1"] {
             home.ok(&["edit", &id, "--title", title]);

@@ -1,11 +1,11 @@
-//! The context of a session is made shorter: what it knew of its task is shown to it again, once.
+//! After a compaction, a session is shown its task again, once.
 
 use serde_json::{Value, json};
 
 use crate::home::{Engine, Home};
 use crate::session::Tool;
 
-/// What a document adds to the context, within what is a short brief.
+/// The context that a document adds, within the size of a short brief.
 fn context(printed: &str) -> String {
     let document: Value = serde_json::from_str(printed).unwrap_or_else(|error| panic!("{error}: {printed:?}"));
     let specific = &document["hookSpecificOutput"]["additionalContext"];
@@ -30,13 +30,13 @@ fn at_the_next_prompt(engine: Engine) {
     let told = context(&printed);
     assert!(told.contains(&task) && told.contains("go on with this") && told.contains("tenure done"), "{told}");
     assert_eq!(prompt(&mut tool), "", "once");
-    // The context of a sub-agent is its own, and a session that begins anew is shown its task anyway.
+    // A sub-agent has its own context, and a session that starts anew is shown its task anyway.
     tool.hook("PreCompress", "G1", &json!({ "trigger": "auto", "agent_id": "sub" }));
     assert_eq!(prompt(&mut tool), "");
     shorten(&mut tool);
     assert!(tool.start("G1", "resume").contains("and hold it"));
     assert_eq!(prompt(&mut tool), "");
-    // One that holds nothing is shown nothing, then or later.
+    // A session without a hold is shown nothing, then or later.
     shorten(&mut tool);
     assert_eq!(tool.run("release")["ok"], true);
     assert_eq!(prompt(&mut tool), "");
@@ -54,7 +54,7 @@ fn a_session_of_gemini_is_shown_its_task_with_the_prompt_after_a_compression() {
 
 #[test]
 fn each_tool_is_shown_its_task_where_it_hears_it() {
-    // The compaction of OpenCode takes what is said to it; Claude Code and Codex begin the session anew.
+    // OpenCode's compaction accepts context; Claude Code and Codex start the session anew.
     for (name, begin, compact, prompt, now) in [
         ("opencode", "session.created", "session.compacting", "chat.message", true),
         ("claude", "SessionStart", "PreCompact", "UserPromptSubmit", false),

@@ -1,4 +1,4 @@
-//! Signals in what the tests start: handled by default, whatever the caller of the tests ignores.
+//! Default signal handling in the processes that tests start, even if the caller of the tests ignores signals.
 
 use std::process::Command;
 use std::sync::Once;
@@ -7,12 +7,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::home::{Engine, Home};
 
-/// The signals that are sent by tests, or by an impatient person to the tests.
+/// The signals that tests send, or that a person sends to the tests.
 const SENT: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// Keeps programs that are started from now on from ignoring what this one was started to ignore: by `nohup`, or by a shell
-/// that runs it in the background. A program inherits what is ignored, but no handler. So each of these signals gets a
-/// handler that does nothing, which has the same effect here.
+/// Prevents started programs from ignoring the signals that this process was started to ignore, by `nohup` or by a
+/// shell that runs it in the background. A program inherits ignored signals, but no handlers. So each of these signals
+/// gets a handler that does nothing, which has the same effect here.
 pub(crate) fn reset_ignored() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {

@@ -1,4 +1,4 @@
-//! A PostgreSQL that stops answering, or is out of reach for a while, under processes that run for long.
+//! A PostgreSQL that stops answering, or is unreachable for a while, under long-running processes.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -80,7 +80,7 @@ fn inv_r7_who_waits_in_line_keeps_its_place_when_the_server_is_back() {
     let waits = || home.ok(&["holds", "--kind", "name"])["waiting"].as_array().is_some_and(|all| !all.is_empty());
     wait_until("b waits", waits);
     relay.cut();
-    // Nobody gets through, and the one who waits is still there.
+    // No connection gets through, and the waiting process still runs.
     assert_eq!(home.call(&["status"]).json().run().code, 3);
     assert!(waiter.try_wait().unwrap().is_none());
     relay.mend();
@@ -102,7 +102,7 @@ fn inv_r11_of_the_hooks_of_a_silent_server_one_waits_and_the_others_follow_the_p
     let before = relay.connections();
     let told = send(&home, "claude", "PreToolUse", &edit("claude", "s2", &home.repo(), "b.rs")).stdout;
     assert!(told.contains("unchecked") && !told.contains("deny"), "{told}");
-    // One deadline for the whole hook: what it asks after the first silence is not waited for, nor even sent.
+    // One deadline for the whole hook: after the first timeout, further requests are not even sent.
     assert_eq!(relay.connections() - before, 1);
     let said = |event: &str, file: &str| send(&home, "claude", event, &edit("claude", "s2", &home.repo(), file)).stdout;
     for event in ["UserPromptSubmit", "PostToolUse", "PreToolUse", "PreCompact", "SessionStart", "PreToolUse"] {
@@ -115,7 +115,7 @@ fn inv_r11_of_the_hooks_of_a_silent_server_one_waits_and_the_others_follow_the_p
     assert_eq!(relay.connections() - before, 1, "a server that was silent a moment ago is not asked by each hook");
     std::fs::remove_file(home.repo().join("tenure.toml")).unwrap();
     relay.mend();
-    // Commands ask at once; hooks once the moment is over.
+    // Commands try at once; hooks try again after a while.
     assert_eq!(home.call(&["status"]).json().run().code, 0);
     wait_until("the guard looks again", || {
         said("PreToolUse", "b.rs");

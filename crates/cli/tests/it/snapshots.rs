@@ -1,10 +1,10 @@
-//! What people read, word for word, with ids, times and places made the same in every run.
+//! The output for people, word for word, with ids, times and paths normalised.
 
 use std::collections::HashMap;
 
 use crate::home::{Engine, Home, Output, text};
 
-/// Replaces what differs from run to run by something as long, so that columns stay where they are.
+/// Replaces varying values by others of the same length, so that columns stay aligned.
 struct Normaliser {
     seen: HashMap<String, String>,
     places: Vec<(String, &'static str)>,
@@ -55,7 +55,7 @@ impl Normaliser {
         if !is_id {
             return word.to_owned();
         }
-        // A task is the same one in a picture, where its dash is an underscore.
+        // In a graph, the dash of a task id is an underscore.
         let key = bare.replace('_', "-");
         let (head, rest) = key.split_at(if key.starts_with("id:") { 3 } else { 2 });
         let (head, width) = (head.to_owned(), rest.len());
@@ -66,7 +66,7 @@ impl Normaliser {
     }
 }
 
-/// A world in which a little of everything has happened.
+/// A world with some activity of every kind.
 struct World {
     home: Home,
     normaliser: Normaliser,
@@ -79,7 +79,7 @@ impl World {
         World::in_home(Home::new(Engine::File))
     }
 
-    /// For what shows the store, or who has access to it.
+    /// For output about the store or access to it.
     fn direct() -> World {
         World::in_home(Home::direct(Engine::File))
     }
@@ -119,7 +119,7 @@ impl World {
     fn told(&mut self, output: &Output) -> String {
         let error = if output.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", output.stderr) };
         let whole = self.normaliser.apply(&format!("{}{error}", output.stdout));
-        // Blanks at the end of a line depend on nothing anyone sees.
+        // Trailing blanks are invisible.
         let lines: Vec<&str> = whole.lines().map(str::trim_end).collect();
         format!("{}\n--- exit {}", lines.join("\n"), output.code)
     }
@@ -338,7 +338,7 @@ fn token() {
     told.push(world.run(&["token", "add", "--for", "person:ann", "--expires", "2h"]));
     let page = world.home.ok(&["token", "list", "--for", "person:ann"]);
     told.push(world.run(&["token", "revoke", &text(&page["items"][0]["id"])]));
-    // Ids are drawn, and lists are by id: which comes first differs from run to run.
+    // Ids are random and lists are sorted by id, so the order differs from run to run.
     told.push(world.run(&["token", "list", "--for", "service:ci"]));
     told.push(world.run(&["token", "list", "--for", "person:ann"]));
     insta::assert_snapshot!(told.join("\n\n"));

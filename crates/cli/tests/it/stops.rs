@@ -1,5 +1,5 @@
-//! A server that is stopped while it has the turn, or in the middle of a transaction: whoever goes direct is refused, and
-//! when the server goes on it does nothing for those who have left.
+//! A server that is stopped while it has the turn, or in a transaction: direct access is refused, and the continued
+//! server does nothing for clients that have left.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,8 +17,8 @@ use tenure_store::table::project;
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, Output};
 
-/// Waits until something is so. It looks every millisecond: what a server is to be stopped in may be over in a few, and the
-/// usual wait looks less often.
+/// Waits for a condition. It polls every millisecond, because the state in which the server must be stopped may last
+/// only a few, and `wait_until` polls less often.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..60_000 {
         if is_so() {
@@ -35,7 +35,7 @@ fn beside(home: &Home, end: &str) -> PathBuf {
     path.into()
 }
 
-/// Whether somebody else has a lock of the turnstile.
+/// Whether another process holds a lock of the turnstile.
 fn is_taken(home: &Home, end: &str) -> bool {
     File::open(beside(home, end)).unwrap().try_lock().is_err()
 }
@@ -45,14 +45,14 @@ fn begin(home: &Home, agent: &str, args: &[&str]) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The figure of a server.
+/// A metric of a server.
 fn figure(up: &Up, admin: &str, name: &str) -> f64 {
     let said = up.ask("GET", "/metrics", &[("Authorization", admin)], None).body;
     let line = said.as_str().unwrap().lines().find(|line| line.starts_with(&format!("tenure_{name} "))).unwrap();
     line.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// A client of the socket that would wait for a minute by what it says, and hangs up soon.
+/// A socket client that announces a wait of a minute, and disconnects soon.
 fn leaves(home: &Home, agent: &str, name: &str) {
     let path = socket_path::socket_path(&home.database(), None).unwrap();
     let expected = Expected { store: None, file: socket_path::file_identity(&home.database()) };
@@ -79,7 +79,8 @@ fn inv_s11_a_server_stopped_in_the_line_for_its_turn_does_nothing_for_those_who_
     let admin = bearer(&token(&home, "person:ann", "admin", "*"));
     let turn = File::open(beside(&home, "-turn-b")).unwrap();
     turn.lock().unwrap();
-    // The server comes to the front of the line with the first, and waits for the turn; the second waits behind it.
+    // With the first request the server reaches the front of the line and waits for the turn; the second waits behind
+    // it.
     leaves(&home, "claude-1", "deploy");
     until("the server", || is_taken(&home, "-turn-a"));
     leaves(&home, "claude-2", "deploy");
@@ -100,7 +101,7 @@ fn inv_s11_a_server_stopped_inside_a_transaction_takes_it_back_for_those_who_lef
     let up = Up::start(&home, &["up"]);
     let admin = bearer(&token(&home, "person:ann", "admin", "*"));
     let size = || std::fs::metadata(beside(&home, "-wal")).map_or(0, |meta| meta.len());
-    // So many rows that they do not all fit into memory until the commit: the log of the database grows meanwhile.
+    // So many rows that they do not fit into memory until the commit: the log of the database grows meanwhile.
     let item = format!("{{\"title\":\"one of many\",\"description\":\"{}\"}}\n", "word ".repeat(1_000));
     let before = size();
     let mut adding = begin(&home, "claude-1", &["add", "--stdin"]);

@@ -1,4 +1,4 @@
-//! The words of the command line and what comes out of the pipes.
+//! The command-line arguments and the output streams.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::home::{Call, Engine, Home, TENURE, text, wait_until};
 
-/// Every command by its one name.
+/// Every command by its canonical name.
 const COMMANDS: [&str; 27] = [
     "next", "claim", "add", "list", "show", "note", "done", "block", "release", "holds", "log", "status", "why",
     "whoami", "doctor", "edit", "unblock", "reopen", "cancel", "transfer", "agent", "project", "backup", "restore",
@@ -55,7 +55,7 @@ fn aliases_are_the_command_they_stand_for() {
     assert_eq!(home.run(&["--json", "history"]).stdout, home.run(&["--json", "log"]).stdout);
     home.ok(&["take", &id]);
     home.ok(&["unlock", &id]);
-    // A word that is also an alias is still an argument where it stands as one.
+    // An alias is still a plain argument in an argument position.
     assert_eq!(home.ok(&["add", "add"])["title"], "add");
     assert_eq!(home.ok(&["new", "new"])["title"], "new");
     assert_eq!(home.ok(&["--agent", "list", "close", &id])["finished_by"], "list");
@@ -70,19 +70,19 @@ fn quiet_prints_errors_only() {
     let refused = home.run(&["--quiet", "show", "t-00000zz"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
     assert!(refused.stderr.starts_with("tenure: there is no task"));
-    // A document that was asked for is not noise.
+    // Requested JSON is printed even with `--quiet`.
     assert!(home.run(&["--quiet", "--json", "list"]).json.is_some());
 }
 
 #[test]
 fn a_reader_that_hangs_up_is_not_an_error() {
     let home = Home::new(Engine::File);
-    // More than a pipe holds, so that the write itself fails.
+    // More than a pipe buffer, so that the write itself fails.
     home.add_many(1_000);
     for call in
         ["list --all --limit 1000", "log --limit 1000 --json", "list --json", "status", "--help", "completions bash"]
     {
-        // Without pipefail the exit code of the first would be lost: it is written down beside.
+        // Without pipefail the exit code of the first command would be lost, so it is written to a file.
         let script = format!("({TENURE} {call}; echo $? >code) | head -c 0; sleep 0");
         let output = home.clean("sh".as_ref()).args(["-c", &script]).output().unwrap();
         wait_until("the exit code", || {
@@ -92,7 +92,7 @@ fn a_reader_that_hangs_up_is_not_an_error() {
         assert_eq!(output.stderr, b"", "{call}");
         std::fs::remove_file(home.path("repo/code")).unwrap();
     }
-    // A disk that is full under the output is.
+    // A full disk under the output is an error.
     let full = Command::new(TENURE).arg("--help").stdout(std::fs::File::create("/dev/full").unwrap()).status().unwrap();
     assert_eq!(full.code(), Some(4));
 }
@@ -127,7 +127,7 @@ fn completions_know_the_commands() {
     home.refused(&["completions", "tcsh"]).is("usage", "bad_arguments");
 }
 
-/// A command that goes on until it is killed, and the lines it prints.
+/// A command that runs until it is killed, and its output lines.
 struct Stream {
     child: Child,
     lines: Receiver<String>,
@@ -210,7 +210,7 @@ fn inv_t10_a_log_that_is_removed_while_others_watch_loses_nothing_that_was_ackno
     for watching in [["log", "--follow", "--json"], ["status", "--watch", "--json"]] {
         let home = Home::direct(Engine::File);
         home.add("before");
-        // Two of them: the second finds the log that the first has made anew.
+        // Two of them: the second finds the log that the first has recreated.
         let streams = [(); 2].map(|()| Stream::of(home.call(&watching)));
         streams.iter().for_each(|stream| drop(stream.json()));
         for title in ["one", "two", "three"] {
@@ -218,7 +218,7 @@ fn inv_t10_a_log_that_is_removed_while_others_watch_loses_nothing_that_was_ackno
         }
         let log = home.database().with_extension("db-wal");
         std::fs::remove_file(&log).unwrap();
-        // Nobody writes: whoever watches saves what the log had.
+        // There is no writer: a watcher preserves the contents of the log.
         wait_until("a watcher has the log under its name again", || log.exists());
         wait_until("the store can be written", || home.run(&["add", "after", "--json"]).code == 0);
         drop(streams);

@@ -1,4 +1,4 @@
-//! What a task was read as, over HTTP.
+//! ETags of tasks over HTTP.
 
 use serde_json::{Value, json};
 
@@ -22,14 +22,14 @@ fn a_tag_is_of_all_that_was_read_and_an_edit_looks_at_its_version() {
         let same = get(&seen);
         assert_eq!((same.status, same.header("etag")), (304, Some(tag.as_str())), "{seen}");
     }
-    // A note is no other version of the task, and another answer.
+    // A note does not change the task's version, but the answer.
     assert_eq!(post("note", None, &json!({ "task": task, "text": "said" })).status, 200);
     let after = get(&tag);
     assert_eq!((after.status, &after.body["version"]), (200, &before.body["version"]));
     assert!(after.body.to_string().contains("said"), "{after:?}");
     assert_ne!(after.header("etag"), Some(tag.as_str()));
     assert_eq!(get("\"1\"").status, 200);
-    // What an edit is made against is the version: with the mark of before the note, or without any.
+    // An edit compares the version: with the ETag from before the note, or without any.
     let edit = |tag: &str, title: &str| post("edit", Some(tag), &json!({ "task": task, "title": title }));
     assert_eq!(edit(&tag, "two").status, 200);
     assert_eq!(edit(&tag, "three").status, 412);
@@ -40,7 +40,7 @@ fn a_tag_is_of_all_that_was_read_and_an_edit_looks_at_its_version() {
     for bad in ["W/\"1\"", "\"1\", \"2\"", "\"\"", "\"x\""] {
         assert_eq!(edit(bad, "five").body["code"], "bad_header", "{bad}");
     }
-    // An op that is not told a version does not seem to be.
+    // An op without a version rejects `If-Match`.
     let other = post("cancel", Some(&tag), &json!({ "task": task }));
     assert_eq!((other.status, &other.body["code"]), (400, &json!("bad_header")), "{other:?}");
     assert!(text(&other.body["hint"]).contains("`edit`"));

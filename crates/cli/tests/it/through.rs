@@ -1,6 +1,6 @@
-//! The whole suite through a server: the program itself, as processes of their own, between the calls of a test and its
-//! store. `TENURE_IT_THROUGH=up` puts `tenure up` beside each embedded store; `http` puts `tenure serve` before each
-//! store, two of them before PostgreSQL, whose connections a proxy shares out in turn.
+//! Runs the whole suite through servers: separate processes of the program between the calls of a test and its store.
+//! `TENURE_IT_THROUGH=up` puts `tenure up` beside each embedded store. `http` puts `tenure serve` before each store,
+//! two of them before PostgreSQL, with a round-robin proxy.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::home::{Engine, Home, text};
 
-/// The way to the store that was asked for.
+/// The requested transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Up,
@@ -29,16 +29,16 @@ fn asked_for() -> Option<Way> {
 /// The servers of one test; killed with it.
 pub(crate) struct Servers {
     children: Vec<Child>,
-    /// What a call must have in its environment, if it asks a server of another machine.
+    /// The environment that a call needs to reach a remote server.
     pub(crate) environment: Vec<(&'static str, OsString)>,
 }
 
 impl Servers {
-    /// Starts them where they are asked for, and waits until they listen. `home` has none yet.
+    /// Starts the requested servers, and waits until they listen. `home` has none yet.
     pub(crate) fn asked_for(home: &Home, engine: Engine) -> Option<Servers> {
         let mut servers = Servers { children: Vec::new(), environment: Vec::new() };
         match (asked_for()?, engine) {
-            // The socket stands beside an embedded store only.
+            // The socket exists beside an embedded store only.
             (Way::Up, Engine::Postgres) => return None,
             (Way::Up, Engine::File) => drop(servers.start(home, &["up", "--no-http", "--json"])),
             (Way::Http, _) => {
@@ -72,13 +72,13 @@ impl Drop for Servers {
     }
 }
 
-/// A token of a person who may do everything, as whoever is at the keyboard may without a server.
+/// A token of an admin, with the same rights as the local person.
 fn token(home: &Home, person: &str) -> String {
     home.ok(&["member", "set", person, "--role", "admin", "--everywhere"]);
     text(&home.ok(&["token", "add", "--for", person])["secret"])
 }
 
-/// A proxy before several servers: each connection goes to the next of them. It goes with the process.
+/// A round-robin proxy for several servers. It ends with the process.
 fn before(urls: Vec<String>) -> String {
     let [_, _, ..] = urls.as_slice() else { return urls.into_iter().collect() };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -86,7 +86,7 @@ fn before(urls: Vec<String>) -> String {
     std::thread::spawn(move || {
         for (client, server) in listener.incoming().zip(urls.iter().cycle()) {
             let Ok(client) = client else { return };
-            // One that has ended is as one that cannot be reached.
+            // A server that has ended is treated as unreachable.
             let Ok(server) = TcpStream::connect(server.trim_start_matches("http://")) else { continue };
             for (mut from, mut to) in [
                 (client.try_clone().unwrap(), server.try_clone().unwrap()),

@@ -1,4 +1,4 @@
-//! A store inside a checkout and git: it is ignored from the first write on, and refused by name once git tracks it.
+//! A store inside a checkout: git ignores it from the first write on, and it is refused once git tracks it.
 
 use std::os::unix::fs::symlink;
 
@@ -45,7 +45,7 @@ fn inv_l4_a_store_that_git_tracks_is_refused_by_name_before_git_can_put_an_old_o
     let home = Home::direct(Engine::File);
     own(&home);
     home.add("one");
-    // Whatever is ignored can be added by force; the log alone is enough.
+    // An ignored file can be added by force; tracking the log alone is sufficient.
     for file in [".tenure/tenure.db", ".tenure/tenure.db-wal", ".tenure/tenure.db-shm", ".tenure/tenure.db-turn-a"] {
         if !home.path("repo").join(file).exists() {
             std::fs::write(home.path("repo").join(file), "").unwrap();
@@ -72,7 +72,7 @@ fn inv_l4_a_store_that_git_tracks_is_refused_by_name_before_git_can_put_an_old_o
     at(&home, "linked", &["add", "two"]).run().refusal().is("conflict", "tracked_store");
     home.git("repo", &["commit", "-q", "-m", "the store"]);
     at(&home, "linked", &["add", "two"]).run().refusal().is("conflict", "tracked_store");
-    // Out of the index, but still in the commit: a reset would bring it back, and that is said.
+    // Removed from the index, but still in the commit: a reset would restore it, and doctor reports that.
     home.git("repo", &["rm", "-q", "--cached", ".tenure/tenure.db"]);
     home.add("two");
     let doctor = home.run(&["doctor"]);
@@ -144,14 +144,14 @@ fn what_a_person_wrote_into_gitignore_is_kept() {
     std::fs::write(home.path("other/.gitignore"), ".tenure/\n").unwrap();
     at(&home, "other", &["add", "one"]).run().data();
     assert!(!home.path("other/.tenure/.gitignore").exists());
-    // A link is a person's; it is neither followed nor replaced.
+    // A link belongs to a person; it is neither followed nor replaced.
     home.git_init("third");
     std::fs::create_dir(home.path("third/.tenure")).unwrap();
     symlink("/dev/zero", home.path("third/.tenure/.gitignore")).unwrap();
     let added = at(&home, "third", &["add", "one"]).run().data();
     assert!(text(&added["id"]).starts_with("t-"));
     assert!(home.path("third/.tenure/.gitignore").is_symlink());
-    // A query makes nothing.
+    // A query creates nothing.
     home.git_init("fourth");
     std::fs::create_dir(home.path("fourth/.tenure")).unwrap();
     at(&home, "fourth", &["list"]).run().data();

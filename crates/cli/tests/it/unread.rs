@@ -1,4 +1,4 @@
-//! Answers that their clients do not read.
+//! Clients that do not read their answers.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, wait_until};
 
-/// A page is at most this long, but for what marks text in JSON.
+/// The maximum size of a page, without JSON escapes.
 const PAGE: usize = 4 * 1024 * 1024;
 
-/// Tasks whose descriptions are as long as they may be: more than one page of them.
+/// Adds tasks with descriptions of maximum length: more than one page.
 fn long_tasks(home: &Home, count: usize) {
     let description = "x".repeat(64 * 1024);
     for first in (0..count).step_by(100) {
@@ -32,7 +32,7 @@ fn asks(up: &Up, secret: &str) -> TcpStream {
     stream
 }
 
-/// The status of an answer of which no more is read.
+/// The status of an answer of which nothing else is read.
 fn status(stream: &mut TcpStream) -> u16 {
     let mut line = [0; 12];
     stream.read_exact(&mut line).unwrap();
@@ -69,7 +69,7 @@ fn inv_u10_a_client_that_does_not_read_is_cut_off() {
     long_tasks(&home, 70);
     let up = Up::start(&home, &["serve", "--seconds", "2"]);
     let secret = bearer(&token(&home, "person:bob", "viewer", "web"));
-    // More than the buffers of a connection take: asked for again and again on one, and never read.
+    // More than the buffers of a connection hold: requested repeatedly on one connection, and never read.
     let mut stream = up.connect();
     let ask =
         format!("GET /api/v1/projects/web/tasks?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n");
@@ -86,7 +86,7 @@ fn inv_u10_a_client_that_does_not_read_is_cut_off() {
     };
     wait_until("an answer waits to be read", || under_way() > 0.0);
     wait_until("the client is cut off", || under_way() == 0.0);
-    // All it can still read is what was on its way.
+    // It can read only what was already sent.
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest);
@@ -107,7 +107,7 @@ fn inv_u10_answers_that_are_not_read_take_so_much_memory_and_no_more() {
         is_refused
     });
     assert!(refused.is_some(), "a hundred answers wait to be read");
-    // Others are answered all the same.
+    // Other clients are answered all the same.
     assert_eq!(status(&mut asks(&up, &other)), 200);
     drop(unread);
     wait_until("room again", || status(&mut asks(&up, &greedy)) == 200);

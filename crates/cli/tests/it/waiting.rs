@@ -1,4 +1,4 @@
-//! Waiting in line with real processes: who is served when, what is printed, and what a kill leaves.
+//! Waiting in line with real processes: the order of service, the output, and the effects of a kill.
 
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -16,14 +16,14 @@ impl Home {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Who waits, in the order of the line.
+    /// The waiting agents, in order.
     pub(crate) fn line(&self) -> Vec<String> {
         let held = self.ok(&["holds", "--limit", "1000"]);
         held["waiting"].as_array().into_iter().flatten().map(|place| text(&place["agent"])).collect()
     }
 }
 
-/// The answer of a process, once it has ended.
+/// The answer of a process, after its end.
 pub(crate) fn answer(mut child: Child) -> (i32, Value) {
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
@@ -42,7 +42,7 @@ fn inv_r7_a_waiter_gets_what_is_released() {
         let released = Instant::now();
         home.ok_as("a", &["release", "src/lib.rs"]);
         let (code, held) = answer(waiter);
-        // Two calls of other processes are in this, on a machine that does much else.
+        // This includes two calls of other processes on a busy machine.
         assert!(released.elapsed() < Duration::from_secs(5), "{:?}", released.elapsed());
         assert_eq!((code, &held["data"]["holds"][0]["state"]), (0, &json!("live")), "{held}");
         assert_eq!(held["data"]["holds"][0]["subject"], "src/");
@@ -86,11 +86,11 @@ fn inv_r7_a_call_that_is_over_keeps_its_place_and_the_same_command_goes_on() {
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
         let place = text(refused.detail("id"));
         home.refused_as("c", &["reserve", "f", "--wait=1s"]).names(&["number 2 in the line"]);
-        // For a person to read.
+        // The output for a person.
         let said = home.call(&["reserve", "f", "--wait=1s"]).agent("b").run();
         assert_eq!(said.code, 3);
         assert!(said.stderr.contains("number 1 in the line") && said.stderr.contains("the index"), "{said:?}");
-        // Killed, it keeps its place too.
+        // A killed process keeps its place too.
         let mut killed = home.waiter("d", &["f", "--wait"]);
         wait_until("d waits", || home.line() == ["b", "c", "d"]);
         killed.kill().unwrap();

@@ -1,5 +1,5 @@
-//! Several worktrees and clones of one project: who is told of whom, what things are called, and what becomes of what is
-//! held where a worktree is linked, nested, moved or removed.
+//! Several worktrees and clones of one project: notices, names, and the holds of a worktree that is linked, nested,
+//! moved or removed.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn inv_r2_everything_that_met_since_the_last_remark_is_told_in_one() {
     for file in ["a.rs", "b.rs", "c.rs"] {
         assert_eq!(send(&home, "claude", "PreToolUse", &edit("claude", "s1", &repo, file)).stdout, "");
     }
-    // A wider hold meets them as well as the same files do.
+    // A wider hold overlaps them as the same files do.
     typed(&home, "other", &side, &["reserve", "glob:[ab].rs"]);
     send(&home, "claude", "PreToolUse", &edit("claude", "s2", &side, "c.rs"));
     let prompt = json!({ "session_id": "s1", "cwd": repo, "prompt": "x" });
@@ -96,7 +96,7 @@ fn inv_r9_a_word_that_is_an_own_lock_and_an_own_path_is_refused_naming_both() {
     home.ok_as("a", &["reserve", "deploy"]);
     assert_eq!(home.ok_as("a", &["release", "--lock=deploy"])["holds"][0]["kind"], "name");
     assert_eq!(home.ok_as("a", &["release", "deploy"])["holds"][0]["kind"], "path", "only one of them is held");
-    // A wider hold is not what the word names.
+    // A wider hold is not meant by the word.
     home.ok_as("a", &["lock", "other"]);
     home.ok_as("a", &["reserve", "./"]);
     assert_eq!(home.ok_as("a", &["release", "other"])["holds"][0]["kind"], "name");
@@ -146,12 +146,12 @@ fn inv_r2_i5_a_worktree_by_another_name_is_the_same_place() {
         let real = reserve("a", "side", "x.rs").data();
         reserve("b", "link", "x.rs").refusal().is("conflict", "path_held").names(&["held by a"]);
         reserve("b", "repo", "../link/x.rs").refusal().is("conflict", "path_held");
-        // A nested worktree is a place of its own, by whichever way one comes to it.
+        // A nested worktree is a separate checkout, by any path to it.
         let nested = reserve("b", "repo", "in/side/x.rs").data();
         assert_eq!((&nested["holds"][0]["subject"], &nested["elsewhere"][0]["holder"]), (&json!("x.rs"), &json!("a")));
         reserve("c", "into/side", "x.rs").refusal().is("conflict", "path_held").names(&["held by b"]);
         reserve("c", "", "into/side/x.rs").refusal().is("conflict", "path_held").names(&["held by b"]);
-        // Both are called `side`, and are told apart.
+        // Both are called `side`, and get distinct names.
         assert_ne!(nested["holds"][0]["checkout_name"], real["holds"][0]["checkout_name"]);
         let name = text(&nested["elsewhere"][0]["checkout_name"]);
         assert!(name.ends_with("/side") && name != "in/side", "{name}");
@@ -169,7 +169,7 @@ fn inv_r9_what_was_held_in_a_worktree_that_is_gone_is_found_and_given_back() {
     assert!(holds.contains("CHECKOUT") && holds.contains("side"), "{holds}");
     let refused = typed(&home, "a", &home.repo(), &["release", "x.rs"]);
     assert!(refused.stderr.contains(&format!("tenure release {hold}")), "{}", refused.stderr);
-    // Made anew in the same place, it is the same checkout.
+    // Recreated at the same path, it is the same checkout.
     home.git("repo", &["worktree", "add", "-q", "--detach", "../side"]);
     home.call(&["reserve", "x.rs"])
         .json()

@@ -1,8 +1,8 @@
-//! The floor that the command line is measured against: what any program pays that starts, opens the same database
-//! with the same pragmas, and does one durable thing. `floor write FILE` commits three rows, `floor read FILE` reads
-//! one row through a read-only connection.
+//! The baseline of the command line: the cost of any program that starts, opens the same database with the same
+//! pragmas, and does one durable thing. `floor write FILE` commits three rows, `floor read FILE` reads one row through
+//! a read-only connection.
 
-// It stops at the first surprise.
+// Panics on any error.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout)]
 
 use rusqlite::{Connection, OpenFlags};

@@ -1,4 +1,4 @@
-//! Access: what a secret is worth and when it is worth nothing, and who may act as whom.
+//! Access: tokens, roles, and when a secret is valid.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) const CASES: &[Case] = &[
 
 pub(super) const ANN: &str = "person:ann";
 
-/// Gives a token and returns its id.
+/// Creates a token and returns its id.
 pub(super) fn token(world: &World, principal: &str, secret: &str) -> String {
     let (principal, hash) = (principal.to_owned(), hash(secret));
     id(&world
@@ -65,7 +65,7 @@ fn reserved(world: &World) {
     for op in [Op::new(token), role(Some(Role::Viewer)), Op::new(login)] {
         assert_eq!(code_of(world.in_store(ANN, op.clone())), "reserved_name", "{}", op.name());
     }
-    // What somebody was given before that can be taken away.
+    // A role granted before the name was reserved can still be removed.
     assert_eq!(code_of(world.in_store(ANN, role(None))), "unknown_principal");
     member(world, "service:tenure2", "*", Some(Role::Viewer));
 }
@@ -74,7 +74,7 @@ fn who(world: &World, secret: &str) -> Option<Grants> {
     world.kernel.who_is(&hash(secret)).unwrap()
 }
 
-/// What somebody may who is worker in `name:p`.
+/// The grants of a worker in `name:p`.
 pub(super) fn worker(principal: &str) -> Grants {
     Grants {
         principal: principal.into(),
@@ -124,7 +124,7 @@ fn expires(world: &World) {
         .ask(&world.call(ANN), &query::tokens::Tokens { principal: None, limit: 10, cursor: None })
         .unwrap();
     assert_eq!(listed.items[0].state.as_str(), "expired");
-    // What is not a hash is refused before anything is looked up.
+    // A value that is not a hash is refused before any lookup.
     assert_eq!(code_of(world.kernel.who_is("s")), "bad_hash");
     for (expires_in_s, code) in [(0, "bad_lifetime"), (366 * 86_400, "bad_lifetime"), (i64::MAX, "bad_lifetime")] {
         let (principal, hash) = (ANN.into(), hash("u"));
@@ -143,13 +143,13 @@ fn revoked(world: &World) {
     assert_eq!((answer["state"].as_str(), answer["revoked_by"].as_str()), (Some("revoked"), Some(ANN)));
     assert_eq!(elsewhere.who_is(&hash("s")).unwrap(), None, "on every server at once");
     assert!(elsewhere.who_is(&hash("t")).unwrap().is_some(), "and no other one");
-    // Again is as before, and nothing happens.
+    // Repeating it has no further effect.
     let before = dump(&world.kernel);
     assert_eq!(world.in_store(ANN, revoke).unwrap()["revoked_at"], answer["revoked_at"]);
     assert_eq!(dump(&world.kernel)["token"], before["token"]);
     let unknown = Op::new(token_revoke::TokenRevoke { token: "k-00000".into() });
     assert_eq!(code_of(world.in_store(ANN, unknown)), "not_found");
-    // The secret of a revoked one does not come back either.
+    // The secret of a revoked token cannot be reused either.
     let again = token_add::TokenAdd { principal: ANN.into(), hash: hash("s"), ..Default::default() };
     assert_eq!(code_of(world.in_store(ANN, Op::new(again))), "token_known");
     assert_eq!(
@@ -164,7 +164,7 @@ fn disabled(world: &World) {
     assert!(who(world, "s").is_some() && signed_in(world, "cookie"));
     disable(world, "person:bob", true);
     assert!(who(world, "s").is_none() && !signed_in(world, "cookie"));
-    // A link that was offered before, or is offered now, does not help.
+    // A link does not help, whether it was offered before or is offered now.
     offer(world, "person:bob", "other");
     assert_eq!(code_of(take(world, "other", "second")), "login_refused");
     disable(world, "person:bob", false);
@@ -245,7 +245,7 @@ fn who_gives(world: &World) {
         assert_eq!(code_of(query), "people_only");
     }
     token(world, ANN, "ann");
-    // Through a server it takes an admin of every project, not only of this or that one.
+    // Through a server, this requires an admin of every project, not only of one.
     token(world, "person:bob", "t");
     for (project, role, code) in [("name:p", Role::Admin, "unknown_project"), ("*", Role::Operator, "role_too_low")] {
         member(world, "person:bob", project, Some(role));
@@ -299,7 +299,7 @@ fn audit(world: &World) {
     assert!(first.data.to_string().len() < 2_000 && !first.sentence().contains(['\n', '\u{202e}']), "{first:?}");
     assert_eq!((first.subject.as_str(), first.actor.as_str()), ("person:bob", "service:tenure"));
     assert_eq!(second.sentence(), "nobody was denied “GET /”: not_signed_in");
-    // Nobody writes it down for themselves.
+    // No caller may record it directly.
     let admin = Grants { members: BTreeMap::from([("*".into(), Role::Admin)]), ..worker(ANN) };
     let call = Call { project: project::whole_store(), ..call(world, ANN, &admin) };
     assert_eq!(code_of(run(world, &call, Op::new(access_denied::AccessDenied::default()))), "not_offered");
@@ -386,7 +386,7 @@ fn secrets(world: &World) {
         assert!(all.contains(&secret.hash()), "the test looks at what is stored");
         assert!(shown.iter().all(|text| !text.contains(&secret.hash())), "a hash is shown");
     }
-    // Neither is in a refusal of what was meant to be a hash.
+    // The refusal of an invalid hash does not contain the secret either.
     let request =
         token_add::TokenAdd { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
     let error = refusal(world.in_store(ANN, Op::new(request)));

@@ -1,4 +1,4 @@
-//! One-time links and the sessions of browsers that they become.
+//! One-time login links and the browser sessions they create.
 
 use serde_json::Value;
 use tenure_client::phrasing::Commands;
@@ -52,7 +52,7 @@ fn twenty_takes(world: &World) {
     let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code().as_str()).collect();
     assert_eq!(codes, ["login_refused"; 19]);
     assert_eq!((0..20).filter(|n| signed_in(world, &format!("cookie {n}"))).count(), 1);
-    // Twenty that are one request are one session, and all get the answer.
+    // Twenty concurrent retries of one request create one session, and all get its answer.
     offer(world, ANN, "second");
     let call = Call { project: project::whole_store(), ..world.call("service:tenure") };
     let bodies = world.race(20, |_, kernel| kernel.run(&call, &taking("second", "same")).unwrap().body);
@@ -73,12 +73,12 @@ fn links(world: &World) {
     }
     assert_eq!(never.code(), "login_refused");
     assert!(!signed_in(world, "a") && signed_in(world, "b") && !signed_in(world, "c"));
-    // A cookie that is somebody's is nobody else's.
+    // A cookie that belongs to one principal cannot be used by another.
     offer(world, "person:bob", "third");
     assert_eq!(code_of(take(world, "third", "b")), "login_refused");
     let service = login_offer::LoginOffer { principal: "service:ci".into(), hash: hash("x"), expires_in_s: None };
     assert_eq!(code_of(world.in_store(ANN, Op::new(service))), "not_a_person");
-    // What has long been over is dropped, and is refused as before.
+    // A link that expired long ago is pruned, and is still refused the same way.
     world.advance(Span::days(8));
     offer(world, ANN, "fourth");
     assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM login", &[]), 1);

@@ -1,4 +1,4 @@
-//! Who may act as whom: an agent belongs to the principal that first acted as it through a server.
+//! Ownership of agents: an agent belongs to the principal that first acted as it through a server.
 
 use std::collections::BTreeMap;
 
@@ -44,13 +44,14 @@ fn ownership(world: &World) {
         world.kernel.ask(&call(world, "claude-1", &ann), &query::mail::Mail { limit: None }).unwrap().items.len(),
         1
     );
-    // In another project the name is another agent.
+    // In another project the same name is a different agent.
     let everywhere = Grants { members: BTreeMap::from([("*".into(), Role::Worker)]), ..bob.clone() };
     let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     run(world, &Call { project: elsewhere, ..call(world, "claude-1", &everywhere) }, adding()).unwrap();
-    // Local programs are as before, whoever acted as the agent through a server.
+    // Local programs are unaffected, whichever principal acted as the agent through a server.
     world.note("claude-1", &world.add("local"), "here").unwrap();
-    // One that only local programs acted as becomes the first's who does it through a server, and that is told.
+    // An agent used only by local programs belongs to the first principal that acts as it through a server. An event
+    // records that.
     world.note("codex-1", &world.add("second"), "here").unwrap();
     denied(refusal(world.kernel.ask(&call(world, "codex-1", &bob), &query::mail::Mail { limit: None })));
     run(world, &call(world, "codex-1", &bob), adding()).unwrap();
@@ -81,11 +82,11 @@ fn believed_about_its_own(world: &World) {
         found.into_iter().map(|suspect| suspect.name).map(String::from).collect()
     };
     assert_eq!((named(&ann), named(&bob)), (words(&["claude-1"]), words(&[])), "of others it is not told either");
-    // What is another's stays so; its own is free at once.
+    // Another principal's hold stays; the principal's own hold is free at once.
     assert_eq!(code_of(run(world, &knowing("claude-2", &ann), claiming(&other))), "task_held");
     let claimed = run(world, &knowing("claude-2", &ann), claiming(&task)).unwrap();
     assert_eq!(claimed["task"]["attempt"], 2);
-    // A program on the machine of the store is believed about all.
+    // A local program's evidence is accepted for all agents.
     world.run_call(&world.call_knowing_dead("c", &["local"]), &claiming(&other)).unwrap();
     world.sound();
 }
@@ -115,13 +116,13 @@ fn principals_are_themselves(world: &World) {
             "{other}"
         );
     }
-    // A name that was somebody's agent is that until the principal comes that is called so.
+    // A name used for another principal's agent stays so until the principal with that name acts.
     run(world, &call(world, "late", &ann), adding()).unwrap();
     token(world, "late", "late");
     run(world, &call(world, "late", &ann), adding()).unwrap();
     run(world, &call(world, "late", &worker("late")), adding()).unwrap();
     assert_eq!(code_of(run(world, &call(world, "late", &ann), adding())), "not_yours");
-    // A service has agents of its own, as a person does.
+    // A service owns agents, as a person does.
     run(world, &call(world, "ci-bot", &ci), adding()).unwrap();
     assert_eq!(code_of(run(world, &call(world, "ci-bot", &ann), adding())), "not_yours");
 }
@@ -135,7 +136,7 @@ fn no_answers_from_before(world: &World) {
     let error = refusal(world.kernel.run(&given(call(world, "codex-1", &bob)), &op));
     assert_eq!(error.code(), "request_mismatch", "what was answered to somebody else");
     assert!(world.kernel.run(&local, &op).unwrap().replayed);
-    // Of its own, a principal gets the same bytes again.
+    // For its own agent, a principal gets the same bytes on a retry.
     let own = given(call(world, "claude-9", &bob));
     let made = world.kernel.run(&own, &op).unwrap();
     let again = world.kernel.run(&own, &op).unwrap();
@@ -153,12 +154,12 @@ fn behind_force(world: &World) {
     let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
     let event = last("task.done");
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
-    // Behind an agent stands its principal.
+    // The event of an agent names its principal.
     let noted = world.add("noted");
     let note = note::Note { task: Some(noted.into()), text: "x".into(), ..Default::default() };
     run(world, &call(world, "claude-1", &ann), Op::new(note)).unwrap();
     assert_eq!(last("task.noted").data["principal"], ANN);
-    // What everybody is always shown is for operators.
+    // Pinning a memory that every agent sees requires an operator.
     let item = remember::NewMemory {
         text: "mind the gap".into(),
         scope: Some(remember::MemoryReach::Project),
@@ -179,7 +180,7 @@ fn stealing(world: &World) {
         (worker(ANN), Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) });
     let lock = |force| Op::new(lock::Lock { name: "deploy".into(), force, ..Default::default() });
     world.run("b", lock(false)).unwrap();
-    // From the living: an operator, as a person.
+    // Taking a lock from a live holder requires an operator who is a person.
     assert_eq!(code_of(run(world, &call(world, "claude-1", &worker), lock(true))), "not_gone");
     assert_eq!(code_of(run(world, &call(world, "claude-1", &operator), lock(true))), "not_gone");
     let error = refusal(run(world, &call(world, ANN, &worker), lock(true)));
@@ -187,7 +188,7 @@ fn stealing(world: &World) {
     run(world, &call(world, ANN, &operator), lock(true)).unwrap();
     let event = world.events().into_iter().rfind(|event| event.kind == "lock.taken").unwrap();
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("b")));
-    // From somebody who is gone: whoever works.
+    // Taking a path from an agent that is gone requires only a worker.
     let path =
         |force| Op::new(reserve::Reserve { paths: words(&["a"]), all_checkouts: true, force, ..Default::default() });
     world.run("c", path(false)).unwrap();

@@ -1,4 +1,4 @@
-//! The role that each op and each query needs, as the code, the documentation and the table here say it.
+//! The role that each op and each query requires: the code, the documentation and the table here must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s1_the_kernel_checks_the_role_of_a_query", asked),
 ];
 
-/// An op by name, what is special about it, its request, and who may ask for it in a project.
+/// An op by name, its special case, its request, and the role it requires in a project.
 const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
     const WORKER: Option<Role> = Some(Role::Worker);
     const OPERATOR: Option<Role> = Some(Role::Operator);
@@ -78,7 +78,7 @@ const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
     ]
 };
 
-/// Those that make sense in the whole store; nobody may ask for any other there.
+/// The ops that apply to the whole store; all others are refused there.
 const IN_STORE: &[&str] = &[
     "remember",
     "memory_pin",
@@ -99,7 +99,7 @@ const TAKE: &str = r#"{"link":"2222222222222222222222222222222222222222222222222
     "session":"3333333333333333333333333333333333333333333333333333333333333333",
     "csrf":"4444444444444444444444444444444444444444444444444444444444444444"}"#;
 
-/// The answers by which somebody is turned away.
+/// The codes of access refusals.
 const TURNED_AWAY: [&str; 3] = ["unknown_project", "not_offered", "role_too_low"];
 
 fn ops(_: &World) {
@@ -111,7 +111,7 @@ fn ops(_: &World) {
         for (key, needed) in [("name:p", *in_project), (WHOLE_STORE, in_store)] {
             assert_eq!(op.needs(key), needed, "{name} {special} in {key}");
             for role in [None].into_iter().chain(Role::ALL.map(Some)) {
-                // Each on a store of its own: what is let through changes something.
+                // Each on its own store, because an allowed op changes it.
                 let world = World::new(Engine::Memory);
                 world.add("first");
                 let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
@@ -147,7 +147,7 @@ fn ops(_: &World) {
     assert_eq!(documented("## Ops in the whole store"), rows);
 }
 
-/// Every query that can be sent has a role; those that say who a caller is are for doors alone.
+/// Every remote query has a role. Queries that identify a caller are reserved for doors.
 fn queries(_: &World) {
     for name in ["who_is", "who_is_session", "no_such"] {
         assert_eq!(find(name).err().map(|error| error.code().as_str()), Some("unknown_query"));
@@ -173,7 +173,7 @@ fn queries(_: &World) {
     assert_eq!(documented("## Queries"), rows);
 }
 
-/// The least request of a query that is read.
+/// The smallest valid request of a query.
 fn least(name: &str) -> AnyQuery {
     let requests = [
         "{}",
@@ -195,7 +195,7 @@ fn least(name: &str) -> AnyQuery {
     requests.iter().find_map(|json| AnyQuery::read(name, json).ok()).unwrap_or_else(|| panic!("no request of {name}"))
 }
 
-/// The kernel checks the role, whatever door the query came through.
+/// The kernel checks the role, whichever door the query came through.
 fn asked(world: &World) {
     world.add("first");
     for entry in QUERIES {
@@ -210,7 +210,7 @@ fn asked(world: &World) {
                 let place = project::NamedProject { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
                 let expected = match (role, needed) {
-                    // It shows by itself what its principal may see.
+                    // The query itself filters by what the principal may see.
                     _ if entry.domain == Domain::Anywhere => continue,
                     (None, _) => Some("unknown_project"),
                     (Some(_), None) => Some("not_offered"),

@@ -1,4 +1,4 @@
-//! Sessions that come through a server: an id is no proof, so those of another principal are as if they did not exist.
+//! Sessions through a server: a session id is not a proof, so sessions of another principal appear not to exist.
 
 use serde_json::Value;
 use tenure_core::Result;
@@ -48,7 +48,7 @@ fn starting(session: &str, given: bool) -> Op {
     Op::new(session_start::SessionStart { tool, session, source: Start::Startup, given, event: String::new() })
 }
 
-/// Starts a session as a door does, and says which agent it is.
+/// Starts a session as a door does, and returns its agent.
 fn start(world: &World, grants: &Grants, session: &str) -> String {
     let agent = look(world, grants, session, Depth::Who).agent.expect("through a server it is told");
     let started = run(world, &hook(world, &agent, grants), starting(session, false)).unwrap();
@@ -71,7 +71,7 @@ fn whose(world: &World, grants: &Grants, session: &str) -> CommandOwner {
         .unwrap()
 }
 
-/// Ann's session `s`, which goes by its own name and holds a task, and `t`, which goes by a name that was given.
+/// Ann's session `s`, which has a derived name and holds a task, and `t`, which has a given name.
 fn sessions_of_ann(world: &World) -> String {
     let ann = worker(ANN);
     let task = world.add("held");
@@ -84,7 +84,7 @@ fn sessions_of_ann(world: &World) -> String {
 fn others(world: &World) {
     let (ann, bob) = (worker(ANN), worker(BOB));
     sessions_of_ann(world);
-    // Of one whose agent has a name of its own he learns what he learns of one that never was.
+    // A session whose agent has a given name is indistinguishable from one that never existed.
     for session in ["t", "never"] {
         for depth in [Depth::Who, Depth::News, Depth::Loss] {
             let found = look(world, &bob, session, depth);
@@ -98,12 +98,12 @@ fn others(world: &World) {
             ("other_session", Some(format!("claude-{session}").as_str()))
         );
     }
-    // The name of the other stands in the list of agents, so he is another by number.
+    // The other agent's name is public in the list of agents, so Bob's agent gets a number.
     let found = look(world, &bob, "s", Depth::Who);
     assert!(found.known.is_empty() && found.mine.is_none());
     assert_eq!(found.agent.as_deref(), Some("claude-s.2"));
     assert_eq!(whose(world, &bob, "s"), CommandOwner::Agent("claude-s.2".into()));
-    // What the processes of others are called opens nothing either.
+    // Guessing the process of another principal reveals nothing either.
     let claimed = Process { host: "h".into(), boot: "b".into(), pidns: ANN.into(), pid: 0, started: 0 };
     let call = hook(world, BOB, &bob);
     for here in [claimed, Process { pidns: ANN.into(), ..Process::default() }] {
@@ -120,7 +120,7 @@ fn others(world: &World) {
             .unwrap();
         assert_eq!(found, CommandOwner::Agent("claude-t".into()));
     }
-    // She finds her own.
+    // Ann finds her own sessions.
     assert_eq!(whose(world, &ann, "t"), CommandOwner::Agent("ann-bot".into()));
     assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
 }
@@ -132,7 +132,7 @@ fn takes_nothing(world: &World) {
         let facts = tool_used::ToolUsed { told: true, context: Context::Shortened, ..presence(session) };
         Op::new(tool_used::ToolUsed { tool_name: "Bash".into(), failed: true, ..facts })
     };
-    // As her agents he may nothing.
+    // Bob cannot act as Ann's agents.
     let before = dump(&world.kernel);
     for (agent, session) in [("claude-s", "s"), ("ann-bot", "t")] {
         for op in [starting(session, false), starting(session, true), ending(session, "other"), told(session)] {
@@ -140,7 +140,7 @@ fn takes_nothing(world: &World) {
         }
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // As agents of his own he begins, uses and ends sessions that say her ids, and hers go on.
+    // As his own agents, Bob starts, uses and ends sessions with Ann's ids, and hers continue.
     let both = || (mine(world, &ann, "s"), mine(world, &ann, "t"));
     let untouched = |(s, t): (Option<Mine>, Option<Mine>)| {
         let (s, t) = (s.expect("hers goes on"), t.expect("hers goes on"));
@@ -161,11 +161,11 @@ fn takes_nothing(world: &World) {
         assert_eq!((&ended["agent"], &ended["over"]), (&Value::from(agent.as_str()), &Value::from(true)));
         untouched(both());
     }
-    // Under a name that is given as well.
+    // The same under a given name.
     run(world, &hook(world, "bob-bot", &bob), starting("s", true)).unwrap();
     run(world, &hook(world, "bob-bot", &bob), ending("s", "other")).unwrap();
     untouched(both());
-    // And hers end by her.
+    // Ann ends her own sessions.
     run(world, &hook(world, "claude-s", &ann), ending("s", "other")).unwrap();
     assert!(world.show(&task)["holder"].is_null());
     world.sound();
@@ -230,7 +230,7 @@ fn names(world: &World) {
     member(world, "elsewhere", "name:q", Some(Role::Admin));
     member(world, "runner", "name:p", Some(Role::Viewer));
     member(world, "roamer", "*", Some(Role::Viewer));
-    // One that was here as itself, and has no role any more.
+    // A principal that acted here as itself and no longer has a role.
     run(world, &call(world, "mason", &worker("mason")), adding()).unwrap();
     let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().as_str().to_owned());
     for (name, may) in
@@ -240,10 +240,10 @@ fn names(world: &World) {
         let asked = world.kernel.ask(&call(world, name, &ann), &query::status::Status {}).map(|_| Value::Null);
         assert_eq!(outcome(asked), expected, "a query as {name}");
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "an op as {name}");
-        // The same a second time: what was made by the first tells nothing.
+        // A second attempt has the same outcome, so the first leaves nothing to observe.
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "again as {name}");
     }
-    // Where the principal is at home it is itself; here the name is her agent's until it comes.
+    // In its own project the principal is itself. Here the name belongs to Ann's agent until the principal acts.
     let there = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let home = Grants { members: [("name:q".into(), Role::Admin)].into(), ..worker("elsewhere") };
     run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();

@@ -1,4 +1,4 @@
-//! Agents: who is known, who is there, and what a first op that is refused leaves behind.
+//! Agents: registration, liveness, and the effects of a refused first op.
 
 use tenure_core::Span;
 use tenure_core::agent::{Liveness, Process};
@@ -74,7 +74,7 @@ fn unknown_target(world: &World) {
         assert_eq!(refusal(refused).kind().as_str(), "not_found");
     });
     assert!(world.agent("nobody").is_none());
-    // Known from its first op on, and to itself at once.
+    // An agent is known from its first op on, and within that op.
     let own = add::Add { assignee: Some("nobody".into()), ..add::Add::titled("mine") };
     assert_eq!(world.run("nobody", Op::new(own)).unwrap()["assignee"], "nobody");
     world.transfer("a", &task, "nobody").unwrap();
@@ -86,7 +86,7 @@ fn proven_dead(world: &World) {
     world.claim("a", &other).unwrap();
     world.advance(Span::seconds(30));
     assert_eq!(kind_of(world.claim("b", &task)), "conflict");
-    // Proof about somebody else proves nothing.
+    // Evidence about another agent is irrelevant.
     let beside = world.call_knowing_dead("b", &["c"]);
     assert_eq!(kind_of(world.run_call(&beside, &claiming(&task))), "conflict");
     let before = world.last_event();
@@ -111,7 +111,7 @@ fn proof_never_lengthens(world: &World) {
     let expired = world.events().into_iter().find(|event| event.kind == "hold.expired").unwrap();
     assert_eq!(expired.data["ended_at"], expires, "its time was over before the proof");
     assert_eq!(expired.data["proven_dead"], false);
-    // No proof is no proof of life: with nobody proven dead, a lapsed hold is over all the same.
+    // The absence of evidence does not prove life: an expired hold is over all the same.
     world.advance(Span::hours(2));
     assert_eq!(taken(&world.claim("c", &task).unwrap()), task);
     world.sound();
@@ -154,7 +154,7 @@ fn proof_in_views(world: &World) {
     let hold = kernel.ask(&blind, &query::show::Show { id: dead.clone() }).unwrap().task.holder.unwrap().hold;
     let seen = kernel.ask(&knowing, &query::show_hold::ShowHold { id: hold.as_str().into() }).unwrap();
     assert_eq!((seen.state.as_str(), seen.liveness, seen.expires_in_s), ("lapsed", Liveness::Gone, 0));
-    // Counts agree with lists.
+    // The counts match the lists.
     let overview = kernel.ask(&knowing, &query::status::Status {}).unwrap();
     assert_eq!((overview.ready, overview.started, overview.held, overview.waiting), (1, 1, 1, 1));
     assert_eq!(overview.holds.iter().map(|hold| hold.holder.as_str()).collect::<Vec<_>>(), ["c"]);
@@ -169,7 +169,7 @@ fn proof_in_views(world: &World) {
     let pages = |rows| kernel.ask(&knowing, &query::holds::Holds::of(None, rows)).unwrap();
     assert_eq!((pages(10).total, pages(1).items[0].holder.as_str(), pages(1).more), (Some(1), "c", false));
     assert_eq!(kernel.ask(&knowing, &query::holds::Holds::of(Some("a"), 10)).unwrap().total, Some(0));
-    // What is shown is what a choice takes.
+    // `next` and `peek` show what a claim takes.
     let next = kernel.ask(&knowing, &query::next::Next { labels: Vec::new() }).unwrap();
     assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.as_str().into(), TaskState::Ready)));
     let peeked = kernel.ask(&knowing, &query::peek::Peek(resume::Resume::default())).unwrap().task.unwrap();
@@ -208,13 +208,13 @@ fn processes(world: &World) {
     assert_eq!((found.len(), found[0].name.as_str(), &found[0].process), (1, "a", &process(7)));
     assert!(suspects("elsewhere").is_empty() && suspects("").is_empty());
     assert_eq!(world.agent("a").unwrap().tool.as_deref(), Some("claude"));
-    // The session went on in another process: that the first one is dead says nothing any more.
+    // The session continued in another process, so the death of the first proves nothing any more.
     world.run_call(&from(Some(8)), &note_in_focus("resumed")).unwrap();
     assert_eq!(suspects("h")[0].process, process(8));
-    // A door that does not know the process says nothing about it.
+    // A door that does not know the process leaves it unchanged.
     world.run_call(&from(None), &note_in_focus("by hand")).unwrap();
     assert_eq!(suspects("h")[0].process, process(8));
-    // Whoever holds nothing is nobody's suspect.
+    // An agent without holds is not a suspect.
     world.release("a", &task).unwrap();
     assert!(suspects("h").is_empty());
 }
@@ -243,7 +243,7 @@ fn refused_op(world: &World) {
     world.advance(Span::minutes(30));
     let before = (world.last_event(), world.show(&wanted));
     assert_eq!(kind_of(world.claim("b", &wanted)), "conflict");
-    // Settled: the lapsed hold. Present: b was seen, its hold renewed. Nothing else.
+    // Settled: the expired hold. Presence: b was seen and its hold renewed. Nothing else changed.
     assert_eq!(world.kinds_after(before.0), ["hold.expired"]);
     assert_eq!(world.show(&wanted), before.1);
     assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
@@ -267,14 +267,14 @@ fn refused_first_op(world: &World) {
             assert!(world.agent("new").is_none(), "{op:?}");
         }
     });
-    // What it settled stays, though it leaves no trace of its own.
+    // Its settling is committed, though it leaves no trace of its own.
     world.claim_for("a", &lapsing, 1).unwrap();
     world.advance(Span::seconds(1));
     let before = world.last_event();
     assert_eq!(kind_of(world.claim("new", &held)), "conflict");
     assert_eq!(world.kinds_after(before), ["hold.expired"]);
     assert!(world.agent("new").is_none());
-    // The next op, accepted, is its first: registered once, with the next numbers.
+    // The next accepted op is its first: the agent is registered once, with the next numbers.
     let before = world.last_event();
     world.claim("new", &lapsing).unwrap();
     assert_eq!(world.kinds_after(before), ["agent.registered", "task.claimed"]);

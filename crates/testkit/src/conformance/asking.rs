@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("an_op_that_was_sent_does_what_the_typed_one_does", same_ops),
 ];
 
-/// The JSON of a typed answer, or its refusal with all its parts. A client that reads it has the same answer.
+/// The JSON of a typed answer, or of a complete refusal. Deserialising it yields the same answer.
 fn told<T: Serialize + DeserializeOwned>(answer: Result<T>) -> String {
     let answer = match answer {
         Ok(answer) => json(&answer),
@@ -34,7 +34,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap()
 }
 
-/// What is there to ask about.
+/// The ids that the queries ask about.
 struct Known {
     task: String,
     hold: String,
@@ -53,7 +53,7 @@ fn known(world: &World) -> Known {
     Known { task: held.subject, hold: held.id.into(), place: waits["id"].as_str().unwrap().to_owned() }
 }
 
-/// A query as it is sent, and the answer of the typed call.
+/// A query in wire form, and the answer of the typed call.
 type Pair = (AnyQuery, String);
 
 fn pair<Q: Query>(kernel: &Kernel, call: &Call, query: Q) -> Pair {
@@ -134,7 +134,7 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<Pair> {
     ]
 }
 
-/// An export as a stream has the lines of the one in one piece.
+/// A streamed export has the same lines as the export in one piece.
 fn streamed(kernel: &Kernel, call: &Call) {
     let mut lines = Vec::new();
     let end = kernel.export(call, true, &mut lines).unwrap();
@@ -166,7 +166,7 @@ fn same_answers(world: &World) {
 fn same_ops(world: &World) {
     let other = World::new(world.engine);
     let ran = every_op(world, |call, op| world.kernel.run(call, op));
-    // The same walk, each op as it was sent: the two worlds draw the same ids, so the answers are the same bytes.
+    // Repeats the walk with each op in wire form. Both worlds draw the same ids, so the answers are the same bytes.
     let sent = every_op(&other, |call, op| {
         let call: Call = serde_json::from_str(&json(call)).unwrap();
         call.check().unwrap();

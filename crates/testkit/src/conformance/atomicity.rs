@@ -1,4 +1,4 @@
-//! One op is one unit: its rows, its events and its record appear together, under one lock, or not at all.
+//! Atomicity: the rows, events and record of an op appear together, under one lock, or not at all.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ fn refusals_are_no_door(world: &World) {
     let task = world.add("first");
     world.claim("a", &task).unwrap();
     let before = dump(&world.kernel);
-    // By somebody who is known, at the same instant: nothing is due, so nothing at all may change.
+    // By a known agent at the same instant: nothing is due, so nothing may change.
     for op in [
         claiming("t-00000"),
         Op::new(edit::Edit {
@@ -72,7 +72,7 @@ fn refusals_are_no_door(world: &World) {
     }
 }
 
-/// Eight kernels, each adding, taking, noting and finishing: what was acknowledged is there, once.
+/// Eight kernels add, claim, note and finish concurrently: each acknowledged op is present once.
 fn race(world: &World) {
     const THREADS: usize = 8;
     const ROUNDS: usize = 6;
@@ -126,7 +126,7 @@ fn race(world: &World) {
     world.sound();
 }
 
-/// The lock is taken before the first read: what a body reads is still true when it writes.
+/// The lock is taken before the first read, so what a body reads is still true when it writes.
 fn no_lost_update(world: &World) {
     const THREADS: usize = 6;
     const TIMES: usize = 20;
@@ -150,8 +150,8 @@ fn no_lost_update(world: &World) {
     assert_eq!(after - before, (THREADS * TIMES) as i64);
 }
 
-/// A second writer does not even begin to read while the first has its turn. Without the turnstile, which would keep it
-/// out as well: this is the engine's own lock.
+/// A second writer does not start to read while the first has its turn. The turnstile, which would also exclude it, is
+/// off: this tests the engine's own lock.
 fn locked_before_reading(world: &World) {
     let world = World::with(world.engine, |options| options.turnstile = false);
     let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
@@ -181,7 +181,7 @@ fn refused_settles(world: &World) {
     assert_eq!(code_of(world.claim("b", "t-00000")), "not_found");
     let after = dump(&world.kernel);
     assert_eq!(world.kinds_after(last), ["hold.expired"], "the hold of a is settled");
-    // Presence: b was seen and its hold renewed. Nothing of the claim itself, no record above all.
+    // Presence: b was seen and its hold renewed. Nothing of the claim itself remains, in particular no record.
     assert_eq!(differing(&before, &after), ["project", "agent", "task", "hold", "event"]);
     assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
     let call = world.call("person:ann");
@@ -198,7 +198,7 @@ fn refused_first_op(world: &World) {
         assert_eq!(after[table], [""; 0], "{table}");
     }
     assert!(!world.kernel.ask(&world.call("a"), &query::switched_on::SwitchedOn {}).unwrap());
-    // The refusal did not use up anything: the first op that succeeds is event 1.
+    // The refusal consumed no number: the first successful op is event 1.
     world.add("first");
     assert_eq!(world.kinds_after(0), ["project.created", "agent.registered", "task.added"]);
 }

@@ -1,4 +1,4 @@
-//! Backups: one snapshot with every row, a file that is believed only after it was looked at, and restores under load.
+//! Backups: one snapshot with every row, a file that is validated before it is trusted, and restores under load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn has_every_row(world: &World) {
     every_op(world, |call, op| world.kernel.run(call, op));
-    // More than a page of rows, so that keys are compared in their order.
+    // More than a page of rows, so that keys are compared in order.
     let items: String = (0..700).map(|n| format!("task {n} ")).collect();
     for n in 0..300 {
         world
@@ -49,20 +49,20 @@ fn has_every_row(world: &World) {
     let all = crate::raw::number(&world.kernel, "SELECT COUNT(*) FROM event", &[]);
     assert_eq!((taken.projects, taken.events), (2, all), "the project, and the whole store");
     assert_eq!((taken.size, taken.remarks.len()), (std::fs::metadata(&path).unwrap().len(), 0));
-    // The file alone is the whole store: nothing lies beside it, and the same snapshot gives the same bytes.
+    // The file alone is the whole store: there are no files beside it, and the same snapshot gives the same bytes.
     let beside = std::fs::read_dir(world.dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let beside: Vec<_> = beside.filter(|name| name.to_str().unwrap().contains("b.db")).collect();
     assert_eq!(beside, ["b.db"]);
     assert_eq!(take(world, "c.db").1, taken);
     assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(world.dir.path().join("c.db")).unwrap());
-    // Marked as a store, it is one.
+    // With the application id of a store, it is a store.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[68..72].copy_from_slice(b"TENU");
     let store = world.dir.path().join("store.db");
     std::fs::write(&store, bytes).unwrap();
     let copy = Kernel::new(Location::File(store), world.options.clone(), tenure_client::phrasing::of).unwrap();
     assert_eq!(differing(&before, &dump(&copy)), [""; 0]);
-    // A file that is there stays.
+    // An existing file is not overwritten.
     let call = world.call("b");
     let to = world.dir.path().join("c.db");
     assert_eq!(code_of(world.kernel.backup(&call, &to, Existing::Keep, &|_| {})), "file_exists");
@@ -111,12 +111,12 @@ fn hostile_files(world: &World) {
     }
     changed(&|bytes| bytes[60..64].copy_from_slice(&99_u32.to_be_bytes()));
     refused("a newer schema", "newer_schema");
-    // A page at a time, the schema's own included: every page of a backup is in use.
+    // Overwrites one page at a time, including those of the schema: every page of a backup is in use.
     for page in 0..good.len() / 4_096 {
         changed(&|bytes| bytes[(page * 4_096).max(100)..(page + 1) * 4_096].fill(0xA5));
         refused(&format!("page {page}"), "bad_backup");
     }
-    // Sound databases with the wrong things in them.
+    // Intact databases with wrong contents.
     let statements = [
         ("a table more", "CREATE TABLE extra (a)"),
         ("a table less", "DROP TABLE note"),
@@ -142,7 +142,7 @@ fn hostile_files(world: &World) {
         std::fs::write(&file, &good).unwrap();
         Connection::open(&file).unwrap().execute_batch(sql).unwrap();
         let found = code_of(restore(world, &world.kernel, "person:ann", &file, Some("s.db")));
-        // What only shows as rows are moved is met inside the transaction, after the safety backup.
+        // Errors that appear only while rows are copied occur inside the transaction, after the safety backup.
         let _ = std::fs::remove_file(world.dir.path().join("s.db"));
         assert_eq!(found, "bad_backup", "{what}");
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{what}");
@@ -156,7 +156,7 @@ fn not_a_store(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     left_alone(world, &path, &["is_backup"]);
-    // Nor one of an older schema, which a store would be migrated from.
+    // A backup with an older schema is not a store either, although a store with that schema would be migrated.
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
     left_alone(world, &path, &["is_backup"]);
     assert!(!world.dir.path().join("b.db-turn-a").exists());
@@ -176,10 +176,10 @@ fn older_backup(world: &World) {
 
 const WRITERS: usize = 16;
 
-/// What a writer was told: a task was finished under a fence.
+/// The acknowledged results of a writer: tasks with the fence under which they were finished.
 type Acknowledged = Mutex<Vec<(String, i64)>>;
 
-/// Takes tasks and finishes them until told to stop. After a restore its hold is over, and it is told so.
+/// Claims and finishes tasks until told to stop. After a restore its hold is over, and it is told so.
 fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknowledged) {
     let kernel = world.another();
     let mut serial = 0;
@@ -215,7 +215,7 @@ fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknow
 fn under_load(world: &World) {
     (0..40).for_each(|n| drop(world.add(&format!("task {n}"))));
     let (stop, acknowledged) = (AtomicBool::new(false), Acknowledged::default());
-    // Lets the writers end when a check fails, so that the failure is told.
+    // Stops the writers when a check fails, so that the failure is reported.
     struct Stop<'a>(&'a AtomicBool);
     impl Drop for Stop<'_> {
         fn drop(&mut self) {
@@ -246,7 +246,7 @@ fn under_load(world: &World) {
                 assert_eq!(other.show(task)["status"], "done", "{task} was acknowledged before the backup");
             }
             other.sound();
-            // Onto itself, twice, while those whose holds end by it go on.
+            // Restores the store onto itself twice, while writers whose holds it ends continue.
             for (half, name) in [(0, "x"), (1, "y")] {
                 again(world, &path, &format!("safety-{round}-{name}.db"));
                 let number = restored_number(world);

@@ -1,4 +1,4 @@
-//! Bulk add: all or nothing, and the ids that everything gets.
+//! Bulk add: atomicity, and the ids that are drawn.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn item(title: &str) -> NewTask {
     }
 }
 
-/// A batch whose items know their lines.
+/// A batch whose items have line numbers.
 fn batch(items: Vec<NewTask>) -> Op {
     let items = items.into_iter().enumerate().map(|(n, item)| NewTask { line: n + 1, ..item }).collect();
     Op::new(AddMany { items })
@@ -97,7 +97,7 @@ fn one_bad_item(world: &World) {
             spoil(&mut items[at]);
             let error = refusal(world.unchanged(&exists, || world.run("person:ann", batch(items))));
             assert_eq!(error.code(), code, "item {at}");
-            // Of two equal keys it is the second that is one too many.
+            // Of two equal keys, the second is the error.
             let line = if code == "duplicate_key" { at.max(10) + 1 } else { at + 1 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.message().starts_with(&format!("line {line}: ")), "{}", error.message());
@@ -106,14 +106,14 @@ fn one_bad_item(world: &World) {
     }
     assert_eq!(world.in_state(TaskState::Ready), [exists.as_str()]);
     assert_eq!(code_of(world.run("person:ann", batch(Vec::new()))), "nothing_to_add");
-    // Numbers drawn for what was refused are given back.
+    // Numbers drawn by a refused batch are returned.
     let next = world.run("person:ann", batch(vec![item("second")])).unwrap()["ids"][0].clone();
     assert_eq!(world.show(next.as_str().unwrap())["number"], 2);
     world.sound();
 }
 
-/// Random one by one, and in order within a batch: the indexes over ids are written from one end to the other, while other
-/// projects wait for the file.
+/// Ids are random individually and ascending within a batch: the indexes over ids are written in order, which matters
+/// while other projects wait for the file.
 fn rising_ids(world: &World) {
     world.add("before");
     let added = world.run("p", batch((0..300).map(|n| item(&format!("item {n}"))).collect())).unwrap();
@@ -140,8 +140,8 @@ fn too_many(world: &World) {
     }
 }
 
-/// One statement a table, whatever the number of items: on SQLite the steps of ten times the items are ten times the
-/// steps, on PostgreSQL the round trips are the same.
+/// One statement per table, whatever the number of items: on SQLite ten times the items are ten times the steps, on
+/// PostgreSQL the round trips are constant.
 fn work_of_a_batch(world: &World) {
     let work = |count: usize| {
         let items = (0..count)
@@ -171,7 +171,7 @@ fn dependencies(world: &World) {
     world.done("p", &done).unwrap();
     world.cancel("p", &cancelled).unwrap();
     let items = vec![
-        // A key may be used before the line it stands on.
+        // A key may be used before the line that defines it.
         NewTask { after: words(&["base", "base"]), ..item("after base") },
         NewTask { key: Some("base".into()), after: vec![done.clone()], labels: words(&["x"]), ..item("base") },
         NewTask { after: vec![cancelled, "base".into()], ..item("stuck") },
@@ -232,7 +232,7 @@ fn taken_ids(world: &World) {
     assert_eq!(task, "t-11111");
     script(&[1, 1, 2]);
     assert_eq!(world.add("collides twice"), "t-22222");
-    // A hold and a note are drawn together with the task they are on.
+    // The ids of a hold and a note are drawn together with the lookup of their task.
     script(&[3]);
     assert_eq!(world.claim("a", &task).unwrap()["hold"]["id"], "h-33333");
     script(&[3, 4]);
@@ -244,7 +244,7 @@ fn taken_ids(world: &World) {
     assert_eq!(world.note("a", &task, "one").unwrap()["id"], "n-66666");
     script(&[6, 7]);
     assert_eq!(world.note("a", &task, "two").unwrap()["id"], "n-77777");
-    // In a batch ids must differ from what exists and from each other.
+    // In a batch, ids must differ from existing ids and from each other.
     let drawn = |ids: &[u8]| ids.iter().flat_map(|byte| [*byte; 5]).collect::<Vec<u8>>();
     entropy.dictate(vec![drawn(&[1, 8, 8]), drawn(&[2]), drawn(&[10, 10]), drawn(&[8]), drawn(&[9])]);
     let added = world.run("p", batch(vec![item("x"), item("y"), item("z")])).unwrap();
@@ -252,8 +252,8 @@ fn taken_ids(world: &World) {
     world.sound();
 }
 
-/// Up to 32,767 tasks have ids of five characters; then they are longer, and an old id is still itself where new ones
-/// begin with it.
+/// Up to 32,767 tasks have ids of five characters, later ones are longer. An old id stays valid even if new ones start
+/// with it.
 fn ids_grow(world: &World) {
     let entropy = Arc::new(Dictated::new(Vec::new()));
     let world = World::with(world.engine, |options| options.entropy = entropy.clone());

@@ -1,4 +1,4 @@
-//! Which task is taken when none is named: one order for `claim`, `next`, `list` and counts.
+//! The choice of a task when none is named: one order for `claim`, `next`, `list` and counts.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("a_snooze_holds_for_labels_assignees_and_dependencies", snoozed_in_every_way),
 ];
 
-/// Agents claim and finish until nothing is left.
+/// Agents claim and finish until no task is left.
 fn race_for_tasks(world: &World) {
     let tasks: BTreeSet<String> = (0..40).map(|n| world.add(&format!("task {n}"))).collect();
     let handed = world.race(8, |n, kernel| {
@@ -61,7 +61,7 @@ fn race_for_tasks(world: &World) {
     world.sound();
 }
 
-/// All want the first one: one gets it, the others get what comes after it, in the same call.
+/// All agents want the first task: one gets it, the others get the following tasks in the same call.
 fn contenders(world: &World) {
     let tasks: Vec<String> = (0..6).map(|n| world.add(&format!("task {n}"))).collect();
     let mut got = world.race(4, |n, kernel| {
@@ -139,8 +139,8 @@ fn lapsed_among_ready(world: &World) {
     world.sound();
 }
 
-/// One write ends at most 64 lapsed holds, those that lapsed first. What comes first in the order lapsed last here, so
-/// it is not among them, and is taken all the same.
+/// One write settles at most 64 expired holds, earliest first. Here the first task in order expired last, so it is not
+/// among them, and is claimed all the same.
 fn beyond_the_settled(world: &World) {
     let first = world.add_ranked("first", 0, &["x"]);
     let others: Vec<String> = (0..69).map(|n| world.add_ranked(&format!("task {n}"), 2, &["x"])).collect();
@@ -187,13 +187,13 @@ fn labels(world: &World) {
     assert_eq!(listed(&["rust", "ui"]), [both.as_str()]);
     assert_eq!(listed(&["db"]), [first.as_str(), &waits]);
     assert_eq!(listed(&["none"]), [""; 0]);
-    // All must match: what has only one of them is passed over, though it comes first.
+    // All labels must match: a task with only one of them is skipped, although it comes first.
     let rust = world.add_ranked("rust", 0, &["rust"]);
     assert_eq!(world.next("a", &["rust", "ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("a", &["ui", "rust"]).unwrap()), both);
     assert_eq!(world.focus("a"), Some(both.clone()));
     assert!(world.claim_labelled("a", &["ui", "rust"]).unwrap()["task"].is_null());
-    // The label rows follow readiness, status, edits and lapse.
+    // The label rows follow readiness, status, edits and expiry.
     world.done("b", &rust).unwrap();
     assert!(world.claim_labelled("a", &["rust"]).unwrap()["task"].is_null());
     world.done("b", &first).unwrap();
@@ -207,13 +207,13 @@ fn labels(world: &World) {
     world.advance(Span::minutes(61));
     assert_eq!(world.next("c", &["ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("c", &["ui"]).unwrap()), both);
-    // By name the labels do not matter.
+    // A claim by id ignores the labels.
     let named = claim::Claim { task: Some(ui.clone().into()), labels: words(&["db"]), ..claim::Claim::default() };
     assert_eq!(taken(&world.run("c", Op::new(named)).unwrap()), ui);
     world.sound();
 }
 
-/// A task for an agent that has been seen.
+/// Adds a task assigned to a known agent.
 fn add_for(world: &World, agent: &str, title: &str, priority: i64) -> String {
     let request = add::Add { assignee: Some(agent.into()), priority, ..add::Add::titled(title) };
     world.add_with(request)
@@ -242,7 +242,7 @@ fn assigned(world: &World) {
     assert_eq!(world.next("a", &[]).task.unwrap().id, for_a);
     assert_eq!(taken(&world.claim_any("a").unwrap()), for_a);
     world.release("a", &for_a).unwrap();
-    // Named it may be taken by anyone, and the assignment stays what it is.
+    // Any agent may claim it by id, and the assignment is unchanged.
     let named = world.claim("b", &for_a).unwrap();
     assert_eq!(named["task"]["assignee"], "a");
     world.release("b", &for_a).unwrap();
@@ -263,14 +263,14 @@ fn assignee_gone(world: &World) {
     assert_eq!(taken(&world.claim_any("b").unwrap()), for_a);
     assert_eq!(world.kinds_after(before), ["task.unassigned", "task.claimed"]);
     assert!(world.show(&for_a)["assignee"].is_null());
-    // One op of its own brings it back before anything is taken from it.
+    // One op of the agent brings it back before its assignment is cleared.
     world.advance(Span::minutes(59));
     world.note("b", &for_a, "still here").unwrap();
     let for_b = add_for(world, "b", "for b", 2);
     world.advance(Span::minutes(65));
     world.note("b", &for_a, "back again").unwrap();
     assert_eq!(world.show(&for_b)["assignee"], "b");
-    // A live hold says that its agent is there, however long it has been quiet.
+    // A live hold keeps its agent present, however long it has been quiet.
     let long = world.add("long");
     world.claim_for("b", &long, 4 * 3_600).unwrap();
     world.advance(Span::hours(3));
@@ -282,7 +282,7 @@ fn assignee_gone(world: &World) {
     world.sound();
 }
 
-/// The agent was gone before the task was assigned to it, or before the task was opened again.
+/// The agent was gone before the task was assigned to it, or before the task was reopened.
 fn assigned_to_the_gone(world: &World) {
     appear(world, "a");
     let finished = add_for(world, "a", "finished", 2);

@@ -1,4 +1,4 @@
-//! Time: one reading a transaction, one test for expiry, and a clock that may be set to anything.
+//! Time: one reading per transaction, one test for expiry, and a clock that may be set to any time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -43,7 +43,7 @@ fn over_at_expiry(world: &World) {
     assert_eq!(expired.data["ended_at"], expired.data["expires_at"]);
 }
 
-/// A clock that moves on by a second whenever it is looked at.
+/// A clock that advances by a second at each reading.
 struct Restless(AtomicI64);
 
 impl Clock for Restless {
@@ -92,7 +92,7 @@ fn stands_still(world: &World) {
     assert!(stepped.at < before);
 }
 
-/// Looks at everything: no time may make a query fail.
+/// Runs the queries: no time may make a query fail.
 fn look(world: &World, task: &str) {
     let call = world.call("person:ann");
     world.kernel.ask(&call, &query::status::Status {}).unwrap();
@@ -109,7 +109,8 @@ fn look(world: &World, task: &str) {
     world.show(task);
 }
 
-/// After the clock was set back, events of before may have higher numbers: no page may show them.
+/// After the clock was set back, an event with a higher number may be earlier than the requested time: no page may
+/// include it.
 fn pages_since_a_time(world: &World) {
     let task = world.add("first");
     for round in 0..4 {
@@ -140,7 +141,7 @@ fn set_back(world: &World) {
         look(world, &task);
         let last = world.last_event();
         assert_eq!(code_of(world.claim("b", &task)), "task_held", "the hold is still a hold");
-        // Refused, and yet the step is told: it is settling.
+        // The op is refused, and the step is still recorded, because recording it is settling.
         assert_eq!(world.kinds_after(last), ["clock.stepped"]);
         look(world, &task);
         let hold = &world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 10)).unwrap().items[0];
@@ -182,7 +183,7 @@ fn jumps_forward(world: &World) {
 
 fn never_seen_in_the_future(world: &World) {
     let task = world.add("first");
-    // The clock is ten years ahead when an agent is seen, and right again afterwards.
+    // An agent is seen while the clock is ten years ahead; then the clock is corrected.
     world.advance(Span::days(3_653));
     world.claim_for("a", &task, 3_600).unwrap();
     world.advance(back(Span::days(3_653)));
@@ -202,7 +203,7 @@ fn shown_in_utc(world: &World) {
     assert!(world.events().iter().all(|event| event.at == "2033-05-18T03:33:20.000000Z"));
 }
 
-/// Two hosts, one five hours ahead and one five hours behind: only the database's clock is asked.
+/// Two hosts, one five hours ahead and one five hours behind: only the database's clock counts.
 fn database_time(world: &World) {
     let server = crate::pg::server();
     let now = || {
@@ -221,14 +222,15 @@ fn database_time(world: &World) {
     let task = id(&serde_json::from_str(&added.body).unwrap());
     let claim = super::shorthand::claiming(&task);
     ahead.run(&world.call("a"), &claim).unwrap();
-    // Five hours behind the hold would seem to last six hours; five hours ahead another's would be over at once.
+    // By a clock five hours behind, the hold would seem to last six hours; by one five hours ahead, it would be over at
+    // once.
     assert_eq!(code_of(behind.run(&world.call("b"), &claim)), "task_held");
     assert_eq!(code_of(ahead.run(&world.call("b"), &claim)), "task_held");
     for kernel in [&ahead, &behind] {
         let hold = &kernel.ask(&world.call("b"), &query::holds::Holds::of(None, 10)).unwrap().items[0];
         assert!((3_500..=3_600).contains(&hold.expires_in_s), "{} s", hold.expires_in_s);
     }
-    // The hour is over by the database's clock, and only by that.
+    // The hour is over by the database's clock only.
     raw::both(&ahead, "UPDATE hold SET granted_at = granted_at - 3600000000, expires_at = expires_at - 3600000000");
     behind.run(&world.call("b"), &claim).unwrap();
     let filter = log::Log { since: Some(log::Since::Number(0)), limit: 100, ..log::Log::default() };

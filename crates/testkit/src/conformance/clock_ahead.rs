@@ -1,4 +1,4 @@
-//! A clock that was ahead for a while and is right again: nothing stays frozen, and nothing lasts longer than it was given.
+//! A clock that was ahead and is correct again: nothing stays frozen, and no hold outlasts its time to live.
 
 use tenure_core::{Span, Time};
 use tenure_kernel::access::hash;
@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
 
 const TEN_YEARS: i64 = 10 * 365 * 86_400 * 1_000_000;
 
-/// A world on the clock that its engine really has: on PostgreSQL the database's.
+/// A world on the real clock of its engine: on PostgreSQL the database's.
 fn on_its_own_clock(world: &World) -> World {
     World::with(world.engine, |options| options.own_clock = world.engine != Engine::Postgres)
 }
@@ -35,7 +35,7 @@ fn clock(world: &World) -> Time {
     world.kernel.store().read("", |_, entered| Ok(entered.clock)).unwrap()
 }
 
-/// Everything that was done so far was done under a clock ten years ahead.
+/// Shifts all rows, as if everything so far had happened under a clock ten years ahead.
 fn all_was_ahead(world: &World) {
     let ahead = |columns: &[&str], table: &str| {
         let set: Vec<String> = columns.iter().map(|column| format!("{column} = {column} + {TEN_YEARS}")).collect();
@@ -65,7 +65,7 @@ fn no_hold_is_frozen(world: &World) {
     assert!(used <= clock(&world), "{used} is the clock's");
     let hold = &world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 10)).unwrap().items[0];
     assert!(hold.expires_in_s <= 3_600, "{} s", hold.expires_in_s);
-    // Its hour is over.
+    // Makes its hour pass.
     raw::both(
         &world.kernel,
         "UPDATE hold SET granted_at = granted_at - 3600000000, expires_at = expires_at - 3600000000",
@@ -81,7 +81,7 @@ fn no_token_is_refused(world: &World) {
     world.in_store(ANN, Op::new(request)).unwrap();
     sign_in(&world, ANN, "link", "cookie");
     offer(&world, ANN, "second");
-    // One op of somebody else under the wrong clock, in the project that all tokens belong to.
+    // One op of another caller under the wrong clock, in the project that all tokens belong to.
     raw::both(&world.kernel, &format!("UPDATE project SET last_time = last_time + {TEN_YEARS}"));
     assert!(world.kernel.who_is(&hash("secret")).unwrap().is_some(), "a token");
     assert!(signed_in(&world, "cookie"), "a session");
@@ -141,7 +141,7 @@ fn answers_are_kept_a_week(world: &World) {
 
 fn no_events_no_time(world: &World) {
     let world = on_its_own_clock(world);
-    // Refused: the row that was locked for it stays, and nothing else.
+    // Refused: only the row that was locked for it stays.
     assert_eq!(code_of(world.claim("a", "t-00000")), "not_found");
     raw::both(&world.kernel, &format!("UPDATE project SET last_time = last_time + {TEN_YEARS}"));
     world.add("first");

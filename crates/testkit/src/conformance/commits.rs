@@ -1,4 +1,4 @@
-//! Commits: what may be committed and pushed by whom, what ends with a commit, and who is told.
+//! Commits: which agent may commit and push which files, which holds end with a commit, and which agents are notified.
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
@@ -119,7 +119,7 @@ fn lost(world: &World) {
     let found = world.may_commit("a", &staged);
     assert_eq!(names(&found).1, ["x"], "another had it");
     assert_eq!((found.lost[0].by.as_str(), found.lost[0].how.as_str(), found.lost[0].changed), ("b", "expired", false));
-    // Whoever never held it has lost nothing, and neither has one who gave it back.
+    // An agent that never held the path has lost nothing, and neither has one that released it.
     assert_eq!(names(&world.may_commit("c", &staged)), NOTHING);
     world.reserve("a", &["x"]).unwrap();
     assert_eq!(names(&world.may_commit("a", &staged)), NOTHING, "it has it again");
@@ -133,7 +133,7 @@ fn served(world: &World) {
     world.reserve_with("a", &["x"], |request| request.ttl_s = Some(60)).unwrap();
     assert_eq!(world.wait("b", &["x"]).unwrap()["waiting"], true);
     world.advance(Span::seconds(61));
-    // Somebody writes, and what lapsed is offered to whoever waits.
+    // A write settles the expired hold and offers it to the waiting agent.
     world.reserve("c", &["y"]).unwrap();
     assert_eq!(world.count(kind::PATH_OFFERED), 1);
     assert_eq!(world.wait("b", &["x"]).unwrap()["holds"][0]["state"], "live");
@@ -153,7 +153,7 @@ fn forced(world: &World) {
     world.release_paths("b", &["glob:?"]).unwrap();
     let found = world.may_commit("a", &["x"]);
     assert_eq!((names(&found).1, found.lost[0].how.as_str()), (vec!["x"], "forced"));
-    // What went to another with a task is no longer one's own either.
+    // A path transferred with its task is no longer the agent's own either.
     let task = world.add("one");
     world.claim("c", &task).unwrap();
     world.reserve("c", &["y"]).unwrap();
@@ -192,9 +192,9 @@ fn pushed(world: &World) {
     let late = |agent: &str, commits: &[(&str, Time, &[&str])]| {
         world.may_push(agent, commits).late.into_iter().map(|late| late.taken.path).collect::<Vec<_>>()
     };
-    // Made before anybody held it, whether that is on record or only the commit says so.
+    // Committed before the path was held, by the record or by the commit's own time.
     assert!(late("a", &[("aaaa1111", now, &["x"]), ("bbbb", before, &["y"])]).is_empty());
-    // What is held in all checkouts nobody else pushes.
+    // A path held in all checkouts may be pushed by no other agent.
     assert_eq!(late("a", &[("bbbb", before, &["wide"])]), ["wide"]);
     assert_eq!(late("a", &[("cccc", now, &["y", "free"])]), ["y"]);
     world.committed("a", "dddd", &["y"], &[]);
@@ -228,7 +228,7 @@ fn ends(world: &World) {
     {
         assert_eq!(world.reserve("b", &[path]).is_err(), held, "{path}");
     }
-    // From another checkout the same file is another one.
+    // The same file in another checkout is a different file.
     world.committed_in("second", "a", "abcd1235", &["dirty.rs"], &["dirty.rs"]);
     assert!(world.reserve("b", &["dirty.rs"]).is_err());
     // A hold that ended with a commit was not lost.
@@ -258,7 +258,7 @@ fn told(world: &World) {
     assert!(text.starts_with("a committed src/$(y) .rs and 1 more as abcd1234 in /repos/main: your hold h-"), "{text}");
     let [note] = &world.inbox("d")[..] else { panic!("one message, whatever it holds") };
     assert!(note["text"].as_str().unwrap().ends_with("2 of your holds, in another checkout."), "{note}");
-    // Whose time is over is told nothing.
+    // An agent whose hold has expired is not notified.
     world.advance(Span::hours(2));
     assert_eq!(world.committed("a", "abcd1236", &["src/x.rs"], &[])["told"], json!([]));
 }
@@ -277,7 +277,7 @@ fn merged(world: &World) {
     );
     assert_eq!((&first["from"], &first["about"]), (&json!("c"), &json!("commit abcd0019")));
     assert!(world.inbox("b").is_empty());
-    // What was read is not written over.
+    // A message that was read is not changed.
     world.committed("a", "abcd9999", &["src/x.rs"], &[]);
     let [second] = &world.inbox("b")[..] else { panic!("one message") };
     assert_eq!(second["text"].as_str().unwrap().lines().count(), 1);

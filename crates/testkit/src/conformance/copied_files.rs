@@ -36,14 +36,14 @@ fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
     answer
 }
 
-/// A copy of the file as it is now.
+/// Copies the file as it is now.
 fn keep(world: &mut World) -> PathBuf {
     let aside = world.dir.path().join("aside.db");
     closed(world, |path| copy(path, &aside));
     aside
 }
 
-/// Puts a copy in the place of the file, as git does: under the same name, in another file.
+/// Replaces the file with a copy, as git does: the same name, a different file.
 fn put(world: &mut World, aside: &Path) {
     closed(world, |path| {
         std::fs::remove_file(path).unwrap();
@@ -86,7 +86,7 @@ fn put_back(_: &World) {
     assert_eq!((&restored.data["copied"], &restored.data["ended_holds"]), (&true.into(), &1.into()));
     assert!(matches!(state(&world), FileState::Continued(_)));
 
-    // Once: what comes later is as anywhere else.
+    // Only once: later calls are normal.
     closed(&mut world, |_| ());
     world.claim("a", &one).unwrap();
     world.done("c", &two).unwrap();
@@ -120,7 +120,7 @@ fn many_at_once(_: &World) {
     world.sound();
 }
 
-/// A record as a machine keeps it.
+/// A record that a machine keeps.
 #[derive(Default)]
 struct Record(Mutex<Option<Point>>);
 
@@ -163,7 +163,7 @@ fn older_schema(_: &World) {
         });
         run.unwrap();
     };
-    // An upgrade where the store is: nothing ends.
+    // An upgrade in place ends no holds.
     let mut world = real();
     let task = world.add("one");
     let held = fence(&world.claim("a", &task).unwrap());
@@ -172,7 +172,7 @@ fn older_schema(_: &World) {
     assert_eq!(fence(&world.claim("a", &task).unwrap()), held);
     assert_eq!((world.count("project.restored"), state(&world)), (0, FileState::Own));
 
-    // The same file as git brings it back: born after all that it tells of.
+    // The same file as git restores it: created after all its events.
     let mut world = real();
     let task = world.add("one");
     world.claim("a", &task).unwrap();
@@ -183,7 +183,7 @@ fn older_schema(_: &World) {
         let since = std::fs::metadata(path).unwrap().created().unwrap().duration_since(UNIX_EPOCH).unwrap();
         i64::try_from(since.as_micros()).unwrap()
     };
-    // File systems read a clock that ticks every few milliseconds.
+    // File systems use a clock that ticks every few milliseconds.
     loop {
         put(&mut world, &aside);
         if closed(&mut world, born) > last {
@@ -222,14 +222,14 @@ fn moved_and_restored(_: &World) {
     assert_eq!(fence(&world.claim("a", &task).unwrap()), held, "the same hold");
     assert_eq!((world.count("project.restored"), state(&world)), (0, FileState::Own));
 
-    // A restore is one already, into a new place and over what is there.
+    // A restore already continues the store, into a new location and over an existing one.
     let (backup, _) = take(&world, "b.backup");
     let place = World::new(Engine::File);
     restore(&world, &place.kernel, "person:ann", &backup, None).unwrap();
     restore(&world, &world.kernel, "person:ann", &backup, Some("safety.backup")).unwrap();
     for there in [&place, &world] {
         assert_eq!(state(there), FileState::Own);
-        // Each call has an id that the backup has no answer to.
+        // Each call has an id for which the backup has no answer.
         there.kernel.run(&world.call("person:ann"), &Op::new(add::Add::titled("two"))).unwrap();
         assert_eq!(there.count("project.restored"), 1);
     }

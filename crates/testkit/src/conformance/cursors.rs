@@ -1,4 +1,4 @@
-//! Cursors: what cannot be read any more, or not yet, is said and never silently empty.
+//! Cursors: a position that is no longer or not yet readable is an error, never an empty page.
 
 use tenure_core::{Kind, Result, Span, Time};
 use tenure_kernel::answer::{LoggedEvent, Page};
@@ -27,7 +27,7 @@ fn cursor(text: &str) -> Since {
     Since::Cursor(text.to_owned())
 }
 
-/// The refusal names the oldest cursor that can be read from, and that one works.
+/// The refusal names the oldest readable cursor, and that one works.
 fn stale(world: &World, since: &Since) {
     let error = refusal(read(world, Some(since.clone()), 10));
     assert_eq!(
@@ -61,7 +61,7 @@ fn beyond_the_end(world: &World) {
     stale(world, &Since::Number(7));
     stale(world, &cursor(&format!("{own}.7")));
     stale(world, &cursor(&format!("{own}.b9")));
-    // At the end is not beyond it: nothing yet, and the same place again.
+    // The end is not beyond the end: an empty page with the same cursor.
     let page = read(world, Some(Since::Number(6)), 10).unwrap();
     assert_eq!((page.items.len(), page.next, page.cursor), (0, None, Some(format!("{own}.6"))));
     for bad in ["", "7", "x.y", "a.b.c", "s-0.", "s-0.b", "s-0.-"] {
@@ -74,7 +74,7 @@ fn below_the_oldest(world: &World) {
     let own = incarnation(world);
     let older = read(world, None, 2).unwrap().next.unwrap();
     let oldest_pages = read(world, None, 4).unwrap().next.unwrap();
-    // What retention will do: the oldest events go, and the row says from where on they are kept.
+    // Simulates retention: the oldest events are deleted, and the row records the first one kept.
     both(&world.kernel, "DELETE FROM event WHERE number < 4");
     both(&world.kernel, "UPDATE project SET first_event = 4, events = 3");
     for below in [0, 2] {
@@ -82,7 +82,7 @@ fn below_the_oldest(world: &World) {
         stale(world, &cursor(&format!("{own}.{below}")));
     }
     assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
-    // A reader on its way back in time is told as well, and not that the log began here.
+    // A reader that pages backwards gets the error too, instead of the start of the log.
     let page = read(world, Some(cursor(&older)), 10).unwrap();
     assert_eq!((page.items.len(), page.items[0].number), (1, 4));
     stale(world, &cursor(&oldest_pages));
@@ -95,7 +95,7 @@ fn other_incarnation(world: &World) {
     both(&world.kernel, "UPDATE store SET incarnation = 's-restored'");
     stale(world, &cursor(&forward.unwrap()));
     stale(world, &cursor(&back.unwrap()));
-    // A number alone belongs to no incarnation.
+    // A bare number belongs to no incarnation.
     assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
 }
 
@@ -116,7 +116,7 @@ fn pages_meet_all(world: &World) {
         let (mut back, mut since) = (Vec::new(), None);
         loop {
             let page = read(world, since.take(), limit).unwrap();
-            // Oldest first inside a page, newest page first.
+            // Oldest first within a page, newest page first.
             back.splice(0..0, page.items.iter().map(|event| event.number));
             match page.next {
                 Some(next) => since = Some(Since::Cursor(next)),
@@ -125,7 +125,7 @@ fn pages_meet_all(world: &World) {
         }
         assert_eq!(back, (1..=last).collect::<Vec<_>>());
     }
-    // The cursor of the newest page goes on from there.
+    // The cursor of the newest page continues from there.
     let newest = read(world, None, 2).unwrap();
     world.add("one more");
     let page = read(world, newest.cursor.map(Since::Cursor), 10).unwrap();
@@ -143,7 +143,7 @@ fn six_more(world: &World) {
 }
 
 fn empty_log(world: &World) {
-    // A reader that began before anything was there, where not even a store was, loses nothing.
+    // A reader that started before the store existed loses nothing.
     let before = read(world, Some(Since::Number(0)), 10).unwrap();
     assert_eq!((before.items.len(), before.next), (0, None));
     if world.engine != Engine::Memory {
@@ -169,7 +169,7 @@ fn pages_are_stable(world: &World) {
         if cursor.is_none() {
             break;
         }
-        // What comes before the place of the cursor is not met any more, and moves nothing.
+        // A task before the cursor's position is not listed, and shifts nothing.
         world.add_ranked("comes first", 0, &[]);
     }
     let mut cursor = None;

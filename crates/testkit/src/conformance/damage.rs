@@ -1,4 +1,5 @@
-//! Damage: a row that makes no sense, a file that is no store. It is named, it is no answer, and it is left as it is.
+//! Damage: an invalid row, or a file that is not a store. It is reported, never returned as an answer, and left
+//! unchanged.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::File], "inv_c4_files_are_private_and_directories_stay", modes),
 ];
 
-/// Damages a row where the schema would not let it be written.
+/// Writes a damaged row that the schema would refuse.
 fn damage(kernel: &Kernel, sql: &str) {
     execute(
         kernel,
@@ -51,7 +52,7 @@ fn damaged_rows(world: &World) {
     let lapsing = world.add("lapses");
     world.claim_for("a", &lapsing, 60).unwrap();
     let edit = |task: &str| Op::new(edit::Edit { task: task.into(), title: Some("x".into()), ..edit::Edit::default() });
-    // What is damaged, how it is repaired, and an op that meets it half way: after settling, or deep in its own part.
+    // The damage, its repair, and an op that meets it midway: after settling, or deep in its own part.
     let cases = [
         ("labels = 'no json'", "labels = '[]'", &first, claiming(&first)),
         ("labels = '{}'", "labels = '[]'", &first, edit(&first)),
@@ -72,7 +73,7 @@ fn damaged_rows(world: &World) {
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{broken}: {op:?}");
         damage(&world.kernel, &format!("UPDATE task SET {whole} WHERE id = '{task}'"));
     }
-    // A damaged row that settling meets stops every op: nothing of it may be done.
+    // A damaged row met by settling stops every op, without any effect.
     world.advance(tenure_core::Span::minutes(2));
     damage(&world.kernel, &format!("UPDATE task SET labels = 'no json' WHERE id = '{lapsing}'"));
     let before = dump(&world.kernel);
@@ -106,7 +107,7 @@ fn open(path: &Path) -> Kernel {
     Kernel::new(Location::File(path.to_owned()), Options::default(), tenure_client::phrasing::of).unwrap()
 }
 
-/// Neither a query nor an op takes what is at this place for a store, and its bytes stay.
+/// Neither a query nor an op accepts the file as a store, and its bytes stay.
 pub(super) fn left_alone(world: &World, path: &Path, codes: &[&str]) {
     let before = bytes(path);
     for _ in 0..2 {
@@ -143,7 +144,7 @@ fn no_store(world: &World) {
     assert_eq!(refusal(open(&below).run(&world.call("a"), &claiming("t-1"))).kind().as_str(), "storage");
 }
 
-/// A store in a new directory, closed, and its file.
+/// Creates a store in a new directory, closes it, and returns its file.
 fn closed_store(change: &str) -> (tempfile::TempDir, PathBuf) {
     let inner = World::new(Engine::File);
     inner.add("first");
@@ -158,7 +159,7 @@ fn closed_store(change: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn foreign(world: &World) {
-    // With any number of its own as its version: 0 as of a new database, the one that we use, and a later one.
+    // With any version number: 0 as in a new database, the current one, and a later one.
     for version in [0, 1, 77] {
         for application in [0, 0x0F05_5112] {
             let change = format!("PRAGMA application_id = {application};PRAGMA user_version = {version}");
@@ -168,7 +169,7 @@ fn foreign(world: &World) {
     }
 }
 
-/// A query without an end, as a table.
+/// A query that never ends, as a table.
 const ENDLESS: &str = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
 
 fn changed_schema(world: &World) {
@@ -186,7 +187,7 @@ fn changed_schema(world: &World) {
         crate::raw::tamper(&path, &format!("PRAGMA legacy_alter_table = ON; {change}"));
         left_alone(world, &path, &[code]);
     }
-    // What can only be read is found by whoever looks it over.
+    // Damage that reads do not reveal is found by the integrity check.
     let (_dir, path) = closed_store("");
     assert!(open(&path).store().integrity().unwrap().is_empty());
     crate::raw::tamper(&path, "ALTER TABLE note ADD COLUMN odd TEXT");
@@ -198,7 +199,7 @@ fn torn(world: &World) {
     let (_dir, path) = closed_store("");
     let whole = std::fs::read(&path).unwrap();
     assert!(whole.len() > 8 * 4_096);
-    // Cut off in the middle, and every page but the first overwritten.
+    // Truncated in the middle, then with every page but the first overwritten.
     std::fs::write(&path, &whole[..whole.len() / 2 + 100]).unwrap();
     let cut = bytes(&path);
     let kernel = open(&path);
@@ -221,13 +222,13 @@ fn linked(world: &World) {
     let before = bytes(&real);
     left_alone(world, &link, &["symlinked_store"]);
     assert_eq!(bytes(&real), before);
-    // One that leads nowhere makes nothing there either.
+    // A dangling link does not create a file at its target.
     let nowhere = dir.path().join("nowhere.db");
     let dangling = dir.path().join("dangling.db");
     symlink(&nowhere, &dangling).unwrap();
     left_alone(world, &dangling, &["symlinked_store"]);
     assert!(!nowhere.exists());
-    // A directory above may be a link: it is the same file with the same locks.
+    // A parent directory may be a link: it is the same file with the same locks.
     let above = dir.path().join("above");
     symlink(dir.path(), &above).unwrap();
     assert!(open(&above.join("tenure.db")).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > 0);
@@ -253,7 +254,7 @@ fn modes(world: &World) {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
     assert_eq!(kernel.store().permissions(), [""; 0]);
-    // Doctor remarks on what others may write, and on files that they may read.
+    // Doctor reports files that others may write or read.
     let shared = existing.join("tenure.db");
     let kernel = open(&shared);
     kernel.store().create().unwrap();

@@ -1,5 +1,5 @@
-//! Delivery: what others did is told until a door confirms it, none of it is left out, and nobody is told what is not
-//! theirs to know.
+//! Delivery: events of others are offered until a door confirms them, none is skipped, and private events reach no
+//! other agent.
 
 use serde_json::{Value, json};
 use tenure_core::Result;
@@ -35,16 +35,16 @@ fn delivery(world: &World) {
     let first = resume(world, "a");
     let numbers: Vec<i64> = told(&first).into_iter().map(|(number, _)| number).collect();
     assert_eq!((numbers.len(), told(&first)[0].1), (1, false), "its own doings are no news: {first}");
-    // Nobody confirmed: again, and what is new beside it is new.
+    // Unconfirmed: offered again, and new events beside them are marked as new.
     world.note("b", &task, "two").unwrap();
     let second = resume(world, "a");
     assert_eq!(told(&second).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [true, false]);
     assert!(second["brief"]["text"].as_str().unwrap().contains("“two”"));
     confirm_up_to(world, "a", second["events"]["offered"].as_i64()).unwrap();
     assert_eq!(told(&resume(world, "a")), []);
-    // Others have places of their own.
+    // Each agent has its own cursor.
     assert_eq!(told(&resume(world, "c")), []);
-    // A page at a time, in order, none left out.
+    // One page at a time, in order, without gaps.
     for n in 0..25 {
         world.note("b", &task, &format!("note {n}")).unwrap();
     }

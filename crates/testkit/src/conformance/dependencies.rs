@@ -1,4 +1,4 @@
-//! Dependencies: when a task becomes ready, waits again or is stuck, and the cycles that are refused.
+//! Dependencies: when a task becomes ready, waits again or is stuck, and the refusal of cycles.
 
 use serde_json::json;
 use tenure_core::id::TaskId;
@@ -82,7 +82,7 @@ fn only_open_ones(world: &World) {
     world.done("p", &done).unwrap();
     assert_eq!(world.done("p", &first).unwrap()["unlocked"], json!([open]));
     assert_eq!(world.count("task.ready"), 1);
-    // What was not open finds its dependencies met when it is opened.
+    // A task that was not open finds its dependencies met when it is reopened.
     assert_eq!(world.unblock("p", &blocked).unwrap()["state"], "ready");
     assert_eq!(world.reopen("p", &cancelled).unwrap()["state"], "ready");
     assert_eq!(world.reopen("p", &done).unwrap()["state"], "ready");
@@ -124,7 +124,7 @@ fn waits_again(world: &World) {
     assert_eq!(state(world, &blocked), "blocked");
     assert_eq!(state(world, &finished), "done");
     assert!(world.claim_labelled("b", &["x"]).unwrap()["task"].is_null());
-    // Started and given back: now it waits too.
+    // A started task that is released waits too.
     assert_eq!(world.release("a", &started).unwrap()["state"], "waiting");
     assert_eq!(world.done("p", &first).unwrap()["unlocked"], json!([open, started]));
     assert_eq!(taken(&world.claim_labelled("b", &["x"]).unwrap()), open);
@@ -150,7 +150,7 @@ fn cancelled_dependency(world: &World) {
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "not_ready"));
     assert_eq!(error.get("unmet"), Some(&json!([first])));
     world.sound();
-    // Opened again it can be waited for again, and done it satisfies.
+    // After a reopen it can be waited for again, and done it satisfies.
     world.reopen("p", &first).unwrap();
     assert_eq!(state(world, &second), "waiting");
     assert_eq!(world.done("p", &first).unwrap()["unlocked"], json!([second]));
@@ -206,11 +206,11 @@ fn replaced(world: &World) {
         assert_eq!(world.next("p", &["x"]).task.is_some(), ready, "label rows follow");
         world.sound();
     }
-    // The same again is no change.
+    // The same edit again is not a change.
     let before = (world.show(&task)["version"].clone(), world.last_event());
     world.edit_after("person:ann", &task, &[&a]).unwrap();
     assert_eq!((world.show(&task)["version"].clone(), world.last_event()), before);
-    // What it no longer comes after does not move it.
+    // A removed dependency no longer affects it.
     world.edit_after("person:ann", &task, &[]).unwrap();
     world.edit_after("person:ann", &task, &[&b]).unwrap();
     assert_eq!(world.done("p", &a).unwrap()["unlocked"], json!([]));
@@ -238,7 +238,7 @@ fn cycle_by_edit(world: &World) {
     }
     world.edit_after("person:ann", &c, &[&a, &b]).unwrap();
     world.edit_after("person:ann", &b, &[&other]).unwrap();
-    // The way is open now that b no longer comes after a.
+    // Allowed now that b no longer depends on a.
     world.edit_after("person:ann", &a, &[&b]).unwrap();
     world.sound();
 }

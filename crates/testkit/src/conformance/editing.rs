@@ -1,4 +1,4 @@
-//! Editing: a real compare-and-set, and exactly the changes that were asked for.
+//! Editing: compare-and-set by version, and exactly the requested changes.
 
 use serde_json::json;
 use tenure_core::Span;
@@ -58,7 +58,7 @@ fn contenders(world: &World) {
         .unwrap();
 }
 
-/// A person who looked and then edits must not write over what changed meanwhile.
+/// An edit based on an old version must not overwrite a newer change.
 fn versions(world: &World) {
     let task = world.add("watched");
     let mut last = 1;
@@ -185,7 +185,7 @@ fn limits(world: &World) {
         });
         assert_eq!(code_of(refused), code);
     }
-    // The limit is on what the task would have, not on what one call adds.
+    // The limit applies to the resulting labels, not to those that one call adds.
     world.edit("a", &task, |request| request.add_labels = many[..20].to_vec()).unwrap();
     let refused =
         world.unchanged(&task, || world.edit("a", &task, |request| request.add_labels = words(&["one more"])));

@@ -1,5 +1,5 @@
-//! One project in several checkouts: who is told of whom, what is lost and to whom, and that looking shows what a write
-//! would find.
+//! One project in several checkouts: notices about holds in other checkouts, lost holds, and queries that show what a
+//! write would find.
 
 use serde_json::{Value, json};
 use tenure_core::{Result, Span};
@@ -65,13 +65,13 @@ fn reserve_says_who(world: &World) {
     ] {
         assert_eq!(met[0][key], value, "{key}");
     }
-    // The same again says the same; so does whoever only asks, and the first one too.
+    // A repeated request reports the same; so do a check and the first agent's view.
     assert_eq!(world.reserve_in("side", "b", &["src/a.rs"]).unwrap()["elsewhere"][0]["holder"], "a");
     let question = Check { paths: words(&["src/a.rs"]), ..Check::default() };
     let checked = world.kernel.ask(&world.from("side", "b"), &question).unwrap();
     assert!(checked.free && checked.elsewhere[0].holder == "a");
     assert_eq!(world.reserve_in("main", "a", &["src/"]).unwrap()["elsewhere"][0]["pattern"], "src/a.rs");
-    // Since the later of the two grants, whenever somebody asks.
+    // The overlap begins with the later of the two grants, whenever an agent asks.
     let since = &second["holds"][0]["granted_at"];
     assert_eq!(met[0]["since"], *since);
     world.advance(Span::seconds(5));
@@ -81,7 +81,7 @@ fn reserve_says_who(world: &World) {
     }
     let checked = world.kernel.ask(&world.from("side", "b"), &question).unwrap();
     assert_eq!(json!(checked.elsewhere[0].since), *since);
-    // What is not the same, what is only read by both, and one's own elsewhere.
+    // No notice for different files, for paths that both only share, and for the agent's own holds.
     assert_eq!(world.reserve_in("side", "b", &["lib/"]).unwrap().get("elsewhere"), None);
     assert_eq!(world.reserve_in("side", "a", &["src/b.rs"]).unwrap().get("elsewhere"), None);
     let share = |checkout: &str, agent: &str| {
@@ -135,7 +135,7 @@ fn names(world: &World) {
         [("a", "w/repo", "/repos/w/repo"), ("b", "v/repo", "/repos/v/repo"), ("c", "far:repo", "far:/repos/w/repo")];
     let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
     assert_eq!(seen, expected);
-    // Given back from another checkout, a hold says where it was.
+    // The answer of a release from another checkout names the hold's checkout.
     let hold = here["holds"][0]["id"].as_str().unwrap().to_owned();
     let request = tenure_kernel::op::release::Release { hold: Some(hold.into()), ..Default::default() };
     let ended = world.run_call(&world.from("v/repo", "a"), &Op::new(request)).unwrap();
@@ -146,7 +146,7 @@ fn names(world: &World) {
 fn lost_is_stale(world: &World) {
     world.reserve_with("a", &["x"], |request| request.ttl_s = Some(60)).unwrap();
     world.advance(Span::seconds(60));
-    // It changes hands many times, and ends with b.
+    // The path changes hands many times, and ends with b.
     for _ in 0..30 {
         world.reserve("c", &["x"]).unwrap();
         world.release_paths("c", &["x"]).unwrap();
@@ -159,15 +159,15 @@ fn lost_is_stale(world: &World) {
     assert_eq!(code_of(world.release_paths("d", &["x"])), "path_held", "who never had it");
     assert_eq!(code_of(world.release_paths("c", &["x"])), "path_held", "who gave it back");
     assert_eq!(kind_of(world.release_paths("a", &["./"])), "stale", "what has it in it");
-    // In another checkout it was never held.
+    // In another checkout the agent never held it.
     let request = tenure_kernel::op::release::Release { paths: words(&["x"]), ..Default::default() };
     assert_eq!(code_of(world.run_call(&world.from("side", "a"), &Op::new(request))), "not_held");
-    // Stolen.
+    // A person takes it by force.
     world.reserve_with("person:ann", &["x"], |request| request.force = true).unwrap();
     let error = refusal(world.release_paths("b", &["x"]));
     assert_eq!((error.kind().as_str(), error.get("ended_by").unwrap()), ("stale", &json!("person:ann")));
     assert!(error.message().contains("person:ann ended it"), "{}", error.message());
-    // Taken again and given back, it is lost no longer.
+    // After it is reserved again and released, it is no longer lost.
     world.release_paths("person:ann", &["x"]).unwrap();
     assert_eq!(kind_of(world.release_paths("b", &["x"])), "stale", "nobody has it now");
     world.reserve("b", &["x"]).unwrap();
@@ -209,13 +209,13 @@ fn brief_names_lost(world: &World) {
     world.reserve_with("person:ann", &["src/a.rs"], |request| request.force = true).unwrap();
     let told = changed(world);
     assert!(told.len() == 1 && told[0].contains("person:ann has it"), "{told:#?}");
-    // Another checkout is another place.
+    // Another checkout is a different place.
     world.reserve_in("side", "c", &["free"]).unwrap();
     assert_eq!(changed(world).len(), 1);
     world.sound();
 }
 
-/// A task of `a` that has lapsed, and a path that was to be held for longer.
+/// A task of `a` whose hold expired, with a path that was reserved for longer.
 fn outlived(world: &World) -> String {
     let task = world.add("one");
     world.claim_for("a", &task, 60).unwrap();
@@ -296,13 +296,13 @@ fn ids(world: &World) {
     for agent in ["a", "b"] {
         assert!(matches!(shown(agent, &message).unwrap(), Found::Message(found) if found.text == "hello"));
     }
-    // What is between two is nobody else's.
+    // A message between two agents is invisible to others.
     assert_eq!(shown("c", &message).err().map(|error| error.kind().as_str()), Some("not_found"));
     assert_eq!(
         kind_of(world.kernel.ask(&world.from("main", "c"), &query::why::Why { id: message.clone() })),
         "not_found"
     );
-    // A beginning is enough.
+    // A prefix is sufficient.
     assert!(matches!(shown("b", &place[..4]).unwrap(), Found::Place(_)));
     for id in [place.as_str(), &note, &message, &checkout] {
         let story = world.kernel.ask(&call, &query::why::Why { id: id.into() }).unwrap();

@@ -1,4 +1,4 @@
-//! Errors: each says what it is, where it happened, what it is about and what to do, in fields and not in prose.
+//! Errors: each names its kind, its stage, its subject and the next step in fields, not in prose.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Memory], "inv_t8_no_code_matches_the_text_of_an_error", no_text_is_matched),
 ];
 
-/// NUL is what PostgreSQL cannot take even as a question: no engine is asked.
+/// PostgreSQL cannot accept a NUL even in a query, so no engine is asked.
 fn any_characters(world: &World) {
     let task = world.add("one");
     let call = world.call("a");
@@ -73,7 +73,7 @@ fn any_characters(world: &World) {
     }
 }
 
-/// Every refusal that can be had from the kernel without breaking anything.
+/// Every refusal that the kernel gives without damage to the store.
 fn gather(world: &World) -> Vec<Error> {
     let first = world.add("first");
     let second = world.add_after("second", &[&first]);
@@ -172,7 +172,7 @@ fn refusals(world: &World) {
     }
 }
 
-/// Reads the sources: an error is told by its code and kind. Tests may look at texts.
+/// Scans the sources: code identifies an error by its code and kind. Tests may match texts.
 fn no_text_is_matched(_: &World) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut looked_at = 0;

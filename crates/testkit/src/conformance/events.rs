@@ -1,4 +1,4 @@
-//! The log: numbers in commit order, and events that say who, what, by which op and why.
+//! The log: numbers in commit order, and events that record the actor, the change, the op and the cause.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t3_each_project_counts_for_itself", projects_count_apart),
 ];
 
-/// Four writers, two readers that follow by cursor: one everything, one the events of one kind.
+/// Four writers, and two readers that follow by cursor: one reads everything, one a single kind.
 fn readers_miss_nothing(world: &World) {
     const WRITERS: usize = 4;
     const ROUNDS: usize = 12;
@@ -28,7 +28,7 @@ fn readers_miss_nothing(world: &World) {
         let mut since = log::Since::Number(0);
         let mut seen: Vec<i64> = Vec::new();
         loop {
-            // Asked before the page is read: a page read after the last writer ended is the last one needed.
+            // Read before the page: a page read after the last writer ended is the last one needed.
             let over = writing.load(Ordering::SeqCst) == 0;
             let filter =
                 log::Log { kind: kind.map(str::to_owned), since: Some(since.clone()), limit: 7, ..log::Log::default() };

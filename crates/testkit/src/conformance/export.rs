@@ -1,4 +1,4 @@
-//! Export: one snapshot, everything that is a project's own, and back again without a difference.
+//! Export: one snapshot of a project's own data, and a round trip without a difference.
 
 use serde_json::{Value, json};
 use tenure_core::Span;
@@ -30,7 +30,7 @@ pub(super) fn exported(world: &World, with_log: bool) -> Vec<u8> {
     lines
 }
 
-/// All but the first line, which has the time in it.
+/// All lines but the first, which contains the time.
 pub(super) fn content(export: &[u8]) -> &str {
     std::str::from_utf8(export).unwrap().split_once('\n').unwrap().1
 }
@@ -50,7 +50,7 @@ fn more_than_a_page(world: &World) {
     assert_eq!(count("event"), usize::try_from(world.last_event()).unwrap());
 }
 
-/// A project in which tasks are in every state, and everything that may be said of one is said of some.
+/// A project with tasks in every state and every field in use.
 pub(super) fn furnish(world: &World) {
     let first = world.add_with(add::Add {
         description: "two\nlines \u{1f980} \"quoted\" \\".into(),
@@ -92,7 +92,7 @@ pub(super) fn furnish(world: &World) {
     world.note("b", &lapsing, "settles what is over").unwrap();
     let held = world.add_with(add::Add { assignee: Some("b".into()), ..add::Add::titled("held") });
     world.claim("b", &held).unwrap();
-    // Numbers as no other program would write them: they are kept to the letter.
+    // Numbers in unusual notation: they are kept exactly.
     let data = serde_json::from_str(r#"{"b":[1.0,2e-7,0.1,18446744073709551615],"a":{"ü":null}}"#).unwrap();
     let text = String::from("with data");
     world.run("b", Op::new(note::Note { text, data: Some(data), ..note::Note::default() })).unwrap();
@@ -128,7 +128,7 @@ fn has_everything(world: &World) {
         &json!({ "end": true, "tasks": tasks.len(), "notes": notes.len(), "events": events.len() })
     );
     assert_eq!(tasks.len() + notes.len() + events.len() + 2, export.len());
-    // In the order of creation, with what `show` says.
+    // In order of creation, with the fields of `show`.
     let all = world.list(&list::List { all: true, ..list::List::default() });
     assert_eq!(tasks.len(), all.len());
     let mut by_number = all.clone();
@@ -153,11 +153,11 @@ fn has_everything(world: &World) {
     assert_eq!(sort("event").len(), log.len());
     let numbers: Vec<_> = notes.iter().map(|note| note["text"].as_str().unwrap()).collect();
     assert_eq!(numbers, ["hello", "hello", "hello", "settles what is over", "with data", "null"]);
-    // Without the log there is only less.
+    // Without the log there are only fewer lines.
     let without = lines(&exported(world, false));
     assert!(without.iter().all(|line| line.get("event").is_none()));
     assert_eq!(without.len(), export.len() - log.len());
-    // The fields stand in one order.
+    // The fields have a fixed order.
     let raw = String::from_utf8(exported(world, false)).unwrap();
     assert!(raw.starts_with(r#"{"tenure":"export","format":1,"project":{"key":"name:p","label":"p"},"exported_at":""#));
     let fields = "id title description acceptance priority labels after assignee status reason blocked_on was_held_by \
@@ -182,7 +182,7 @@ fn round_trip(world: &World) {
         compare_states(world, &other);
         other.sound();
     }
-    // Also where the input is spelled in another way.
+    // Also if the input uses a different spelling.
     request.tasks.iter_mut().for_each(|task| {
         task.labels.reverse();
         task.after.extend(task.after.clone());
@@ -195,7 +195,7 @@ fn round_trip(world: &World) {
     assert_eq!(content(&exported(&other, false)), content(&exported(world, false)));
 }
 
-/// What is derived is derived anew, and means the same; only holds stay behind.
+/// Derived state is recomputed and equal; only holds are not transferred.
 fn compare_states(world: &World, other: &World) {
     let all = list::List { all: true, ..list::List::default() };
     let theirs = other.list(&all);
@@ -227,7 +227,7 @@ fn of_nothing(world: &World) {
     assert_eq!(content(&exported(world, false)), content(&empty));
 }
 
-/// A sink that makes a change whenever a line comes.
+/// A sink that makes a change at every line.
 struct Meddling<'a> {
     world: &'a World,
     writer: tenure_kernel::Kernel,
@@ -280,7 +280,7 @@ fn many(world: &World) {
     assert_eq!(world.run("z", Op::new(request)).unwrap()["tasks"], 10_000);
     let status = world.kernel.ask(&world.call("z"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.waiting), (1, 9_999));
-    // More than a page, and still in the order of creation, which is not that of the ids.
+    // More than a page, and still in order of creation, which is not the order of ids.
     let order: Vec<Value> = lines(&exported(world, false))
         .iter()
         .filter_map(|line| line.get("task"))

@@ -1,4 +1,4 @@
-//! What fails half way leaves nothing: a statement that the engine refuses, a world that panics, a body that gives up.
+//! Fault injection: a failed statement, a panicking clock or random source, and an aborted body leave no trace.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t4_a_body_that_gives_up_or_panics_leaves_nothing", bodies_that_fail),
 ];
 
-/// Counts every write down and refuses the one at zero. The count is taken back with everything else, so a fault stays
-/// where it was set until it is moved.
+/// Counts down at every write and fails the one at zero. The counter is rolled back with the transaction, so a fault
+/// stays in place until it is moved.
 fn set_traps(kernel: &Kernel, how: &str) {
     both(kernel, "CREATE TABLE fault (n BIGINT NOT NULL)");
     both(kernel, "INSERT INTO fault VALUES (1000000)");
@@ -50,8 +50,8 @@ fn set_fault(kernel: &Kernel, at: i64) {
     both(kernel, &format!("UPDATE fault SET n = {at}"));
 }
 
-/// Fails an op at its first write, then at its second, until it comes through: each time nothing is left, and the same
-/// request goes on.
+/// Fails an op at its first write, then at its second, until it succeeds: each failure leaves nothing, and the same
+/// request can be retried.
 fn fails_at_any_write(world: &World, how: &str) {
     let world = &World::with(world.engine, |options| options.any_schema = true);
     world.kernel.store().create().unwrap();
@@ -83,7 +83,7 @@ fn fails_at_any_write(world: &World, how: &str) {
     world.sound();
 }
 
-/// Clock and randomness that panic at a chosen call. The panic is raised without the hook: nothing is printed.
+/// A clock and random source that panic at a chosen call. The panic bypasses the hook, so nothing is printed.
 struct Tripwire {
     left: AtomicI64,
     random: Seeded,
@@ -121,7 +121,7 @@ fn panics_anywhere(world: &World) {
         options.clock = trip.clone();
         options.entropy = trip.clone();
     });
-    // Making the store is a transaction of its own.
+    // Creating the store is a separate transaction.
     world.kernel.store().create().unwrap();
     let mut panics = 0;
     every_op(&world, |call, op| {
@@ -159,7 +159,7 @@ fn bodies_that_fail(world: &World) {
     assert_eq!(dump(&world.kernel), before);
     let undone = store.write(&name, |tx, _| tx.execute(half, &[]).map(CommitDecision::Undo)).unwrap();
     assert_eq!((undone, dump(&world.kernel)), (1, before.clone()));
-    // More panics than a pool has connections to lose, and in a read as well.
+    // More panics than a pool has connections to lose, and also in a read.
     for _ in 0..5 {
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             store.write(&name, |tx, _| -> Result<CommitDecision<()>> {

@@ -1,4 +1,4 @@
-//! Fences: who may act on a task, and who is told that it is too late.
+//! Fences: which agent may act on a task, and which one is told that it is too late.
 
 use serde_json::json;
 use tenure_client::phrasing::Commands;
@@ -57,7 +57,7 @@ fn late_is_accepted(world: &World) {
     world.sound();
 }
 
-/// A takes, A lapses, B takes: nothing of A's goes through, named or in focus, and B keeps its hold and its fence.
+/// A claims, A's hold expires, B claims: no op of A succeeds, by id or by focus, and B keeps its hold and its fence.
 fn every_op_of_a_replaced_holder(world: &World) {
     world.add("so that c is known");
     world.claim_any("c").unwrap();
@@ -79,7 +79,7 @@ fn every_op_of_a_replaced_holder(world: &World) {
         let refused = world.unchanged(&task, || world.run("a", op.clone()));
         assert_eq!(kind_of(refused), "stale", "{op:?}");
     }
-    // By id anyone may note, a former holder too, unless it shows its fence.
+    // Any agent may note by id, including a former holder, unless it shows its old fence.
     let by_id = note::Note { task: Some(task.clone().into()), text: "what I found".into(), ..Default::default() };
     assert_eq!(world.run("a", Op::new(by_id.clone())).unwrap()["late"], false);
     let fenced = Op::new(note::Note { fence: Some(old.into()), ..by_id });
@@ -93,7 +93,7 @@ fn what_may_be_late(world: &World) {
         let task = world.add(late);
         world.claim_for("a", &task, 60).unwrap();
         world.advance(Span::seconds(61));
-        // What is over cannot be given back or handed on.
+        // An expired hold cannot be released or transferred.
         assert_eq!(code_of(world.release("a", &task)), "lapsed");
         assert_eq!(kind_of(world.transfer("a", &task, "a")), "stale");
         match late {
@@ -104,7 +104,7 @@ fn what_may_be_late(world: &World) {
         let events = world.events();
         let last = events.last().unwrap();
         assert_eq!(last.data["late"], true, "{late}");
-        // A stranger's op on the same task is never late.
+        // An unrelated agent's op on the same task is never late.
         let noted = world.note("c", &task, "seen").unwrap();
         assert_eq!(noted["late"], false);
     }
@@ -115,7 +115,7 @@ fn giving_back(world: &World) {
     let task = world.add("given back");
     world.claim("a", &task).unwrap();
     world.release("a", &task).unwrap();
-    // Nobody came since: it may act like anyone, and is not late.
+    // No other agent came since: the former holder acts like any agent, and is not late.
     assert_eq!(world.run("a", acting(Some(&task), None, false)[1].clone()).unwrap()["status"], "blocked");
     assert_eq!(world.events().last().unwrap().data["late"], false);
     world.unblock("a", &task).unwrap();
@@ -124,7 +124,7 @@ fn giving_back(world: &World) {
     for op in &acting(Some(&task), None, false)[..3] {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", op.clone()))), "stale");
     }
-    // Whoever never had it is not a former holder, and claiming makes a former holder a holder.
+    // An agent that never held the task is not a former holder, and a claim turns a former holder into the holder.
     world.block("c", &task, "x").unwrap();
     world.unblock("c", &task).unwrap();
     world.claim("a", &task).unwrap();
@@ -139,7 +139,7 @@ fn given_fence(world: &World) {
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong.into())))), "stale", "{wrong}");
     }
-    // Another agent's fence does not help a stranger.
+    // Another agent's fence does not help.
     let error = refusal(world.unchanged(&task, || world.run("b", done(right.into()))));
     assert_eq!(error.kind().as_str(), "stale");
     assert_eq!(error.get("current_fence"), Some(&json!(right)));
@@ -155,7 +155,7 @@ fn own_former_hold(world: &World) {
     assert_eq!(again["task"]["attempt"], 2);
     let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old.into()), force: false });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
-    // The fence last shown is the new one.
+    // The last fence shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);
     world.sound();
 }

@@ -1,4 +1,4 @@
-//! The focus: the task an agent means when it names none.
+//! The focus: the task that an agent means when it names none.
 
 use tenure_core::Span;
 use tenure_kernel::Op;
@@ -49,7 +49,7 @@ fn takes_another(world: &World) {
     }
     assert!(world.claim_any("a").unwrap()["task"].is_null());
     assert_eq!(world.focus("a"), Some(second.clone()), "an empty hand leaves the focus");
-    // Naming an own task moves the focus back to it.
+    // Claiming its own task moves the focus back to it.
     world.claim("a", &first).unwrap();
     assert_eq!(world.focus("a"), Some(first));
 }
@@ -65,7 +65,7 @@ fn means_the_focus(world: &World) {
         assert_eq!(world.show(&task)["status"], status);
         assert_eq!(world.focus("a"), None, "{status}: what is over is not in focus");
         assert_eq!(world.show(&other)["holder"]["agent"], "a");
-        // Finishing what is not in focus leaves the focus alone.
+        // Finishing a task that is not in focus leaves the focus unchanged.
         let third = world.add("third");
         world.claim("a", &third).unwrap();
         world.done("a", &other).unwrap();
@@ -137,7 +137,7 @@ fn notes_by_id(world: &World) {
     assert_eq!((&note["id"], &note["agent"], &note["data"]), (&noted["id"], &"b".into(), &data));
     assert_eq!(note["text"], "what I\nfound");
     assert_eq!(world.focus("b"), Some(other));
-    // A fence given is asked about, an id or not.
+    // A given fence is checked, with or without an id.
     let fenced = note::Note {
         task: Some(task.clone().into()),
         text: "x".into(),

@@ -1,4 +1,4 @@
-//! Growth: what a call costs does not depend on how much there is. Counted, not timed.
+//! Growth: the cost of a call does not depend on the size of the store. Counted in steps, not timed.
 
 use tenure_core::memory::MemoryKind;
 use tenure_core::session::Start;
@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Postgres], "inv_t13_hot_ops_wait_for_the_server_at_most_eight_times", round_trips),
 ];
 
-/// Half of the tasks are ready, each of the other half comes after four of them: two dependencies a task.
+/// Half of the tasks are ready, and each of the other half depends on four of them: two dependencies per task.
 fn fill(world: &World, tasks: usize) -> Vec<String> {
     let half = tasks / 2;
     let item = |n: usize| {
@@ -52,7 +52,7 @@ fn cost_stays(_: &World) {
         let call = world.call("a");
         let kernel = &world.kernel;
         let since = Some(log::Since::Number(10));
-        // Warm: the first call of each prepares its statements, which is work of another kind.
+        // Warm-up: the first call prepares its statements, which is a different cost.
         let mut measured = Vec::new();
         let mut measure = |name: &'static str, work: &mut dyn FnMut(usize)| {
             work(0);
@@ -100,7 +100,7 @@ fn cost_stays(_: &World) {
     }
 }
 
-/// Memories of the project that all have the words of the task at hand.
+/// Memories of the project that all contain the words of the current task.
 fn remember(world: &World, memories: usize) {
     for from in (0..memories).step_by(50) {
         let item = |n: usize| remember::NewMemory {

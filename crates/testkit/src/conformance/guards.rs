@@ -1,4 +1,5 @@
-//! Guards: reserving is the check, a file that is held already costs nothing, and a person switches them off for a while.
+//! Guards: the check is a reservation, a file that is already held costs nothing, and a person can disable guards for a
+//! while.
 
 use serde_json::{Value, json};
 use tenure_core::session::Start;
@@ -47,7 +48,7 @@ fn while_off(world: &World) {
     assert_eq!((&said["off"], &said["until_s"], &said["by"]), (&json!(true), &json!(3_600), &json!("person:ann")));
     assert!(is_off(world));
     assert!(world.kernel.ask(&world.call("a"), &query::status::Status {}).unwrap().guards.off);
-    // Nothing that others do changes it.
+    // Ops of others do not change it.
     world.add("y");
     world.advance(Span::minutes(59));
     assert!(is_off(world));
@@ -120,7 +121,7 @@ fn second_edit(world: &World) {
     assert!(!outlook(world, "a", &["./src/x.rs"]).is_quiet);
     let first = edit(world, "a", &["./src/x.rs"]).unwrap();
     assert_eq!(first["granted"].as_array().unwrap().len(), 1);
-    // One more for the second event out of the process, which is remembered once.
+    // One more write for the second event of the process, which is recorded once.
     edit(world, "a", &["./src/x.rs"]).unwrap();
     let before = (world.last_event(), rows(world), dump(&world.kernel));
     for _ in 0..5 {
@@ -181,12 +182,12 @@ fn two_checkouts(world: &World) {
         (&second["elsewhere"][0]["pattern"], &second["elsewhere"][0]["checkout"]),
         (&json!("x.rs"), &json!("/repos/main"))
     );
-    // The first one is told with its next prompt.
+    // The first agent is told with its next prompt.
     let says = presence("a");
     let look = Standing { says, given: None, depth: Depth::Loss };
     let mine = world.kernel.ask(&from(world, "main", "a"), &look).unwrap().unwrap().mine.unwrap();
     assert_eq!((mine.elsewhere.len(), mine.elsewhere[0].holder.as_str()), (1, "claude-b"));
-    // What is held no more is not told.
+    // An expired hold is not reported.
     world.advance(Span::minutes(31));
     assert_eq!(go("a", "main")["elsewhere"], json!([]));
 }
@@ -252,7 +253,7 @@ fn reserved_later(world: &World) {
     world.advance(Span::minutes(20));
     world.run_call(&from(world, "main", "a"), &Op::new(presence("a"))).unwrap();
     assert_eq!(expiry(world, "a"), [("x".to_owned(), 1_800)], "presence renews it from now on");
-    // What is reserved stays what it is where an edit meets it.
+    // An edit within an existing reservation does not change it.
     let wide = tenure_kernel::op::reserve::Reserve { paths: words(&["src/"]), ..Default::default() };
     world.run_call(&from(world, "main", "a"), &Op::new(wide)).unwrap();
     edit(world, "a", &["./src/z"]).unwrap();

@@ -1,4 +1,4 @@
-//! Holds on tasks: their end, their renewal, and how they are given back.
+//! Holds on tasks: expiry, renewal and release.
 
 use tenure_core::Span;
 use tenure_core::hold::HoldKind;
@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn ttl_bounds(world: &World) {
     let task = world.add("timed");
-    // The last two would be within the bounds again if seconds became microseconds without a look.
+    // The last two would be within the bounds again if the conversion to microseconds overflowed.
     for bad in [0, -1, 86_401, i64::MAX, i64::MIN, 18_446_744_073_711, 18_446_744_073_709_551] {
         assert_eq!(code_of(world.unchanged(&task, || world.claim_for("a", &task, bad))), "bad_ttl", "{bad}");
     }
@@ -44,7 +44,7 @@ fn ttl_bounds(world: &World) {
         world.release(agent, &task).unwrap();
     }
     assert_eq!(world.claim("a", &task).unwrap()["hold"]["ttl_s"], 3_600);
-    // A renewal obeys the same bounds.
+    // A renewal has the same bounds.
     assert_eq!(code_of(world.unchanged(&task, || world.claim_for("a", &task, 0))), "bad_ttl");
 }
 
@@ -61,7 +61,7 @@ fn no_endless_row(world: &World) {
         world.kernel.store().write(&name, |tx, entered| {
             let project = entered.project.unwrap().id;
             hold::insert(tx, &project, row)?;
-            // Reads the row back, so that a statement kept for later has been run.
+            // Reads the row back, so that a deferred statement has run.
             Ok(CommitDecision::Undo(hold::get(tx, &project, &row.id)?.is_some()))
         })
     };
@@ -146,7 +146,7 @@ fn ops_keep_holds(world: &World) {
     for round in 0..10 {
         world.advance(Span::seconds(30));
         let before = world.last_event();
-        // Any op counts, one that is refused too.
+        // Any op counts, including a refused one.
         let appended = match round % 4 {
             0 => world.note("a", &other, "passing by").map(|_| vec!["task.noted"]).unwrap(),
             1 => world.run("a", Op::new(add::Add::titled("found"))).map(|_| vec!["task.added"]).unwrap(),
@@ -192,7 +192,7 @@ fn queries_and_replays(world: &World) {
     assert!(again.replayed && again.body == first.body);
     assert_eq!((world.show(&task), world.agent("a").unwrap().last_seen, world.last_event()), before);
     world.advance(Span::seconds(15));
-    // The replay still shows the hold as it was granted; that it is over says the next look.
+    // The replay still shows the hold as it was granted; the next query shows that it is over.
     assert_eq!(world.kernel.run(&claim, &op).unwrap().body, first.body);
     assert_eq!(world.show(&task)["state"], "ready");
     assert_eq!(taken(&world.claim_any("b").unwrap()), task);
@@ -206,7 +206,7 @@ fn not_revived(world: &World) {
     assert_eq!(world.show(&task)["state"], "ready");
     assert_eq!(world.count("hold.expired"), 1);
     assert!(fence(&world.claim("a", &task).unwrap()) > old);
-    // Nor is one that its holder's own op had no time to end: only the first 64 are.
+    // Nor is a hold that its holder's own op did not settle: only the first 64 are.
     for n in 0..70 {
         let task = world.add(&format!("task {n}"));
         world.claim_for("a", &task, 60).unwrap();
@@ -229,7 +229,7 @@ fn three_quarters(world: &World) {
     world.note("a", &task, "more than a quarter").unwrap();
     let renewed = TestClock::START + Span::seconds(126);
     assert_eq!(world.show(&task)["holder"]["expires_at"], renewed.to_string());
-    // Somebody else's op renews nobody's hold.
+    // Another agent's op renews no hold.
     world.advance(Span::seconds(60));
     world.note("b", &task, "hello").unwrap();
     assert_eq!(world.show(&task)["holder"]["expires_at"], renewed.to_string());
@@ -249,7 +249,7 @@ fn own_task(world: &World) {
     assert_eq!(again["task"]["attempt"], 1);
     assert_eq!(again["task"]["version"], first["task"]["version"]);
     assert_eq!(world.focus("a"), Some(task.clone()));
-    // A new time to live is taken over.
+    // A new time to live replaces the old one.
     assert_eq!(world.claim_for("a", &task, 50).unwrap()["hold"]["ttl_s"], 50);
     assert_eq!(world.last_event(), before, "no event");
     world.advance(Span::seconds(50));

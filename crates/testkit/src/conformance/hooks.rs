@@ -1,4 +1,4 @@
-//! What a tool call leaves behind, and when nothing is to be written at all.
+//! The effects of a tool call, and when a hook writes nothing.
 
 use serde_json::{Value, json};
 use tenure_core::session::{Context, Start};
@@ -151,7 +151,7 @@ fn touched(world: &World) {
     let rows = &dump(&world.kernel)["touched"];
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows.iter().all(|row| row.contains(&task) && row.contains("claude-a") && row.contains("c-")), "{rows:?}");
-    // Whoever goes on in another checkout is told where those files are.
+    // An agent that continues in another checkout is told where those files are.
     let brief = |at: &str| {
         let here = Checkout { path: at.into(), ..checkout() };
         let asks = Call { checkout: Some(here), ..call(world) };
@@ -193,7 +193,7 @@ fn settled(world: &World) {
     send(world, presence("a"));
     world.advance(Span::seconds(5));
     assert!(!mine(world, &edit).settled, "the file was last remembered more than a minute ago");
-    // Asking is a query.
+    // Standing is a query.
     let before = dump(&world.kernel);
     mine(world, &edit);
     assert_eq!(differing(&before, &dump(&world.kernel)), Vec::<&str>::new());
@@ -241,7 +241,7 @@ fn shortened(world: &World) {
     assert!(is(), "whatever else happens");
     becomes(Context::Shown);
     assert!(!is());
-    // A session that begins anew is shown all there is; another one of the same process is not this one.
+    // A session that starts anew is shown everything; another session of the same process is not this one.
     becomes(Context::Shortened);
     start(world, &world.kernel, 1, "b", Start::Clear, &[]);
     assert!(is() && !mine(world, &presence("b")).is_shortened);

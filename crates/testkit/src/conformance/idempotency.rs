@@ -1,4 +1,4 @@
-//! One request, one effect: a request that comes again is answered with the bytes of the first time.
+//! Idempotency: a retried request is answered with the bytes of the first answer.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ fn given(call: Call, id: &str) -> Call {
     Call { request_id: RequestId::given(id).unwrap(), ..call }
 }
 
-/// Everything has happened since: tasks finished, reopened, cancelled, a hold due for renewal and one that has lapsed.
+/// The state has changed since: tasks finished, reopened and cancelled, a hold due for renewal and an expired one.
 fn replays(world: &World) {
     let walked = every_op(world, |call, op| world.kernel.run(call, op));
     let lapsing = world.add("lapses");
@@ -51,7 +51,7 @@ fn mismatches(world: &World) {
     let walked = every_op(world, |call, op| world.kernel.run(call, op));
     let before = dump(&world.kernel);
     for step in &walked {
-        // Another op of the same name: each kind of op meets each of its other requests.
+        // Every other request of the same op under this id.
         for other in walked.iter().filter(|other| other.op.name() == step.op.name()) {
             let same = format!("{:?}", other.op) == format!("{:?}", step.op);
             let call = Call { actor: step.call.actor.clone(), ..step.call.clone() };
@@ -82,7 +82,7 @@ fn refusals_leave_no_record(world: &World) {
     }
     assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM request WHERE request_id = 'mine'", &[]), 0);
     world.release("a", &task).unwrap();
-    // Another payload is no mismatch either: nothing was kept.
+    // Another payload is no mismatch either: no record was kept.
     let other = world.add("second");
     assert_eq!(kind_of(world.kernel.run(&call, &claiming("t-00000"))), "not_found");
     assert!(!world.kernel.run(&call, &claiming(&other)).unwrap().replayed);
@@ -95,7 +95,7 @@ fn ids_are_per_actor_and_op(world: &World) {
     let first = send("a", &noting(&task, "mine")).unwrap();
     let second = send("b", &noting(&task, "mine")).unwrap();
     assert!(!second.replayed && first.body != second.body, "another actor never reads a stored answer");
-    // Another payload by yet another actor is no mismatch: that would tell that the id was used.
+    // Another payload by another actor is no mismatch: that would reveal that the id was used.
     assert!(!send("c", &noting(&task, "other")).unwrap().replayed);
     assert!(!send("a", &claiming(&task)).unwrap().replayed);
     assert_eq!(send("a", &noting(&task, "mine")).unwrap(), Reply { replayed: true, ..first });
@@ -130,7 +130,7 @@ fn pruned(world: &World) {
     let count = || number(&world.kernel, "SELECT COUNT(*) FROM request", &[]);
     assert_eq!(count(), 42);
     world.advance(Span::hours(2));
-    // A look every 64 events drops what is over.
+    // A check every 64 events prunes expired records.
     for _ in 0..64 {
         world.note("a", &task, "x").unwrap();
     }
@@ -152,7 +152,7 @@ fn set_back(world: &World) {
     let set = |title: &str| -> Result<_> {
         world.edit("a", &task, |request: &mut edit::Edit| request.title = Some(title.into()))
     };
-    // The clock stands still and two of the payloads are the same.
+    // The clock stands still, and two of the payloads are equal.
     for title in ["1", "2", "1"] {
         set(title).unwrap();
         assert_eq!(world.show(&task)["title"], title);
@@ -169,7 +169,7 @@ fn drawn_ids(world: &World) {
         let met: HashSet<u8> = drawn.iter().map(|id| id.as_bytes()[place]).collect();
         assert_eq!(met.len(), 32, "place {place}");
     }
-    // The same payload at the same instant, twice: two effects.
+    // The same payload twice at the same instant has two effects.
     let ask = Op::new(claim::Claim::default());
     let (first, second) = (world.add("first"), world.add("second"));
     let taken: Vec<_> = (0..2).map(|_| world.run("a", ask.clone()).unwrap()["task"]["id"].clone()).collect();

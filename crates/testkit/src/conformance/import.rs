@@ -1,4 +1,4 @@
-//! Import: all or nothing, ids stay, what is here already is never changed.
+//! Import: all or nothing, ids are kept, and existing tasks are never changed.
 
 use serde_json::{Value, json};
 use tenure_client::phrasing::Commands;
@@ -30,7 +30,7 @@ pub(super) const CASES: &[Case] = &[
 
 const AT: &str = "2033-01-01T00:00:00.000000Z";
 
-/// Open, with a title.
+/// An open task with a title.
 fn task(id: &str) -> ExportedTask {
     let text = json!({ "id": id, "title": id, "created_by": "a", "created_at": AT, "updated_at": AT });
     serde_json::from_value(text).unwrap()
@@ -102,7 +102,7 @@ fn one_bad_line(world: &World) {
             spoil(&mut tasks[at]);
             let error = refusal(world.unchanged(&exists, || import(world, tasks, vec![note("n-00000", "t-00005")])));
             assert_eq!(error.code(), *code, "{}", error.message());
-            // Of two equal ids it is the second that is one too many.
+            // Of two equal ids, the second is the error.
             let line = if *code == "duplicate_id" { at.max(10) + 2 } else { at + 2 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.advice().unwrap().say(&Commands).contains("Nothing was imported"), "{code}");
@@ -164,7 +164,7 @@ fn unchanged(world: &World) {
     assert_eq!(counts, [0, 0, tasks as u64, notes as u64]);
     assert_eq!(world.count(kind::TASK_ADDED), tasks);
     assert_eq!(exported(world, false).len(), export.len());
-    // One that is new among those that are not.
+    // One new task among unchanged ones.
     let mut more = request;
     more.tasks.push(ExportedTask { after: vec![more.tasks[0].id.clone()], ..task("t-zzzzz") });
     let again = world.run("a", Op::new(more)).unwrap();
@@ -186,7 +186,7 @@ fn differs(world: &World) {
     assert_eq!((error.get("differing"), error.get("total")), (Some(&named), Some(&json!(1))));
     assert!(error.message().contains("t-00003 (priority, title, updated_at, version)"), "{}", error.message());
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // All of it is told, at most twenty by name; notes too.
+    // All conflicts are counted, at most twenty are named, including notes.
     tasks.iter_mut().for_each(|task| task.acceptance = "more".into());
     let other = ExportedNote { text: "other".into(), ..note("n-00000", &id(0)) };
     let error = refusal(import(world, tasks, vec![other]));
@@ -213,7 +213,7 @@ fn replayed(world: &World) {
     assert_eq!(world.last_event(), before);
     let other = Op::new(request(vec![task("t-00001")], Vec::new()));
     assert_eq!(kind_of(world.kernel.run(&call, &other)), "mismatch");
-    // One event a task and one a note, all of one request.
+    // One event per task and per note, all of one request.
     let events: Vec<_> = world.events().into_iter().filter(|event| event.op == "import").collect();
     let kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, [kind::PROJECT_CREATED, kind::AGENT_REGISTERED, kind::TASK_ADDED, kind::TASK_NOTED]);
@@ -265,7 +265,7 @@ fn joins(world: &World) {
     assert_eq!(taken(&world.claim_any("a").unwrap()), "t-00001");
     assert_eq!(world.done("a", "t-00001").unwrap()["unlocked"], json!([]));
     assert_eq!(world.done("a", &open).unwrap()["unlocked"], json!(["t-00002"]));
-    // What was imported as done can be opened again, and those that come after it wait.
+    // A task imported as done can be reopened, and its dependents then wait.
     world.reopen("person:ann", "t-00003").unwrap();
     assert_eq!(
         world.add("next"),

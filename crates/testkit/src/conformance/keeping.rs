@@ -1,4 +1,4 @@
-//! What is kept and what is let go: old events where a setting says so, and whole projects.
+//! Retention: old events are pruned if a setting says so, and whole projects can be forgotten.
 
 use serde_json::json;
 use tenure_core::session::Start;
@@ -35,7 +35,7 @@ fn all() -> Log {
     Log { limit: 1_000, ..Log::default() }
 }
 
-/// Notes until at least this many events have been appended by writers that keep events for a week.
+/// Writes notes until at least this many events were appended by writers that keep events for a week.
 fn write_on(world: &World, task: &str, events: i64) {
     let until = world.last_event() + events;
     while world.last_event() < until {
@@ -52,7 +52,7 @@ fn old_events(world: &World) {
     world.note("a", &task, "soon forgotten").unwrap();
     assert!(!world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap().forgotten);
     world.advance(Span::days(8));
-    // Without the setting nothing is ever dropped.
+    // Without the setting nothing is pruned.
     for _ in 0..70 {
         world.note("a", &task, "x").unwrap();
     }
@@ -91,7 +91,7 @@ fn backlog(world: &World) {
     assert!(first > last, "everything old is gone: {first}");
     let counted = number(&world.kernel, "SELECT events FROM project", &[]);
     assert_eq!(counted, kept());
-    // However old the newest event is, it stays.
+    // The newest event stays, however old it is.
     world.advance(Span::days(300));
     write_on(world, &task, 64);
     assert!(kept() > 0);
@@ -112,7 +112,7 @@ fn ended_holds(world: &World) {
         "live"
     );
     world.done("a", &live).unwrap();
-    // One whose grant is gone and whose end is kept stays.
+    // A hold whose grant was pruned and whose end is kept stays.
     let long = world.add("long");
     let third = of(&long);
     for _ in 0..300 {
@@ -137,7 +137,7 @@ fn ended_places(world: &World) {
     for agent in ["b", "c"] {
         world.wait(agent, &["x"]).unwrap();
     }
-    // One leaves the line, the other gets what it waits for.
+    // One agent leaves the line, the other gets its path.
     world.release_paths("c", &["x"]).unwrap();
     world.release_paths("a", &["x"]).unwrap();
     assert_eq!(world.wait("b", &["x"]).unwrap()["holds"].as_array().unwrap().len(), 1);
@@ -182,7 +182,7 @@ fn since_a_time(world: &World) {
     assert_eq!(since(start), Some(4));
     assert_eq!(since(start + Span::days(8)), None);
     assert!(first["task"]["id"] == json!(task));
-    // The oldest that is kept of the task is a note, then a claim: neither is how it began.
+    // The oldest kept events of the task are a note and a claim: neither is its creation.
     assert!(world.kernel.ask(&call, &query::why::Why { id: task.clone() }).unwrap().forgotten);
 }
 
@@ -190,7 +190,7 @@ fn handed_on(world: &World) {
     let task = world.add("old");
     world.note("b", &task, "here").unwrap();
     let held = world.claim_for("a", &task, 86_400).unwrap()["hold"]["id"].as_str().unwrap().to_owned();
-    // Its grant is long gone when it is handed on.
+    // Its grant was pruned long before the transfer.
     for _ in 0..9 {
         world.advance(Span::hours(23));
         world.note("a", &task, "still at it").unwrap();
@@ -213,7 +213,7 @@ fn handed_on(world: &World) {
     assert_eq!(code_of(world.kernel.ask(&call, &query::show_hold::ShowHold { id: held.clone() })), "not_found");
 }
 
-/// One call under a clock that is years ahead must not cost the log.
+/// One call under a clock that is years ahead must not prune the log.
 fn jumping_clock(world: &World) {
     let task = world.add("kept");
     while world.last_event() < 63 {
@@ -224,7 +224,7 @@ fn jumping_clock(world: &World) {
     write_on(world, &task, 1);
     assert_eq!(world.last_event() % 64, 0, "that was a write that looks for what is old");
     assert_eq!(world.events().len(), events + 1);
-    // If the clock stays there, it is right, and the next that looks drops what is old.
+    // If the clock stays there, it is taken as correct, and the next check prunes old events.
     write_on(world, &task, 64);
     assert_eq!(world.events()[0].number, 64);
 }
@@ -242,7 +242,7 @@ fn forgotten(world: &World) {
         let body: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
         body["id"].as_str().unwrap_or_default().to_owned()
     };
-    // Something of it in every table.
+    // Rows in every table.
     let here =
         Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: WorkingTree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
@@ -301,7 +301,7 @@ fn forgotten(world: &World) {
     }
     assert!(!world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
     assert_eq!(world.kernel.ask(&call, &all()).unwrap().total, Some(0));
-    // Used again, it goes on with its numbers: what was read before does not fit what comes now.
+    // Used again, the project continues its numbers, so an old cursor does not match the new events.
     world.kernel.run(&elsewhere(world, "b"), &add).unwrap();
     let page = world.kernel.ask(&call, &all()).unwrap();
     assert!(page.items[0].number > last && page.items[0].kind == "project.created");

@@ -1,4 +1,4 @@
-//! How much may be held at a time, by an agent and in a project.
+//! Limits on the number of holds, per agent and per project.
 
 use tenure_core::{lock, reserve};
 
@@ -11,7 +11,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r4_an_agent_and_a_project_hold_at_most_so_many_locks", locks),
 ];
 
-/// Live holds on paths by the side of all rules: `holder` may name the number `n` of each.
+/// Inserts live path holds without the kernel: `holder` may use the number `n` of each.
 fn fill(world: &World, first: i64, last: i64, holder: &str) {
     let insert = format!(
         "INSERT INTO hold SELECT p.id, 'h-x' || n, 'path', 'many/' || n, 'exclusive', {holder}, n, 1, 9000000000000000000,
@@ -26,7 +26,7 @@ fn paths(world: &World) {
     world.reserve("b", &["first"]).unwrap();
     let (agent, project) = (reserve::LIVE_AGENT, reserve::LIVE_PROJECT);
     fill(world, 1, agent, "'a'");
-    // The next hold is one at which they are counted.
+    // The next hold is one at which all are counted.
     both(&world.kernel, "UPDATE project SET holds_issued = 102399");
     let rows = || number(&world.kernel, "SELECT COUNT(*) FROM hold", &[]);
     let before = rows();
@@ -35,16 +35,16 @@ fn paths(world: &World) {
     assert!(error.message().contains("100000 are yours (at most 100000)"), "{}", error.message());
     assert!(error.advice().is_some());
     assert_eq!(rows(), before);
-    // What is held already costs nothing, and others may go on.
+    // An existing hold costs nothing, and other agents may continue.
     world.reserve("b", &["first"]).unwrap();
     both(&world.kernel, "UPDATE hold SET ended_at = 5, ended_how = 'released' WHERE id = 'h-x7'");
     world.reserve("a", &["x"]).unwrap();
-    // Also where all are not counted: others may take every hold at which they are.
+    // Also between the counts: other agents may take every hold at which all are counted.
     for n in 0..3 {
         world.reserve("b", &[&format!("between {n}")]).unwrap();
         assert_eq!(code_of(world.reserve("a", &["y"])), "too_many_holds");
     }
-    // In a request of many some are counted wherever it begins.
+    // A large request always includes a hold at which all are counted.
     let many = |agent: &str| {
         let paths: Vec<String> = (0..reserve::PATTERNS_MAX).map(|n| format!("{agent}/{n}")).collect();
         world.reserve(agent, &paths.iter().map(String::as_str).collect::<Vec<_>>())
@@ -53,7 +53,7 @@ fn paths(world: &World) {
     many("b").unwrap();
     fill(world, agent + 1, project, "'filler-' || (n % 50)");
     assert_eq!(code_of(many("c")), "too_many_holds");
-    // What has lapsed does not count, settled or not.
+    // An expired hold does not count, settled or not.
     both(&world.kernel, "UPDATE hold SET granted_at = 1, expires_at = 5 WHERE holder <> 'a'");
     many("c").unwrap();
 }

@@ -1,4 +1,4 @@
-//! Lists: stable order, complete pages under every filter, and what a typed beginning of an id means.
+//! Lists: stable order, complete pages under every filter, and the resolution of id prefixes.
 
 use serde_json::json;
 use tenure_core::Span;
@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("an_agent_with_very_many_holds_is_listed_whole", many_holds),
 ];
 
-/// Tasks of every state, some of them held, lapsed, labelled, assigned.
+/// Tasks in every state, some held, expired, labelled or assigned.
 fn populate(world: &World) {
     let hello = world.add("hello");
     world.note("a", &hello, "so that a is known").unwrap();
@@ -111,7 +111,7 @@ fn pages(world: &World) {
     }
 }
 
-/// What happens between two pages neither repeats nor hides what stays in its place.
+/// Changes between two pages neither repeat nor hide an unchanged task.
 fn stable_cursor(world: &World) {
     let tasks: Vec<String> = (0..9).map(|n| world.add(&format!("task {n}"))).collect();
     let page = |cursor| world.kernel.ask(&world.call("a"), &List { limit: 3, cursor, ..List::default() }).unwrap();
@@ -227,9 +227,9 @@ fn holds(world: &World) {
     assert_eq!((status.held, status.next_expiry), (10, Some(read(None, 1)[0].expires_at.clone())));
 }
 
-/// More than any page: nothing of it may be left out.
+/// More than any page: none may be omitted.
 fn many_holds(world: &World) {
-    // Thousands of writes, none of which must survive a power cut.
+    // Thousands of writes that need no durability.
     let world = World::with(world.engine, |options| options.durability = Durability::Fast);
     let items = (0..1_050).map(|n| serde_json::from_value(json!({ "title": format!("task {n}") })).unwrap()).collect();
     world.run("a", Op::new(add_many::AddMany { items })).unwrap();
@@ -248,7 +248,7 @@ fn many_holds(world: &World) {
         )
         .unwrap();
     assert_eq!(rest.items.len(), 50);
-    // All of them lapse at once: the counts know before anything is written.
+    // All of them expire at once: the counts reflect it before any write.
     world.advance(Span::minutes(60));
     let status = world.kernel.ask(&world.call("b"), &query::status::Status {}).unwrap();
     assert_eq!((status.ready, status.started, status.held), (1_050, 0, 0));

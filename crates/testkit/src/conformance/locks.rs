@@ -1,4 +1,4 @@
-//! Named locks: who has one, for how long, and what opens it again.
+//! Named locks: holder, lifetime and release.
 
 use serde_json::{Value, json};
 use tenure_client::phrasing::Commands;
@@ -74,7 +74,7 @@ fn fence(hold: &Value) -> i64 {
     hold["fence"].as_i64().unwrap()
 }
 
-/// A session that has begun.
+/// Starts a session.
 fn begin(world: &World, session: &str) -> Call {
     world.add("switched on");
     let started = start(world, &world.kernel, 1, session, Start::Startup, &[]);
@@ -98,7 +98,7 @@ fn reentrant(world: &World) {
     assert_eq!((&blocker["id"], &blocker["holder"], &blocker["age_s"]), (&hold["id"], &json!("a"), &json!(100)));
     assert_eq!((&blocker["pattern"], &blocker["state"]), (&json!(null), &json!("held")));
     assert!(error.blocker().is_some() && !error.attempts(&Commands).is_empty() && error.override_by_person().is_some());
-    // In its own name, without the fence.
+    // The holder itself, without the fence.
     let error = refusal(world.lock("a", "deploy"));
     assert_eq!((error.code().as_str(), error.advice().is_some()), ("lock_held", true));
     assert_eq!(error.get("blockers").unwrap()[0]["holder"], "a");
@@ -111,7 +111,7 @@ fn reentrant(world: &World) {
         request.ttl_s = Some(1_200);
     };
     assert_eq!(world.lock_with("a", "deploy", longer).unwrap()["ttl_s"], 1_200);
-    // Somebody else's fence opens nothing, and one that never was is stale.
+    // Another agent's fence does not help, and one that never existed is stale.
     assert_eq!(
         code_of(world.lock_with("b", "deploy", |request| request.fence = Some(fence(&hold).into()))),
         "lock_held"
@@ -261,14 +261,14 @@ fn runners_outlive(world: &World) {
     let here = begin(world, "S");
     let hold = world.run_call(&here, &Op::new(taking("build"))).unwrap();
     world.run_call(&here, &ending("S", "other")).unwrap();
-    // Its command may be running still, and only its runner knows.
+    // Its command may still run, and only its runner knows.
     assert_eq!(code_of(world.run("b", Op::new(taking("build")))), "lock_held");
     let stealing = lock::Lock { force: true, ..taking("build") };
     assert_eq!(code_of(world.run("b", Op::new(stealing))), "not_gone");
     let renewing = lock::Lock { fence: Some(fence(&hold).into()), ..taking("build") };
     let again = Call { request_id: world.call("x").request_id, ..here };
     assert_eq!(world.run_call(&again, &Op::new(renewing)).unwrap()["fence"], hold["fence"]);
-    // The same of one whose agent is proven dead, for whoever asks and whoever takes.
+    // The same for an agent that is proven dead, in queries and in claims.
     world.lock_with("a", "deploy", runner).unwrap();
     let knowing = world.call_knowing_dead("b", &["a"]);
     assert_eq!(code_of(world.run_call(&knowing, &Op::new(taking("deploy")))), "lock_held");
@@ -300,9 +300,9 @@ fn stolen(world: &World) {
         "stale_fence"
     );
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
-    // What is free needs no force, and force does no harm.
+    // A free lock needs no force, and force does no harm.
     world.lock_with("b", "free", forced).unwrap();
-    // From one that is gone an agent may take it, and proof that it is dead is enough.
+    // An agent may take the lock of one that is gone; evidence of death is sufficient.
     let held = lock::Lock { name: "free".into(), force: true, ..lock::Lock::default() };
     world.run_call(&world.call_knowing_dead("c", &["b"]), &Op::new(held)).unwrap();
     world.sound();
@@ -320,7 +320,7 @@ fn stolen_paths(world: &World) {
     let overrode: Vec<_> = ended.iter().map(|event| (event.subject.as_str(), event.data["overrode"].clone())).collect();
     assert_eq!(overrode, [("src/a", json!("a")), ("src/b", json!("b"))]);
     assert!(!world.check("b", &["docs/x"]).free, "what was not in the way is left alone");
-    // An agent of which proof says that it is dead stands in nobody's way.
+    // An agent proven dead blocks no other.
     let request = reserve::Reserve { paths: words(&["docs/"]), force: true, ..reserve::Reserve::default() };
     let knowing = Call { checkout: world.from("main", "c").checkout, ..world.call_knowing_dead("c", &["a"]) };
     world.run_call(&knowing, &Op::new(request)).unwrap();

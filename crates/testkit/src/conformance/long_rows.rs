@@ -1,4 +1,4 @@
-//! Rows as long as they may be: a page ends where it has enough bytes, and the next goes on from there.
+//! Rows of maximum length: a page ends when it has enough bytes, and the next continues there.
 
 use serde::Serialize;
 use tenure_core::id::TaskId;
@@ -20,16 +20,16 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_u10_a_read_stops_before_the_row_that_does_not_fit", read),
 ];
 
-/// As long as a text may be.
+/// The maximum length of a text.
 const LONG: usize = 64 * 1024;
-/// A page is at most this long: its rows, and what is said about each of them.
+/// The maximum size of a page: its rows and their metadata.
 const PAGE: usize = 4 * 1024 * 1024 + 256 * 1024;
 
 fn long() -> String {
     "x".repeat(LONG)
 }
 
-/// A page that is no longer than it may be.
+/// Asserts that a page is within the maximum.
 fn fits<T: Serialize>(page: T) -> T {
     fits_in(PAGE, page)
 }
@@ -41,7 +41,7 @@ fn fits_in<T: Serialize>(most: usize, answer: T) -> T {
 }
 
 fn tasks(world: &World) {
-    // Short ones among long ones, in every state and priority: a page is put together from several lists.
+    // Short and long rows in every state and priority: a page is merged from several lists.
     let item = |n: i64| add_many::NewTask {
         title: format!("t{n}"),
         description: if n % 7 == 0 { String::new() } else { long() },
@@ -149,9 +149,9 @@ fn shown(world: &World) {
         world.run("person:ann", Op::new(request)).unwrap();
     }
     let call = world.call("b");
-    // With its 20 newest events, which say what was noted.
+    // Including its 20 newest events, which contain the notes.
     let task = fits_in(PAGE + 20 * LONG, world.kernel.ask(&call, &query::show::Show { id: root.clone() }).unwrap());
-    // The newest are shown, oldest first.
+    // The newest notes are shown, oldest first.
     assert!((50..100).contains(&task.notes.len()), "{} notes", task.notes.len());
     assert_eq!(
         task.notes.last().unwrap().id,
@@ -174,7 +174,7 @@ fn read(world: &World) {
         world.kernel.store().write(&name, |tx, _| {
             let sql = Sql::same("SELECT description FROM task ORDER BY number, id");
             let found = tx.query_within(sql, &[], bytes)?;
-            // What was not read does not stand in the way of what is asked next.
+            // Unread rows do not affect the next query.
             let count = tx.query(Sql::same("SELECT CAST(COUNT(*) AS BIGINT) FROM task"), &[])?.remove(0).int(0)?;
             Ok(CommitDecision::Undo((found.rows.len(), found.cut, count)))
         })

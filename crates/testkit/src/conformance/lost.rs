@@ -1,4 +1,4 @@
-//! PostgreSQL out of reach: connections that end at the worst moment, servers that do not answer or speak no TLS.
+//! An unreachable PostgreSQL: connections lost at the worst moment, and servers that do not answer or have no TLS.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -56,7 +56,7 @@ fn killed_at_any(world: &World) {
         );
         execute(kernel, "", &each).unwrap();
     }
-    // Fires when COMMIT is sent: the client waits for its answer and gets none.
+    // Fires at COMMIT: the client waits for an answer that never comes.
     let at_commit = "CREATE CONSTRAINT TRIGGER fuse_commit AFTER INSERT ON event DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION fuse()";
     execute(kernel, "", at_commit).unwrap();
@@ -68,7 +68,7 @@ fn killed_at_any(world: &World) {
         set(n);
         let call = world.call("a");
         let reply = kernel.run(&call, &noting(&task)).unwrap();
-        // The first try was killed and left nothing, so the one that came through ran anew, and once.
+        // The first attempt was killed and left nothing, so the successful one ran again, once.
         assert!(!reply.replayed);
         assert_eq!((dump(kernel)["note"].len(), world.last_event()), (before + 1, last + 1));
         if position() < 1_000 {
@@ -89,7 +89,7 @@ fn killed_between(world: &World) {
              WHERE pid <> pg_backend_pid() AND query LIKE '%{}%'",
             raw::schema(world)
         );
-        // What a session ran last names the schema: only the sessions of this world are ended.
+        // The last statement of a session names the schema, so only the sessions of this world are ended.
         raw::query(&world.kernel, "", &format!("SELECT '{}'", raw::schema(world)));
         server().batch(&kill);
         world.note("a", &task, &format!("note {n}")).unwrap();
@@ -98,7 +98,7 @@ fn killed_between(world: &World) {
     }
 }
 
-/// The server commits, and the line is cut before it can say so.
+/// The server commits, and the connection is cut before the answer.
 fn answer_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
@@ -117,7 +117,7 @@ fn answer_lost(world: &World) {
     assert_eq!(again, reply);
 }
 
-/// The server commits, the line is cut before it can say so, and stays cut: the retry cannot find out either.
+/// The server commits, the connection is cut before the answer, and stays cut: the retry cannot find out either.
 fn stays_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
@@ -129,7 +129,7 @@ fn stays_lost(world: &World) {
     let call = world.call("a");
     let error = refusal(kernel.run(&call, &noting(&task)));
     assert!(relay.has_swallowed());
-    // Not "nothing was changed": it was, and nobody could know.
+    // The error must not claim that nothing was changed: it was, and the client cannot know.
     assert_eq!(world.last_event(), last + 1);
     assert_eq!(
         (error.kind().as_str(), error.code().as_str(), error.stage()),
@@ -143,8 +143,8 @@ fn stays_lost(world: &World) {
     assert_eq!(world.last_event(), last + 1);
 }
 
-/// To a login without rights PostgreSQL shows a schema as if it were not there. Answering for it as for an empty store
-/// would tell an agent that all its tasks are gone.
+/// PostgreSQL hides a schema from a login without rights. Treating it as an empty store would tell an agent that all
+/// its tasks are gone.
 fn hidden_schema(world: &World) {
     let task = world.add("first");
     let before = dump(&world.kernel);
@@ -170,7 +170,7 @@ fn hidden_schema(world: &World) {
         assert!(error.about() == Some(raw::schema(world)) && error.advice().is_some(), "{error:?}");
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // One that is really not there is still empty.
+    // A schema that really does not exist is still an empty store.
     let fresh = open(&format!("postgres://{login}:x@{}", place.replace(raw::schema(world), &server().fresh_schema())));
     assert_eq!(fresh.store().identity().unwrap(), None);
     server().batch(&format!("DROP ROLE {login}"));
@@ -214,12 +214,12 @@ fn waits_too_long(world: &World) {
         })
         .unwrap();
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // The same request again, and nobody in the way.
+    // The same request again, without contention.
     assert!(!hasty.run(&call, &claiming(&task)).unwrap().replayed);
 }
 
-/// A client that stands still inside its transaction loses the lock after five seconds; it is told, and others go on.
-/// The server's own limit is shortened here so that nobody has to wait for it.
+/// A client that stops inside its transaction loses the lock after five seconds; it is told so, and others continue.
+/// The server's limit is shortened here, so that the test does not wait for it.
 fn stopped_writer(world: &World) {
     let task = world.add("first");
     let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
@@ -228,7 +228,7 @@ fn stopped_writer(world: &World) {
         tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
         if first.swap(false, Ordering::SeqCst) {
             tx.execute(Sql::same("SET LOCAL idle_in_transaction_session_timeout = '1ms'"), &[])?;
-            // Another writer waits for the row and gets it when the server has thrown us out.
+            // Another writer waits for the row and gets it when the server has ended this session.
             world.another().run(&world.call("b"), &claiming(&task)).unwrap();
         }
         tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
@@ -263,7 +263,7 @@ fn not_there(world: &World) {
 }
 
 fn never_answers(world: &World) {
-    // A listener that accepts, by its queue, and never says a word.
+    // A listener that accepts connections in its queue and never answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     for tls in ["disable", "require"] {
@@ -284,7 +284,7 @@ fn answering(bytes: &'static [u8]) -> u16 {
             let mut stream = stream.unwrap();
             let mut request = [0; 8];
             let _ = stream.read_exact(&mut request).and_then(|()| stream.write_all(bytes));
-            // Until the client hangs up: closing first would be another failure than the one meant.
+            // Until the client disconnects: closing first would be a different failure.
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
     });

@@ -1,4 +1,4 @@
-//! Delivery of mail: a message is new in one confirmed response of each recipient, in order, and in nobody else's.
+//! Delivery of mail: a message is new in one confirmed response per recipient, in order, and invisible to all others.
 
 use serde_json::{Value, json};
 use tenure_core::Result;
@@ -48,19 +48,19 @@ pub(super) fn confirming(mail: Option<i64>) -> Op {
     Op::new(confirm::Confirm { events: None, mail })
 }
 
-/// Reads the mail as a door does that shows all of it.
+/// Reads the mail as a door that shows all of it.
 pub(super) fn read_all(world: &World, agent: &str) -> InboxPage {
     let found = inbox(world, agent);
     world.run(agent, confirming(found.offered)).unwrap();
     found
 }
 
-/// What a response says, each message with whether it was offered before.
+/// The texts of a response, each with whether it was offered before.
 fn said(found: &InboxPage) -> Vec<(&str, bool)> {
     found.items.iter().map(|message| (message.text.as_str(), message.again)).collect()
 }
 
-/// Makes some agents known.
+/// Registers some agents.
 pub(super) fn meet(world: &World, agents: &[&str]) -> String {
     let task = world.add("meet");
     agents.iter().for_each(|agent| drop(world.note(agent, &task, "here").unwrap()));
@@ -80,18 +80,18 @@ fn once_in_order(world: &World) {
         world.events().iter().filter(|event| event.kind == "message.sent").map(|event| event.number).collect();
     assert_eq!(found.items.iter().map(|message| message.number).collect::<Vec<_>>(), sent, "numbers of events");
     send(world, "b", to(&["a"], "three")).unwrap();
-    // Confirmed up to the first of them: the second was offered and not shown, the third is new.
+    // Confirmed up to the first: the second was offered and not shown, the third is new.
     world.run("a", confirming(Some(found.items[0].number))).unwrap();
     assert_eq!(said(&inbox(world, "a")), [("two", true), ("three", false)]);
     assert_eq!(said(&read_all(world, "a")), [("two", true), ("three", true)]);
     assert_eq!(said(&inbox(world, "a")), []);
     assert_eq!(said(&read_all(world, "b")), [("two", false)], "each recipient has a place of its own");
-    // To confirm less than before takes nothing back.
+    // Confirming a lower number has no effect.
     world.run("a", confirming(Some(1))).unwrap();
     assert_eq!(said(&inbox(world, "a")), []);
 }
 
-/// A process dies between its commit and its output: the next one, after a restart, shows everything again.
+/// A process dies between its commit and its output: the next process shows everything again.
 fn again_after_a_kill(world: &World) {
     meet(world, &["a", "b"]);
     send(world, "b", to(&["a"], "one")).unwrap();
@@ -104,7 +104,7 @@ fn again_after_a_kill(world: &World) {
     assert_eq!(said(&inbox(world, "a")), []);
 }
 
-/// Two processes of one agent, each step of one between two steps of the other.
+/// Two processes of one agent, with interleaved steps.
 fn two_readers(world: &World) {
     meet(world, &["a", "b"]);
     let (one, other) = (world.another(), world.another());
@@ -116,11 +116,11 @@ fn two_readers(world: &World) {
     assert_eq!(said(&first), [("1", false), ("2", false)]);
     assert_eq!(said(&second), [("1", true), ("2", true), ("3", false)], "new in one response");
     other.run(&world.call("a"), &confirming(second.offered)).unwrap();
-    // What the first confirms was confirmed before: nothing goes back.
+    // The first confirms what is already confirmed: the cursor does not move back.
     one.run(&world.call("a"), &confirming(first.offered)).unwrap();
     assert_eq!(said(&read(&one, &world.call("a"), None)), []);
 
-    // Both at once, with writers: whatever the order, each message is new once and none is left out.
+    // Both at once, with writers: in any order, each message is new once and none is skipped.
     world.race(6, |n, kernel| match n {
         0 | 1 => {}
         _ => (0..10).for_each(|at| {
@@ -180,7 +180,7 @@ fn only_what_was_offered(world: &World) {
     meet(world, &["a", "b"]);
     let sent = world.last_event() + 1;
     send(world, "b", to(&["a"], "one")).unwrap();
-    // What nobody has offered, nobody has seen.
+    // A message that was not offered cannot be confirmed.
     for number in [sent, i64::MAX, -1] {
         assert_eq!(world.run("a", confirming(Some(number))).unwrap()["mail"], 0);
     }
@@ -188,7 +188,7 @@ fn only_what_was_offered(world: &World) {
     send(world, "b", to(&["a"], "two")).unwrap();
     assert_eq!(world.run("a", confirming(Some(i64::MAX))).unwrap()["mail"], sent);
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
-    // Events are confirmed apart from mail, and each agent for itself.
+    // Events are confirmed separately from mail, and per agent.
     world.run("a", Op::new(confirm::Confirm { events: Some(i64::MAX), mail: None })).unwrap();
     world.run("b", confirming(Some(i64::MAX))).unwrap();
     assert_eq!(said(&inbox(world, "a")), [("two", true)]);
@@ -208,7 +208,7 @@ fn replayed(world: &World) {
     world.run("a", confirming(offered)).unwrap();
     assert_eq!(world.kernel.run(&call, &op).unwrap().body, first.body, "confirmed or not");
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
-    // Sent once, however often it is sent.
+    // A retried send sends once.
     let (call, op) = (world.call("b"), Op::new(to(&["a"], "three")));
     let bodies: Vec<String> = (0..3).map(|_| world.kernel.run(&call, &op).unwrap().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
@@ -231,12 +231,12 @@ fn resumed(world: &World) {
     assert!(text.contains("(+2 more: tenure inbox)"), "{text}");
     assert!(!text.contains("after the long one"), "no message is told before one that was sent earlier: {text}");
     assert!(!answer["events"]["items"].to_string().contains("message."), "mail is no news to others");
-    // A door that shows the text confirms what stands in it.
+    // A door that shows the text confirms the messages in it.
     assert_eq!(answer["brief"]["mail"], json!(mail.items[0].number));
     world.run("a", confirming(answer["brief"]["mail"].as_i64())).unwrap();
     let again = inbox(world, "a");
     assert_eq!((again.items.len(), again.items.iter().all(|message| message.again)), (2, true));
-    // One that shows all of it confirms all of it.
+    // A door that shows all mail confirms all of it.
     world.run("a", confirming(mail.offered)).unwrap();
     let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
     assert_eq!((&answer["mail"]["items"], &answer["brief"]["mail"]), (&json!([]), &json!(null)));
@@ -279,7 +279,7 @@ fn recipients_alone(world: &World) {
     );
     let log = json!(world.events()).to_string();
     assert!(!log.contains("between us") && log.contains(&id(&sent)), "the log names it and does not tell it");
-    // Another project of the store, the same agent.
+    // The same agent in another project of the store.
     let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let call = Call { project: elsewhere, ..world.call("a") };
     assert_eq!(said(&read(&world.kernel, &call, None)), []);

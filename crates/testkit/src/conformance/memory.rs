@@ -1,4 +1,4 @@
-//! Memory: one live row for each scope and key, nothing seen by whom it is not for, one order everywhere.
+//! Memory: one live row per scope and key, no leak to other readers, and one order everywhere.
 
 use serde_json::{Value, json};
 use tenure_core::memory::MemoryKind;
@@ -79,7 +79,7 @@ fn one_row(world: &World) {
     assert_eq!((&event.data["old"]["text"], &event.data["old"]["author"]), (&json!("tables are wide"), &json!("a")));
     assert_eq!(recall(world, "c", "wide"), [""; 0], "words that are gone find nothing");
     assert_eq!(recall(world, "c", "narrow schema"), ["tables are narrow"]);
-    // Without a key its first words are one: said again, it is the same memory.
+    // Without a key, the first words are the key: repeated, it is the same memory.
     let one =
         remember(world, "a", NewMemory { scope: Some(MemoryReach::Project), ..item("Use make, not cargo.") }).unwrap();
     let two =
@@ -174,7 +174,7 @@ fn ranks(world: &World) {
     (0..20).for_each(|_| assert_eq!(found(), first));
     assert_eq!(dump(&world.kernel), before, "being shown leaves no trace");
     assert_eq!(recall(world, "b", "machine").len(), 30, "the memory of a task is for whoever works on it");
-    // Page by page is the same as all at once.
+    // Reading page by page gives the same result as reading all at once.
     let (mut paged, mut cursor) = (Vec::new(), None);
     loop {
         let part = Memories { limit: 7, cursor: cursor.take(), ..filter() };
@@ -269,7 +269,7 @@ fn no_room(world: &World) {
 fn scopes(world: &World) {
     let [mine, other] = ["mine", "other"].map(|title| world.add(title));
     world.claim("a", &mine).unwrap();
-    // In focus, it is for the task; without a task, for the project.
+    // With a focus, it belongs to the task; without one, to the project.
     assert_eq!(remember(world, "a", item("secret of the task")).unwrap()["of"], json!(mine));
     assert_eq!(remember(world, "b", item("secret of the project")).unwrap()["scope"], "project");
     let own = remember(world, "a", said(MemoryReach::Agent, "k", "secret of the agent")).unwrap();
@@ -288,7 +288,7 @@ fn scopes(world: &World) {
         .map(|m| m.text)
         .collect();
     assert_eq!(found.len(), 2);
-    // What is somebody else's is as if it did not exist, also by its id.
+    // Another agent's memory appears not to exist, also by its id.
     let memory = own["id"].as_str().unwrap().to_owned();
     for op in [
         Op::new(memory_forget::MemoryForget { memory: memory.clone().into() }),
@@ -305,7 +305,7 @@ fn scopes(world: &World) {
         (false, memory.clone())
     );
     assert_eq!(code_of(remember(world, "a", NewMemory { task: Some("t-00000".into()), ..item("x") })), "not_found");
-    // Nor do events tell others of it.
+    // Events do not reveal it to others either.
     remember(world, "a", said(MemoryReach::Agent, "k", "another secret of the agent")).unwrap();
     world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone().into() })).unwrap();
     let about = log::Log { subject: Some(memory), limit: 10, ..log::Log::default() };
@@ -377,7 +377,7 @@ fn all_or_none(world: &World) {
     let too_many = (0..51).map(|n| said(MemoryReach::Project, &format!("k{n}"), "x")).collect();
     assert_eq!(code_of(world.run("a", Op::new(Remember { items: too_many }))), "too_many_memories");
     assert_eq!(code_of(world.run("a", Op::new(Remember { items: Vec::new() }))), "nothing_to_remember");
-    // A later item under the same key changes the earlier one.
+    // A later item with the same key changes the earlier one.
     let twice = vec![said(MemoryReach::Project, "twice", "first"), said(MemoryReach::Project, "twice", "second")];
     let answer = world.run("a", Op::new(Remember { items: twice })).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Messages: to whom they go, how they end, and what those who wrote them are told.
+//! Messages: recipients, how a message ends, and what its author is told.
 
 use serde_json::json;
 use tenure_client::phrasing::Commands;
@@ -33,7 +33,7 @@ fn about(what: &str, text: &str) -> send::Send {
     send::Send { about: Some(what.into()), text: text.into(), request: true, ..send::Send::default() }
 }
 
-/// How the last message in the mail came to its end, by whom.
+/// How and by whom the last message in the mail ended.
 fn told(messages: &[Message]) -> (&str, &str, &str, &str) {
     let last = messages.last().expect("something in the mail");
     let ended = last.ended.as_ref().expect("a message that is over");
@@ -89,7 +89,7 @@ fn ends_with_the_hold(world: &World) {
             cause.hold.as_ref() == ended[0].hold.as_ref() || cause.data["ended_hold"] == json!(ended[0].hold);
         assert!(cause.subject == task && names_it, "{cause:?}");
         world.sound();
-        // Nothing is told twice.
+        // Nothing is reported twice.
         let _ = world.claim("c", &task);
         let _ = world.done("c", &task);
         assert_eq!(read_all(world, "b").items.len(), 0, "{how}");
@@ -107,10 +107,10 @@ fn ends_by_lapse(world: &World) {
         0,
         "queries settle nothing"
     );
-    // Whoever comes first settles it, a refused op too.
+    // The next op settles it, even a refused one.
     assert_eq!(code_of(world.done("c", "t-00000")), "not_found");
     assert_eq!(told(&look(world, "b").items), ("ending", "how far?", "expired", "a"));
-    // The recipient still gets it once, and sees that it is over.
+    // The recipient still gets it once, and sees that it has ended.
     let found = read_all(world, "a").items;
     assert_eq!((found.len(), told(&found)), (1, ("message", "how far?", "expired", "a")));
     world.sound();
@@ -159,7 +159,7 @@ fn refused(world: &World) {
     assert_eq!((look(world, "b").items.len(), world.count("message.ended")), (0, 0));
 }
 
-/// Mail in the project, and about other holds: an op that ends a hold asks the server no more often than without.
+/// With mail in the project and about other holds, an op that ends a hold makes no more round trips than without.
 fn round_trips(world: &World) {
     let other = meet(world, &["a", "b", "c"]);
     world.claim("c", &other).unwrap();
@@ -198,14 +198,15 @@ fn acknowledged(world: &World) {
     assert_eq!(world.kinds_after(events), ["message.acked", "message.ended"]);
     let found = read_all(world, "b").items;
     assert_eq!((found.len(), told(&found)), (1, ("ending", "please review", "acknowledged", "a")));
-    // Once more, by the other recipient, and of what asked for nothing: the author is told nothing.
+    // A repeated acknowledgement, one by the other recipient, and one of a message that is not a request tell the
+    // author nothing.
     ack("a", &id(&asked)).unwrap();
     assert_eq!(world.count("message.acked"), 1);
     ack("c", &id(&asked)).unwrap();
     ack("a", &said).unwrap();
     assert_eq!((world.count("message.acked"), world.count("message.ended")), (3, 1));
     assert_eq!(read_all(world, "b").items.len(), 0);
-    // One that is about a hold is met by its end alone.
+    // A request about a hold is fulfilled only by the end of the hold.
     let task = world.add("one");
     world.claim("a", &task).unwrap();
     let asked = id(&post(world, "b", about(&task, "release it")).unwrap());
@@ -213,7 +214,7 @@ fn acknowledged(world: &World) {
     assert_eq!(read_all(world, "b").items.len(), 0);
     world.release("a", &task).unwrap();
     assert_eq!(told(&read_all(world, "b").items).2, "released");
-    // All or none.
+    // All or nothing.
     let both = Op::new(inbox::Inbox { ack: words(&[&said, "g-00000"]), ..inbox::Inbox::default() });
     let before = dump(&world.kernel);
     assert_eq!(code_of(world.run("a", both)), "not_found");
@@ -288,7 +289,7 @@ fn to_the_holder(world: &World) {
         transfer::Transfer { task: Some(task.clone().into()), to: "c".into(), ..transfer::Transfer::default() };
     world.run("a", Op::new(request)).unwrap();
     assert_eq!(post(world, "b", about(&task, "2")).unwrap()["to"][0]["agent"], "c");
-    // A hold that has lapsed is over, settled or not.
+    // An expired hold is over, settled or not.
     world.advance(Span::seconds(60));
     assert_eq!(code_of(post(world, "b", about(&task, "3"))), "not_held");
     assert_eq!(look(world, "c").items.len(), 1);

@@ -1,4 +1,5 @@
-//! The conformance suite: what every engine must do alike. Each case runs on each of its engines, none is skipped.
+//! The conformance suite: behaviour that must be the same on every engine. Each case runs on each of its engines; none
+//! is skipped.
 
 mod access;
 mod access_logins;
@@ -72,16 +73,16 @@ use crate::fixture::{Engine, World};
 
 /// One case.
 pub struct Case {
-    /// Its name; one that proves an invariant begins with it (`inv_l4_…`).
+    /// Its name. A case that proves an invariant starts with it (`inv_l4_…`).
     pub name: &'static str,
-    /// Where it runs.
+    /// The engines it runs on.
     pub engines: &'static [Engine],
     /// The case. It panics to fail.
     pub run: fn(&World),
 }
 
 impl Case {
-    /// A case of behaviour: runs on all engines.
+    /// A case for all engines.
     pub const fn everywhere(name: &'static str, run: fn(&World)) -> Case {
         Case { name, engines: &Engine::ALL, run }
     }
@@ -91,7 +92,7 @@ impl Case {
         Case { name, engines: &Engine::SHARED, run }
     }
 
-    /// A case about one engine alone.
+    /// A case for particular engines.
     pub const fn only(engines: &'static [Engine], name: &'static str, run: fn(&World)) -> Case {
         Case { name, engines, run }
     }

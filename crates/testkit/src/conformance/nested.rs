@@ -1,4 +1,4 @@
-//! Checkouts inside checkouts: what is held in one stands in the way of what reaches into it, whatever the projects are.
+//! Nested checkouts: a hold in one conflicts with requests that reach into it, across projects.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Postgres], "inv_r4_nobody_waits_longer_where_no_checkout_is_nested", round_trips),
 ];
 
-/// A call from a working tree of a project.
+/// A call from a checkout of a project.
 pub(super) fn at(world: &World, (project, top): (&str, &str), agent: &str) -> Call {
     let checkout = Checkout {
         host: "host".to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn request(paths: &[&str]) -> reserve::Reserve {
     reserve::Reserve { paths: words(paths), ..reserve::Reserve::default() }
 }
 
-/// What a refusal says of itself.
+/// The details of a refusal.
 pub(super) fn details(answer: Result<Value>) -> Value {
     refusal(answer).to_json(&Commands)["details"].clone()
 }
@@ -95,14 +95,14 @@ fn covers(world: &World) {
         assert_eq!((&blocker["checkout"], &blocker["project"]), (&json!(SUB.1), &json!("sub")), "{paths:?}");
         assert!(refused["who"].as_str().unwrap().contains("/w/outer/libs/sub"), "{refused:?}");
     }
-    // Nothing of it was taken, and what does not reach in is free: the commit that is recorded for a submodule too.
+    // Nothing was taken, and paths that do not reach in are free, including the commit recorded for a submodule.
     take(world, OUTER, "b", &["README", "libs/sub", "libs/other/", "glob:*.rs", "glob:libs/*.rs", "glob:libs/*/*.rs"])
         .unwrap();
     take(world, OTHER, "b", &["./"]).unwrap();
     take(world, DEEP, "b", &["./"]).unwrap();
-    // Two repositories inside, both in the way, each once.
+    // The holds in two nested repositories block it, each counted once.
     assert_eq!(total(&details(take(world, OUTER, "c", &["./"]))), json!(8), "six and one of b, one of a");
-    // The other way round, at every depth.
+    // The reverse direction, at every depth.
     free(world, SUB, "a", &["src/x.rs"]);
     free(world, DEEP, "b", &["./"]);
     free(world, OUTER, "b", &["./"]);
@@ -112,7 +112,7 @@ fn covers(world: &World) {
         assert_eq!(refused["blockers"][0]["id"], wide["holds"][0]["id"], "{path}");
         assert_eq!(refused["blockers"][0]["project"], "outer");
     }
-    // Own holds never conflict, and sharing is sharing.
+    // An agent's own holds never conflict, and shared holds do not conflict.
     take(world, SUB, "c", &["src/y.rs"]).unwrap();
     free(world, OUTER, "c", &["libs/sub/"]);
     free(world, SUB, "c", &["src/y.rs"]);
@@ -120,7 +120,7 @@ fn covers(world: &World) {
     take_on(world, &world.kernel, OUTER, "c", shared(&["libs/"])).unwrap();
     take_on(world, &world.kernel, SUB, "d", shared(&["src/"])).unwrap();
     assert_eq!(code_of(take(world, SUB, "e", &["src/q"])), "path_held");
-    // What has lapsed is over, settled or not.
+    // An expired hold is over, settled or not.
     world.advance(Span::hours(2));
     take(world, OUTER, "e", &["./"]).unwrap();
     world.advance(Span::hours(2));
@@ -129,20 +129,20 @@ fn covers(world: &World) {
 
 fn seen_later(world: &World) {
     take(world, OUTER, "a", &["libs/"]).unwrap();
-    // These checkouts were never heard of before.
+    // These checkouts were not known before.
     assert_eq!(code_of(take(world, SUB, "b", &["x"])), "path_held");
     assert_eq!(code_of(take(world, DEEP, "b", &["x"])), "path_held");
     let question = Check { paths: words(&["x"]), ..Check::default() };
     assert!(!world.kernel.ask(&at(world, SUB, "b"), &question).unwrap().free);
-    // Somewhere else on the same machine, and the same place on another.
+    // A different directory on the same machine, and the same path on another.
     take(world, ("sub", "/w/outer/lib"), "b", &["x"]).unwrap();
     let mut call = at(world, SUB, "b");
     call.checkout.as_mut().unwrap().host = "another".to_owned();
     world.run_call(&call, &Op::new(request(&["x"]))).unwrap();
 }
 
-/// A layout of repositories in repositories, random holds in them, and for random wide requests whether any file of any of
-/// them is held by another: decided file by file.
+/// Random holds in a layout of nested repositories. The oracle decides file by file whether a random request touches a
+/// file that another agent holds.
 fn oracle(world: &World) {
     let places: Vec<(String, String)> = ["", "/a", "/b", "/b/a", "/b/a/c", "/c/a", "/a/b", "/ab"]
         .iter()
@@ -162,7 +162,7 @@ fn oracle(world: &World) {
         longest = longest.iter().flat_map(longer).collect();
         files.extend(longest.iter().cloned());
     }
-    // A file is in the checkout whose top is nearest above it; a pattern has it seen from any top above it.
+    // A file belongs to the checkout with the nearest top above it; a pattern matches it from any top above it.
     let wide = [
         "./",
         "a/",
@@ -186,7 +186,7 @@ fn oracle(world: &World) {
     let mut held: Vec<(String, String, (usize, Pattern), BTreeSet<usize>)> = Vec::new();
     let (mut granted, mut refused) = (0, 0);
     for round in 0..400 {
-        // The doors put a path into the checkout that is nearest; a pattern may be of any above it.
+        // The doors assign a path to the nearest checkout; a pattern may belong to any checkout above.
         let at = if round % 2 == 0 { random(3) } else { random(places.len()) };
         let typed = if round % 2 == 0 { wide[random(wide.len())] } else { narrow[random(narrow.len())] };
         let agent = format!("agent-{}", random(6));
@@ -206,11 +206,11 @@ fn oracle(world: &World) {
             let (agent, typed, (at, _), _) = held.remove(random(held.len()));
             let request = tenure_kernel::op::release::Release { paths: words(&[&typed]), ..Default::default() };
             let released = world.run_call(&self::at(world, place(at), &agent), &Op::new(request));
-            // An own wider hold may have been asked for again, and one row is given back for both.
+            // A wider hold of the same agent may have been requested again, and one row is released for both.
             if released.is_err() {
                 assert!(["not_held", "covered"].contains(&code_of(released)), "{typed}");
             }
-            // What is covered is given back with it.
+            // Covered holds are released with it.
             let gone = Pattern::parse(&typed, FileCase::Kept).unwrap();
             held.retain(|(other, _, (there, its), _)| !(*other == agent && *there == at && gone.covers(its)));
         }
@@ -224,17 +224,17 @@ fn worktrees(world: &World) {
     take(world, tree, "a", &["src/x.rs"]).unwrap();
     let refused = details(take(world, main, "b", &["trees/"]));
     assert_eq!((&refused["blockers"][0]["checkout"], refused["blockers"][0].get("project")), (&json!(tree.1), None));
-    // The same path in both is two files, and both are told once.
+    // The same path in both is two files, and both are reported once.
     let beside = take(world, main, "b", &["src/"]).unwrap();
     assert_eq!(beside["elsewhere"].as_array().unwrap().len(), 1);
     assert_eq!(code_of(take(world, tree, "c", &["./"])), "path_held");
     free(world, tree, "a", &["src/x.rs"]);
     take(world, main, "b", &["trees/"]).unwrap();
     assert_eq!(code_of(take(world, tree, "c", &["new"])), "path_held");
-    // A person takes over what is of the same project, wherever it is.
+    // A person takes over holds of the same project, in any checkout.
     let forced = reserve::Reserve { force: true, ..request(&["new"]) };
     take_on(world, &world.kernel, tree, "person:ann", forced).unwrap();
-    // A hold over all checkouts is one in each of them.
+    // A hold for all checkouts applies in each of them.
     free(world, main, "b", &["src/"]);
     let everywhere = reserve::Reserve { all_checkouts: true, ..request(&["trees/side/docs/"]) };
     take_on(world, &world.kernel, main, "d", everywhere).unwrap();
@@ -251,7 +251,7 @@ fn looking(world: &World) {
     let seen = check(OUTER, "b", &["libs/"]);
     assert!(!seen.free && seen.total == 1 && seen.blockers[0].project.as_deref() == Some("sub"), "{seen:?}");
     assert!(check(OUTER, "a", &["libs/"]).free && check(OUTER, "b", &["src/"]).free);
-    // Whoever looks from a repository that nothing has happened in sees what is around it.
+    // A check from an unknown repository sees the holds around it.
     take(world, OUTER, "b", &["other/"]).unwrap();
     assert!(!check(("new", "/w/outer/other/new"), "c", &["x"]).free);
     let holds = |place, paths: &[&str]| {
@@ -268,7 +268,7 @@ fn looking(world: &World) {
     assert_eq!((inside.project.as_deref(), inside.checkout.as_deref()), (Some("sub"), Some(SUB.1)));
     assert!(holds(OUTER, &["src/"]).is_empty());
     assert!(holds(SUB, &["src/"]).len() == 1);
-    // Whose work is at risk when a whole tree is changed: what is held around it too, and not what lies inside.
+    // The work at risk when a whole tree is changed: holds around it count too, holds in nested checkouts do not.
     let others = |place| world.kernel.ask(&at(world, place, "c"), &query::others_here::OthersHere {}).unwrap();
     assert_eq!(others(OUTER).total, 2);
     assert_eq!(others(("new", "/w/outer/other/new")).blockers[0].holder, "b");
@@ -284,7 +284,7 @@ fn waiting(world: &World) {
     };
     let queued = wait(OUTER, "b", "libs/").unwrap();
     assert_eq!((&queued["waiting"], &queued["blockers"][0]["project"]), (&json!(true), &json!("sub")));
-    // Nobody passes it inside, and what it does not want is free.
+    // No request passes it inside, and paths it does not want are free.
     let refused = details(take(world, SUB, "c", &["src/y.rs"]));
     let blocker = &refused["blockers"][0];
     assert_eq!(
@@ -292,7 +292,7 @@ fn waiting(world: &World) {
         (&json!("waiting"), &json!("b"), &json!("outer"))
     );
     take(world, OUTER, "c", &["src/y.rs"]).unwrap();
-    // Whom it waits for goes first.
+    // The holder that it waits for goes first.
     take(world, SUB, "a", &["src/z.rs"]).unwrap();
     let place = queued["id"].as_str().unwrap();
     let turn = |before: Option<&_>| {
@@ -334,7 +334,7 @@ fn committing(world: &World) {
     assert_eq!(taken.len(), 1, "{taken:?}");
     assert_eq!((taken[0].path.as_str(), taken[0].blocker.project.as_deref()), ("src/x.rs", Some("outer")));
     assert!(ask(SUB, "a", &["src/x.rs"]).is_empty());
-    // The commit of a submodule is one path of the repository around it.
+    // The commit of a submodule is one path of the outer repository.
     take(world, SUB, "c", &["docs/"]).unwrap();
     assert!(ask(OUTER, "b", &["libs/sub"]).is_empty());
     let many: Vec<String> = (0..200).map(|n| format!("src/{n}.rs")).collect();
@@ -355,7 +355,7 @@ fn bound(world: &World) {
     claim(OUTER, "a", &task);
     take(world, OUTER, "a", &["libs/"]).unwrap();
     take(world, SUB, "a", &["x"]).unwrap();
-    // What stays with the old holder inside would stand in the way of what goes.
+    // A nested hold that stays with the old holder would conflict with the transferred one.
     take(world, OUTER, "b", &["seen"]).unwrap();
     let hand = || {
         let request =
@@ -366,7 +366,7 @@ fn bound(world: &World) {
     free(world, SUB, "a", &["x"]);
     hand().unwrap();
     assert_eq!(code_of(take(world, SUB, "a", &["x"])), "path_held");
-    // Lapsed, and somebody else was faster inside: the rest is not granted over it.
+    // The hold expired, and another agent was faster inside: the rest is not granted over it.
     world.advance(Span::hours(2));
     take(world, SUB, "c", &["x"]).unwrap();
     let regained = claim(OUTER, "d", &task);
@@ -384,7 +384,7 @@ fn forcing(world: &World) {
 }
 
 fn race(world: &World) {
-    // Two ways into the store, as of two processes.
+    // Two kernels on one store, as of two processes.
     let (one, two) = (world.another(), world.another());
     for round in 0..12 {
         let top = format!("/w/race{round}");
@@ -396,7 +396,7 @@ fn race(world: &World) {
             (&one, (names[1].as_str(), inner.as_str()), "c", "glob:*/x"),
             (&two, (names[2].as_str(), deep.as_str()), "d", "x"),
         ];
-        // Half of the times nobody has heard of the checkouts.
+        // In half of the rounds the checkouts are unknown.
         if round % 2 == 0 {
             for (_, place, agent, _) in &asks {
                 take(world, *place, agent, &["libs2/seen"]).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Opening a store: made once however many come first, left alone when it is up to date, not written when it is newer.
+//! Opening a store: concurrent first calls create it once, an up-to-date store is unchanged, and a newer one is not
+//! written.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -94,7 +95,7 @@ fn twenty_first_opens(world: &World) {
     assert_eq!(world.kernel.store().schema_version().unwrap(), VERSION);
 }
 
-/// Not only opened: each writes at once, and some read.
+/// Not only opened: each kernel writes at once, and some read.
 fn twenty_first_ops(world: &World) {
     world.race(20, |n, kernel| {
         let call = world.call(&format!("agent-{n}"));
@@ -122,7 +123,7 @@ fn newer_schema(world: &World) {
     let elsewhere = project::NamedProject { key: "name:q".into(), label: "q".into() };
     let refused = |kernel: &Kernel| {
         let add = Op::new(add::Add::titled("second"));
-        // In the project that is there, and in one that would be made.
+        // In an existing project, and in a new one.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
             assert_eq!(
@@ -138,7 +139,7 @@ fn newer_schema(world: &World) {
             "reads still answer"
         );
     };
-    // One that had the store open when it was migrated, and one that comes later.
+    // A kernel that had the store open during the migration, and a later one.
     refused(&world.kernel);
     if world.engine != Engine::Memory {
         refused(&world.another());
@@ -146,7 +147,7 @@ fn newer_schema(world: &World) {
     assert_eq!(dump(&world.kernel), before);
 }
 
-/// What an older program left is read and written like any other, also where a store may not be made.
+/// A store of an older version is read and written like any other, also if creating a store is not allowed.
 fn older_store(world: &World) {
     let task = world.add("first");
     let before = dump(&world.kernel);
@@ -172,7 +173,7 @@ fn older_store(world: &World) {
     let call = world.call("a");
     age().unwrap();
     assert_eq!(pinned().ask(&call, &log::Log { limit: 1, ..log::Log::default() }).unwrap().total, Some(3));
-    // Where an agent was in the log is not known of a time when nobody kept it.
+    // The position of an agent in the log is unknown for the time before it was recorded.
     let differ = raw::differing(&before, &dump(&world.kernel));
     assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
     age().unwrap();
@@ -192,7 +193,7 @@ fn one_schema(world: &World) {
         assert_eq!(of_sqlite, raw::query(&world.kernel, "", postgres_sql));
         of_sqlite
     };
-    // Every column: its table, whether it may be null, its place in the primary key.
+    // Every column: its table, whether it is nullable, its position in the primary key.
     let columns = same(
         "SELECT m.name || '.' || c.name || ' ' || c.\"notnull\" || ' ' || c.pk AS line
          FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY line",
@@ -206,7 +207,7 @@ fn one_schema(world: &World) {
     let named = |line: &String| line.split(['"', '.']).nth(1).unwrap().to_owned();
     let tables: BTreeSet<String> = columns.iter().map(named).collect();
     assert_eq!(tables, TABLES.iter().map(|(table, _)| (*table).to_owned()).collect(), "every table is dumped");
-    // Every index: its columns in order, whether it is unique, whether it has a condition.
+    // Every index: its columns in order, whether it is unique, whether it is partial.
     same(
         "SELECT i.name || ' ' || i.\"unique\" || i.partial || ' '
                 || (SELECT group_concat(c.name, ',') FROM pragma_index_info(i.name) c) AS line
@@ -219,7 +220,7 @@ fn one_schema(world: &World) {
          WHERE NOT i.indisprimary AND n.relnamespace = CAST(current_schema() AS REGNAMESPACE)
         ) l ORDER BY line COLLATE \"C\"",
     );
-    // Texts compare byte by byte on both: everything else would order lists differently.
+    // Texts compare bytewise on both engines; any other collation would order lists differently.
     let odd = raw::query(
         &world.kernel,
         "",
@@ -230,11 +231,11 @@ fn one_schema(world: &World) {
     assert_eq!(odd, [""; 0]);
 }
 
-/// The text of a step is run in a transaction: one that ends in an error is as if it had not begun.
+/// A migration step runs in a transaction: a failed one leaves no trace.
 fn failed_migration(world: &World) {
     assert!(STEPS.iter().all(|step| !step.sqlite().contains("COMMIT") && !step.postgres().contains("COMMIT")));
     if world.engine == Engine::Postgres {
-        // Something stands in the way of the last index, made by hand.
+        // A table made by hand conflicts with the last index.
         let schema = raw::schema(world);
         let server = crate::pg::server();
         server.batch(&format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.request_expires (x BIGINT)"));
@@ -248,7 +249,7 @@ fn failed_migration(world: &World) {
     world.sound();
 }
 
-/// Same project, same agent, same request id, two stores: nothing of one is in the other.
+/// The same project, agent and request id in two stores: they share nothing.
 fn kernels_do_not_meet(world: &World) {
     let others = [World::new(Engine::Memory), World::new(Engine::File), World::new(Engine::Postgres)];
     let call = world.call("a");
@@ -260,7 +261,7 @@ fn kernels_do_not_meet(world: &World) {
         assert_ne!(other.kernel.store().identity().unwrap(), None);
     }
     assert_eq!(world.last_event(), 3);
-    // Two kernels on one store keep nothing to themselves: each sees at once what the other did, and ends alone.
+    // Two kernels on one store have no private state: each sees the other's changes at once.
     let second = world.another();
     let task = world.add("seen by both");
     assert_eq!(

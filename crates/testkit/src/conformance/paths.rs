@@ -1,4 +1,4 @@
-//! Holds on paths: who may have which files, and for how long.
+//! Path holds: conflicts and lifetimes.
 
 use serde_json::{Value, json};
 use tenure_client::phrasing::Commands;
@@ -57,7 +57,7 @@ impl World {
         self.reserve_with(agent, paths, |_| {})
     }
 
-    /// The same, shared.
+    /// The same with a shared hold.
     pub(super) fn share(&self, agent: &str, paths: &[&str]) -> Result<Value> {
         self.reserve_with(agent, paths, |request| request.shared = true)
     }
@@ -140,7 +140,7 @@ fn one_holder(world: &World) {
     world.sound();
 }
 
-/// What, who, at most three commands that help now, and how a person overrides it.
+/// The four parts: what happened, the blocker, at most three commands, and a person's override.
 fn four_parts(error: &Error) {
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     assert!(error.message().contains("held by a") && error.blocker().unwrap().contains("for “the index”"), "{error:?}");
@@ -164,7 +164,7 @@ fn other_checkout(world: &World) {
     };
     world.run_call(&world.from("main", "a"), &op(false)).unwrap();
     world.run_call(&world.from("second", "b"), &op(false)).unwrap();
-    // Everywhere at once is asked of everybody, and then asked by everybody.
+    // A hold for all checkouts conflicts with holds in each, and the reverse.
     assert_eq!(refusal(world.run_call(&world.from("third", "c"), &op(true))).get("total"), Some(&json!(2)));
     world.release_paths("a", &["src/a.rs"]).unwrap();
     let request = release::Release { paths: words(&["src/a.rs"]), ..release::Release::default() };
@@ -174,7 +174,7 @@ fn other_checkout(world: &World) {
     for checkout in ["main", "second", "fourth"] {
         assert_eq!(code_of(world.run_call(&world.from(checkout, "a"), &op(false))), "path_held", "{checkout}");
     }
-    // Without a checkout there is nothing that a path could be relative to.
+    // Without a checkout a relative path has no meaning.
     assert_eq!(code_of(world.run("a", op(false))), "no_checkout");
     world.sound();
 }
@@ -342,7 +342,7 @@ fn covered(world: &World) {
     let two = world.reserve("a", &["src/", "src/y.rs", "docs/", "docs/z"]).unwrap();
     assert_eq!(two["holds"].as_array().unwrap().len(), 2);
     assert_eq!(world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 50)).unwrap().items.len(), 2);
-    // What is wider than the own hold is another one.
+    // A wider path than the agent's own hold is another hold.
     world.reserve("a", &["./"]).unwrap();
     world.sound();
 }
@@ -403,7 +403,7 @@ fn own_keys(world: &World) {
     let many: Vec<String> = (0..200).map(|n| format!("d{n}/")).collect();
     world.reserve_with("a", &many.iter().map(String::as_str).collect::<Vec<_>>(), short).unwrap();
     world.advance(Span::seconds(61));
-    // More have lapsed than a write settles on its way; those in the way of this one are settled with it.
+    // More holds have expired than a write settles; those that block this request are settled with it.
     world.reserve("b", &["glob:d*/x"]).unwrap();
     assert_eq!(world.count(kind::HOLD_EXPIRED), 200);
     world.sound();

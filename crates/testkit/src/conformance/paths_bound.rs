@@ -1,4 +1,4 @@
-//! Paths that are held for a task: they end with it, move with it, and are granted anew to whoever takes it over.
+//! Paths bound to a task: they end with it, move with it, and are granted again to the agent that takes it over.
 
 use serde_json::{Value, json};
 use tenure_core::Span;
@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r9_a_transfer_that_would_leave_a_conflict_behind_is_refused", would_split),
 ];
 
-/// The paths that an agent holds, in order.
+/// The paths that an agent holds, sorted.
 fn held(world: &World, agent: &str) -> Vec<String> {
     let page = world.kernel.ask(&world.call(agent), &query::holds::Holds::of(Some(agent), 100)).unwrap();
     let mut paths: Vec<String> =
@@ -44,11 +44,11 @@ fn as_the_task(world: &World) {
         world.note("a", &task, "here").unwrap();
     }
     assert_eq!(held(world, "a"), ["src/"]);
-    // A claim of the own task renews what goes with it, too.
+    // A claim of the agent's own task also renews the bound holds.
     world.claim_for("a", &task, 60).unwrap();
     let page = world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 10)).unwrap();
     assert!(page.items.iter().all(|hold| hold.expires_in_s == 60), "{page:?}");
-    // One that was given a time of its own keeps it.
+    // A hold with its own time to live keeps it.
     world.reserve_with("a", &["docs/"], |request| request.ttl_s = Some(30)).unwrap();
     world.claim_for("a", &task, 60).unwrap();
     let page = world.kernel.ask(&world.call("a"), &query::holds::Holds::of(Some("a"), 10)).unwrap();
@@ -102,7 +102,7 @@ fn end_with_it(world: &World) {
         assert!(world.check("b", &["src/"]).free);
         world.release_paths("a", &["own"]).unwrap();
     }
-    // A person who ends the hold ends what goes with it.
+    // A person who ends the task's hold ends the bound holds too.
     let task = world.add("two");
     world.claim("a", &task).unwrap();
     world.reserve("a", &["src/"]).unwrap();
@@ -126,7 +126,7 @@ fn taken_over(world: &World) {
     assert_eq!(code_of(world.reserve("c", &["src/a.rs"])), "path_held");
     assert_eq!(code_of(world.reserve("a", &["src/a.rs"])), "path_held");
     assert_eq!(world.count(kind::HOLD_EXPIRED), 3);
-    // Given back and taken again, nothing is left to be granted anew.
+    // After a release and a new claim, there is nothing to grant again.
     world.release("b", &task).unwrap();
     let again = world.claim("c", &task).unwrap();
     assert_eq!(again.get("paths"), None);
@@ -152,7 +152,7 @@ fn held_before(world: &World) {
     let task = world.add("one");
     world.reserve("a", &["src/a.rs"]).unwrap();
     world.claim_for("a", &task, 60).unwrap();
-    // The same hold and the same fence, and from here on it goes with the task.
+    // The same hold and the same fence; from now on it is bound to the task.
     world.reserve("a", &["src/a.rs"]).unwrap();
     world.advance(Span::seconds(60));
     let claimed = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
@@ -166,7 +166,7 @@ fn given_back(world: &World) {
     world.claim_for("a", &task, 600).unwrap();
     world.reserve_with("a", &["src/a.rs"], |request| request.ttl_s = Some(10)).unwrap();
     world.advance(Span::seconds(20));
-    // It lapsed by itself, was taken again, and given back.
+    // It expired, was taken again, and was released.
     world.share("a", &["src/a.rs"]).unwrap();
     world.release_paths("a", &["src/a.rs"]).unwrap();
     world.advance(Span::seconds(600));
@@ -179,7 +179,7 @@ fn one_request(world: &World) {
     world.reserve("a", &["src/"]).unwrap();
     let task = world.add("one");
     world.claim_for("a", &task, 60).unwrap();
-    // The second is within the first, which goes with the task from here on, whichever is named first.
+    // The second is within the first, which is bound to the task from now on, in either order.
     for paths in [["src/", "src/a.rs"], ["src/a.rs", "src/"]] {
         let reserved = world.reserve("a", &paths).unwrap();
         assert_eq!((reserved["holds"].as_array().unwrap().len(), &reserved["holds"][0]["task"]), (1, &json!(task)));
@@ -216,7 +216,7 @@ fn would_split(world: &World) {
     world.note("b", &task, "known").unwrap();
     world.reserve("a", &["src/"]).unwrap();
     world.claim("a", &task).unwrap();
-    // Wider than the own hold that stays: that is another hold, and it goes with the task.
+    // Wider than the agent's unbound hold: it is another hold, and it is bound to the task.
     world.reserve("a", &["./"]).unwrap();
     let number = world.last_event();
     assert_eq!(code_of(world.transfer("a", &task, "b")), "transfer_splits");

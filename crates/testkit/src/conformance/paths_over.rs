@@ -1,5 +1,4 @@
-//! Holds on paths among sessions, mail and briefs: they end with the session, those who asked are told, and whoever comes
-//! next is.
+//! Path holds with sessions, mail and briefs: they end with the session, and requesters and the next holder are told.
 
 use serde_json::{Value, json};
 use tenure_core::session::Start;
@@ -46,7 +45,7 @@ fn with_the_session(world: &World) {
         assert_eq!((&event.data["proven_dead"], &event.data["ended_at"]), (&json!(false), &json!(event.at)));
     }
     assert!(world.check("b", &["src/", "own/"]).free);
-    // Whoever takes the task over gets what was held for it, and nothing else.
+    // The agent that takes the task over gets the bound paths, and no others.
     let taken = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
     assert_eq!((taken["paths"].as_array().unwrap().len(), &taken["paths"][0]["subject"]), (1, &json!("src/")));
     world.sound();
@@ -56,7 +55,7 @@ fn about(what: &str, text: &str) -> send::Send {
     send::Send { about: Some(what.into()), text: text.into(), request: true, ..send::Send::default() }
 }
 
-/// How the only new message of somebody came to its end, and by whom.
+/// How and by whom the only new message of an agent ended.
 fn told(world: &World, agent: &str) -> (String, String) {
     let found = read_all(world, agent).items;
     assert_eq!(found.len(), 1, "{found:?}");
@@ -66,7 +65,7 @@ fn told(world: &World, agent: &str) -> (String, String) {
 
 type End = fn(&World, &str, &str) -> Result<Value>;
 
-/// Each way that a hold on a path comes to its end, with what is told of it.
+/// Each way in which a path hold ends, with the reported outcome.
 const ENDS: [(End, &str, &str); 9] = [
     (|world, _, _| world.release_paths("a", &["src/"]), "released", "a"),
     (|world, _, hold| world.run("a", releasing(hold, false)), "released", "a"),
@@ -105,7 +104,7 @@ fn told_how(world: &World) {
         let cause = world.events().into_iter().find(|event| Some(event.number) == ended[at].cause).unwrap();
         let names_it = cause.hold.as_deref() == Some(hold.as_str()) || cause.data["ended_hold"] == json!(hold);
         assert!(cause.subject == "src/" && names_it, "{cause:?}");
-        // Nothing is told twice.
+        // Nothing is reported twice.
         for agent in ["a", "c"] {
             let _ = world.release(agent, &task);
             let _ = world.release_paths(agent, &["./"]);
@@ -155,7 +154,7 @@ fn in_the_brief(world: &World) {
         "- Not yours again: c holds the path “src/a.rs” by now",
         "- c holds the path “src/a.rs”, until",
         "- c holds the path “all/” in every checkout, until",
-        // Which the brief says first, because its reader has a file of it.
+        // The brief reports this first, because its reader holds a file of it.
         "- c holds the path “src/” in another checkout (“other”), and you hold it in yours",
     ] {
         assert!(brief.contains(line), "{line} is not in\n{brief}");

@@ -1,4 +1,4 @@
-//! One project, one place: what a store remembers of where a project was seen, and the store a project is pinned to.
+//! Locations: where a store has seen a project, and the store that a project is pinned to.
 
 use serde_json::json;
 use tenure_core::Stage;
@@ -48,13 +48,13 @@ fn checkouts(world: &World) -> i64 {
 
 fn one_repository(world: &World) {
     write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
-    // A linked worktree has a path of its own and the same common directory.
+    // A linked worktree has its own path and the same common directory.
     write(world, at("h", "/worktree", HERE, Trust::Known)).unwrap();
     assert_eq!(checkouts(world), 2);
     let before = dump(&world.kernel);
     write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
     assert!(!differing(&before, &dump(&world.kernel)).contains(&"checkout"), "seen before, nothing to write");
-    // A query from a place that was never seen answers and remembers nothing.
+    // A query from a new location is answered and records nothing.
     world.kernel.ask(&from(world, at("h", "/third", HERE, Trust::Known)), &query::status::Status {}).unwrap();
     assert_eq!(checkouts(world), 2);
 }
@@ -76,7 +76,7 @@ fn a_copy(world: &World) {
         assert_eq!(*places, json!([{ "path": "/repo/.git", "device": 1, "inode": 100 }]));
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // Put in the place of the old one: the path is the same and the directory is not.
+    // A replacement at the old path: the path is the same and the directory is not.
     let replaced = ("/repo/.git", 1, 300);
     assert_eq!(code_of(write(world, at("h", "/repo", replaced, Trust::Known))), "place_differs");
 }
@@ -88,7 +88,7 @@ fn moved(world: &World) {
     let new = ("/elsewhere/.git", 1, 100);
     let trust = Trust::Moved(vec![HERE.0.to_owned()]);
     write(world, at("h", "/elsewhere", new, trust)).unwrap();
-    // The worktree is one of the new place, and the new place is simply known from now on.
+    // The worktree belongs to the new location, which is known from now on.
     assert_eq!(checkouts(world), 2);
     write(world, at("h", "/elsewhere", new, Trust::Known)).unwrap();
     write(world, at("h", "/worktree", new, Trust::Known)).unwrap();
@@ -109,7 +109,7 @@ fn held_on(world: &World) {
     let places =
         [("/repo", "/new"), ("/repo/trees/w", "/new/trees/w"), ("/linked", "/linked"), ("/repository", "/repository")];
     let [old, new] = [HERE, ("/new/.git", 1, 100)];
-    // Whoever comes first after the move, all of them keep what they are.
+    // Whichever calls first after the move, all of them keep their identity.
     for first in 0..places.len() {
         for (n, (path, _)) in places.iter().enumerate() {
             let known = Trust::Moved(vec![new.0.to_owned()]);
@@ -167,7 +167,7 @@ fn apart(world: &World) {
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
     world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
-    // A refused op remembers no place.
+    // A refused op records no location.
     let fresh = from(world, at("h1", "/worktree", HERE, Trust::Known));
     world.kernel.run(&fresh, &super::shorthand::claiming("t-00000")).unwrap_err();
     assert_eq!(checkouts(world), 3);
@@ -193,7 +193,7 @@ fn pinned(world: &World) {
         assert_eq!((error.get("pinned").unwrap(), error.get("found").unwrap()), (&json!("s-other"), &json!(own)));
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
-    // A replay is an answer out of the store, so it is refused as well.
+    // A replay is an answer from the store, so it is refused too.
     let call = pin(&own);
     world.kernel.run(&call, &add).unwrap();
     let elsewhere = Call { pinned_store: Some("s-other".into()), ..call };
@@ -204,7 +204,7 @@ fn repository(common: (&str, i64, i64)) -> Repository {
     Repository { host: "h".into(), path: common.0.into(), device: common.1, inode: common.2 }
 }
 
-/// A call from a repository, with what must be so before it is answered.
+/// A call from a repository with a condition.
 fn only_if(world: &World, common: (&str, i64, i64), condition: Condition) -> Call {
     let top = common.0.trim_end_matches("/.git");
     Call { condition, ..from(world, at("h", top, common, Trust::Any)) }
@@ -226,17 +226,17 @@ fn nothing_for(world: &World, call: &Call, code: &str) {
 fn named(world: &World) {
     let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownProject(repository(common)));
-    // Nothing has happened in it: the first write makes it.
+    // The project is new: the first write creates it.
     world.kernel.ask(&only_if(world, HERE, Condition::NewProject), &query::status::Status {}).unwrap();
     write(&only_if(world, HERE, Condition::NewProject)).unwrap();
-    // It is known where it was used, also after a move or when devices were numbered anew.
+    // It is known where it was used, also after a move or a renumbering of devices.
     let moved = ("/moved/.git", HERE.1, HERE.2);
     for common in [HERE, moved, (HERE.0, 7, HERE.2)] {
         write(&known(common)).unwrap();
         world.kernel.ask(&known(common), &query::status::Status {}).unwrap();
     }
     nothing_for(world, &only_if(world, HERE, Condition::NewProject), "unconfirmed_project");
-    // A copy, another directory in its place, another machine.
+    // A copy, another directory at the same path, another machine.
     for common in [COPY, (HERE.0, HERE.1, 300), ("/x/.git", 9, HERE.2)] {
         nothing_for(world, &known(common), "unconfirmed_project");
     }
@@ -260,18 +260,18 @@ fn named(world: &World) {
 fn brought(world: &World) {
     let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownStore(repository(common)));
-    // A store with nothing in it is everybody's.
+    // An empty store accepts any repository.
     world.kernel.ask(&known(HERE), &query::status::Status {}).unwrap();
     write(&known(HERE)).unwrap();
     write(&known(HERE)).unwrap();
     nothing_for(world, &known(COPY), "unconfirmed_store");
-    // Whatever project is asked for, and for what belongs to the whole store.
+    // For any project, and for calls about the whole store.
     let other = project::NamedProject { key: "name:q".into(), label: "q".into() };
     nothing_for(world, &Call { project: other.clone(), ..known(COPY) }, "unconfirmed_store");
     let whole = Call { project: project::whole_store(), checkout: None, ..known(COPY) };
     assert_eq!(code_of(world.kernel.ask(&whole, &query::status::Status {})), "unconfirmed_store");
     write(&Call { project: other.clone(), ..known(HERE) }).unwrap();
-    // Where the repository names the project too, both must be known, or the project new.
+    // If the repository also names the project, both must be known, or the project must be new.
     let both = |common, project: &project::NamedProject| Call {
         project: project.clone(),
         ..only_if(world, common, Condition::KnownBoth(repository(common)))
@@ -284,7 +284,7 @@ fn brought(world: &World) {
     let new = project::NamedProject { key: "name:new".into(), label: "new".into() };
     write(&both(HERE, &new)).unwrap();
     write(&both(HERE, &new)).unwrap();
-    // One that a person said yes to is known from then on.
+    // A repository that a person confirmed is known from then on.
     write(&only_if(world, COPY, Condition::None)).unwrap();
     write(&known(COPY)).unwrap();
 }

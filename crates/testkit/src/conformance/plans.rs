@@ -1,4 +1,4 @@
-//! Plans: every statement on the way of an op or a list is a range of an index, on both engines.
+//! Query plans: every statement of an op or a list is an index range, on both engines.
 
 use tenure_core::agent::Process;
 use tenure_core::choice::Rank;
@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Postgres], "inv_t13_two_holders_of_20_000_holds_are_found_without_reading_them", few_holders),
 ];
 
-/// Runs what it is told and writes down the statements.
+/// Runs and records the statements.
 struct Recorder<'a> {
     inner: &'a mut dyn Tx,
     calls: Vec<(Sql, Vec<Value>)>,
@@ -59,7 +59,7 @@ impl Tx for Recorder<'_> {
         self.inner.defer(sql, args)
     }
 
-    // Rows that are given have no plan.
+    // An insert of given rows has no plan.
     fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
         self.inner.insert_rows(sql, rows)
     }
@@ -73,7 +73,7 @@ impl Tx for Recorder<'_> {
     }
 }
 
-/// The statements of some calls, made in a transaction that is taken back.
+/// The statements of some calls, made in a transaction that is rolled back.
 fn record(world: &World, calls: impl Fn(&mut dyn Tx, &str) -> Result<()>) -> Vec<(Sql, Vec<Value>)> {
     let name = project::NamedProject { key: "name:p".into(), label: "p".into() };
     world
@@ -87,9 +87,9 @@ fn record(world: &World, calls: impl Fn(&mut dyn Tx, &str) -> Result<()>) -> Vec
         .unwrap()
 }
 
-/// A project large enough for a planner to care: tasks, dependencies, labels, holds, agents, events.
+/// A project large enough to matter to a planner: tasks, dependencies, labels, holds, agents, events.
 fn fill(world: &World) -> Vec<String> {
-    // With fewer rows PostgreSQL rightly takes a walk through all of them for cheaper than a hundred lookups.
+    // With fewer rows, PostgreSQL correctly prefers a sequential scan to a hundred lookups.
     let tasks = if world.engine == Engine::Postgres { 10_000 } else { 1_000 };
     let item = |n: usize| add_many::NewTask {
         title: format!("task {n}"),
@@ -141,14 +141,14 @@ fn fill(world: &World) -> Vec<String> {
     ids
 }
 
-/// Lets the engine look at the tables of this world. Without their names PostgreSQL would look at those of all worlds, which
-/// other cases are just filling.
+/// Analyses the tables of this world. Without names, PostgreSQL would analyse the tables of all worlds, which other
+/// cases are filling.
 pub(super) fn analyse(world: &World) {
     let tables: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
     execute(&world.kernel, "ANALYZE", &format!("ANALYZE {}", tables.join(", "))).unwrap();
 }
 
-/// The plans of statements, right after the rows came in and once the engine has looked at them. SQLite never looks.
+/// The plans of statements, right after the rows were inserted and again after ANALYZE. SQLite is never analysed.
 fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> {
     let explain = |(sql, args): &(Sql, Vec<Value>)| (*sql, world.kernel.store().explain(*sql, args).unwrap());
     let mut plans: Vec<_> = statements.iter().map(explain).collect();
@@ -159,7 +159,7 @@ fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> 
     plans
 }
 
-/// The tables that grow. A plan may walk through a list that it was given, never through one of these.
+/// The tables that grow. A plan may scan a given list, never one of these.
 const GROWING: [&str; 19] = [
     "place",
     "session",
@@ -182,7 +182,7 @@ const GROWING: [&str; 19] = [
     "mail",
 ];
 
-/// What a plan must never do, whatever the statement: walk through a whole table, or through all of a project.
+/// No plan may scan a whole table, or all of a project.
 fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
     let lines: Vec<&str> = plan.lines().map(str::trim).collect();
     for (at, line) in lines.iter().enumerate() {
@@ -191,10 +191,10 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
                 let index = line.contains("Index") && line.contains("Scan") && !line.contains("Bitmap Heap");
                 let condition = lines.get(at + 1).and_then(|next| next.strip_prefix("Index Cond: "));
                 let narrow = condition.is_some_and(|condition| condition.contains(" AND "));
-                // While nothing is known about them, the indexes of holds that have not ended may be walked: they are
-                // as long as there are agents at work.
+                // Without statistics, the indexes of live holds may be scanned: their length is bounded by the number
+                // of working agents.
                 let live = line.contains("using hold_") && !line.contains("hold_pkey");
-                // A project has one id: one condition is all there is to say.
+                // A project has one id, so one condition is sufficient.
                 let is_key = line.contains("using project_id ");
                 line.contains("Seq Scan on") || (index && !narrow && !live && !is_key)
             }
@@ -209,7 +209,7 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
     }
 }
 
-/// Every statement on what is remembered in a scope.
+/// Every statement on the memories of a scope.
 fn remembered(tx: &mut dyn Tx, p: &str, scope: &MemoryScope) -> Result<()> {
     let now = Time(5);
     let row = memory::under(tx, p, scope, "k")?.unwrap_or(memory::Row {
@@ -244,18 +244,18 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &MemoryScope) -> Result<()> {
     memory::delete(tx, p, &row)
 }
 
-/// Every statement on the waiting line but those of a restore and of a clock that was set back.
+/// Every statement on the waiting line, except those of a restore and of a clock step.
 fn waited_for(tx: &mut dyn Tx, p: &str) -> Result<()> {
     let place = place::get(tx, p, "w-7")?.expect("a place");
     place::of_agent(tx, p, "a7")?;
     place::update(tx, p, &place)?;
     place::end(tx, p, "w-7", Time(5), "left")?;
     tx.fetch((place::line(p), place::due(p, Time(5)), place::exists(p, "w-7")))?;
-    // What lets go of it, with old events.
+    // Pruning, which deletes it with old events.
     event::drop_below(tx, p, 5).map(drop)
 }
 
-/// What guards look at besides the holds around their files.
+/// The statements of guards, besides the holds around their files.
 fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     let now = Time(5);
     let files = ["src/7", "src/8"].map(str::to_owned);
@@ -273,7 +273,7 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     session::of_agent(tx, p, "a7")?;
     session::among(tx, p, &process, &[7, 8])?;
     session::of_holders(tx, p, "h")?;
-    // A machine that no agent is of, and one that all are of.
+    // A machine without agents, and one with all of them.
     for host in ["h", ""] {
         agent::holders(tx, p, host)?;
         agent::waiters(tx, p, host)?;
@@ -282,7 +282,7 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     tx.fetch((session::of_process(p, &process, "claude"), session::of_id(p, "claude", "s7"))).map(drop)
 }
 
-/// What is looked for on the way of ops and queries. Rows that are given and not looked for have no plan to speak of.
+/// The lookups of ops and queries. Inserts of given rows have no relevant plan.
 fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
     let now = Time(i64::MAX / 4);
     let some: Vec<TaskId> = ids[..20].iter().map(|id| id.as_str().into()).collect();
@@ -343,7 +343,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         tx.fetch(dep::of(p, &some))?;
         tx.fetch(dep::of_one(p, id))?;
         dep::dependents(tx, p, id, 100)?;
-        // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; this one is for people.
+        // PostgreSQL cannot know the depth of a graph and may correctly hash all edges once; this query is for people.
         if world.engine == Engine::File {
             dep::reachable(tx, p, &some)?;
         }
@@ -401,18 +401,18 @@ fn hot_statements(world: &World) {
     }
 }
 
-/// The pages that a run of a statement read, and the rows it found or changed. Rows below an aggregate are not found: a
-/// statement that wants the first of them has to go there at once. One that counts has to read what it counts.
+/// The pages that a statement read, and the rows it found or changed. Rows below an aggregate do not count as found: a
+/// statement that wants the first of them must seek to it. A statement that counts must read what it counts.
 fn pages(sql: Sql, run: &str) -> (u64, u64) {
     let number = |text: &str, name: &str| {
         let rest = text.split(name).nth(1).unwrap_or("0");
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u64>().unwrap_or(0)
     };
-    // The first line is the whole of it, so is the first that tells of pages.
+    // The first line covers the whole statement, and so does the first line with buffers.
     let all = run.lines().take_while(|line| *line != "Planning:").find(|line| line.contains("Buffers:")).unwrap_or("");
     let counts = sql.postgres.contains("COUNT(");
-    // How far the aggregate is indented that the lines are below of.
+    // The indentation of the enclosing aggregate.
     let mut aggregate: Option<usize> = None;
     let mut most = 0;
     for line in run.lines().filter(|line| line.contains("(actual rows=") || line.contains("(never executed)")) {
@@ -428,18 +428,18 @@ fn pages(sql: Sql, run: &str) -> (u64, u64) {
     (number(all, "hit=") + number(all, "read="), most)
 }
 
-/// Most pages that a statement reads beyond those of the rows it finds. A descent of an index is three or four pages, and
-/// a statement makes several; the explanation of a lost hold looks through a thousand rows, which are about forty pages.
+/// The maximum number of pages beyond those of the found rows. An index descent is three or four pages, and a statement
+/// makes several. The explanation of a lost hold scans a thousand rows, which are about forty pages.
 const MOST: u64 = 60;
 
-/// A row is one or two pages more, a changed row one in each index. A statement that reads many more pages than it finds
-/// rows has walked the table, with statistics and without.
+/// A found row costs one or two pages, a changed row one more in each index. A statement that reads many more pages
+/// than that has scanned the table. Checked with and without statistics.
 fn few_pages(world: &World) {
     let ids = fill(world);
     read_few_pages(world, &looked_for(world, &ids));
 }
 
-/// Who holds something is found from one holder to the next, however much each of them holds.
+/// The holders are found by skipping from one to the next, however many holds each has.
 fn few_holders(world: &World) {
     world.add("one");
     for (rows, count) in [
@@ -481,7 +481,7 @@ fn read_few_pages(world: &World, statements: &[(Sql, Vec<Value>)]) {
     assert!(walked.is_empty(), "{}", walked.join("\n\n"));
 }
 
-/// Pages: the index gives the rows in the order asked for, so that a page costs a page however long the list is.
+/// The index returns the rows in the requested order, so a page has a constant cost.
 fn lists_are_ordered(world: &World) {
     fill(world);
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
@@ -564,7 +564,7 @@ fn lists_are_ordered(world: &World) {
 mod tests {
     use super::*;
 
-    /// The plan for a MIN without statistics.
+    /// The plan of a MIN without statistics.
     const WALK: &str = "Limit (actual rows=1 loops=1)
   Buffers: shared hit=40190 read=2
   CTE found

@@ -1,4 +1,4 @@
-//! Queries change nothing: not a row, not a byte, whoever asks and whatever the last writer left behind.
+//! Queries change nothing: not a row, not a byte, for any caller and any state that the last writer left.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
 /// The environment variable that makes the test binary a process that writes and dies; its value is the store's file.
 const DIES: &str = "TENURE_TESTKIT_DIES";
 
-/// In a process that was started for it: writes a store and dies without closing it. In any other: returns.
+/// In a process started for it: writes a store and dies without closing it. In any other: returns.
 pub fn die_if_asked() {
     if let Some(path) = std::env::var_os(DIES) {
         die(Path::new(&path));
@@ -37,7 +37,7 @@ pub fn die_if_asked() {
 
 fn die(path: &Path) -> ! {
     let mut world = World::new(Engine::Memory);
-    // In the directory of the test that waits for us: nobody else removes it.
+    // In the directory of the waiting test, which no other process removes.
     world.dir = tempfile::tempdir_in(path.parent().unwrap()).unwrap();
     world.engine = Engine::File;
     world.location = Location::File(path.to_owned());
@@ -47,7 +47,7 @@ fn die(path: &Path) -> ! {
     std::process::abort()
 }
 
-/// A project in which everything is due: a lapsed hold, a hold to renew, an agent that is gone.
+/// A project in which everything is due: an expired hold, a hold to renew, an agent that is gone.
 fn prepare(world: &World) {
     every_op(world, |call, op| world.kernel.run(call, op));
     let task = world.add("lapses");
@@ -55,7 +55,7 @@ fn prepare(world: &World) {
     world.advance(Span::minutes(50));
 }
 
-/// Asks one of every query and returns how many.
+/// Asks every query once and returns the number.
 fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
     let list = |filter: list::List| kernel.ask(call, &filter).map(drop);
     let log = |filter: log::Log| kernel.ask(call, &filter).map(drop);
@@ -103,7 +103,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         kernel.ask(&person, &query::principals::Principals { limit: 5, cursor: None }).map(drop),
         kernel.who_is(&"1a".repeat(32)).map(drop),
         kernel.who_is_session(&"3c".repeat(32)).map(drop),
-        // Another case may be in the middle of a write: a turn may not be had at once, and that is an answer too.
+        // Another case may hold the turn, so this may be refused, which is a valid answer too.
         kernel.store().queue(std::time::Duration::ZERO).map(drop),
     ];
     assert!(kernel.ask(call, &query::show::Show { id: "t-00000".into() }).is_err());
@@ -126,7 +126,7 @@ fn ask_many(world: &World, kernel: &Kernel, at_least: usize) {
     let (task, hold) = some_ids(world, kernel);
     let mut asked = 0;
     while asked < at_least {
-        // Known, gone, a person, and somebody whom nobody has ever seen.
+        // A known agent, one that is gone, a person, and an unknown agent.
         for agent in ["a", "c", "person:ann", "nobody-knows-me"] {
             asked += ask_all(kernel, &world.call(agent), &task, &hold);
         }
@@ -143,7 +143,7 @@ fn files_stay(world: &World) {
     let (before, at) = (bytes(path), modified());
     assert!(before.0.len() > 4_096 && before.1.is_empty());
     let open = || Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
-    // Half of them over connections that stay open, half by kernels that come and go.
+    // Half of them on persistent connections, half with short-lived kernels.
     ask_many(world, &open(), 5_000);
     for _ in 0..60 {
         ask_many(world, &open(), 84);
@@ -165,7 +165,7 @@ fn killed_files_stay(world: &World) {
     assert!(reader.ask(&call, &query::status::Status {}).unwrap().last_event > 20, "what was acknowledged is there");
     drop(reader);
     assert_eq!(bytes(&path), before);
-    // And the next writer goes on from there.
+    // The next writer continues from there.
     world.add("after the kill");
     world.sound();
 }
@@ -175,7 +175,7 @@ fn rows_stay(world: &World) {
     let look = || {
         let mut seen = vec![format!("{:?}", dump(&world.kernel))];
         if world.engine == Engine::Postgres {
-            // Not even rewritten with the same content: where a row stands and who wrote it stays too.
+            // Rows are not even rewritten with the same content: their location and their writer are unchanged.
             for (table, _) in TABLES {
                 let sql = format!(
                     "SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT), CAST(xmax AS TEXT) FROM {table} ORDER BY 1"
@@ -219,7 +219,7 @@ fn beside_a_writer(world: &World) {
         .store()
         .write(&name, |tx, _| {
             tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
-            // The write lock is held right here, by this thread: a query that waited for it would never return.
+            // This thread holds the write lock: a query that waited for it would never return.
             assert_eq!(reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
             assert_eq!(reader.ask(&call, &list::List::default()).unwrap().items[0].title, "first");
             Ok(CommitDecision::Commit(()))

@@ -1,5 +1,4 @@
-//! Random ops by several agents: whatever they do, the log replays, the counters count right, and what is shown is what
-//! a claim takes.
+//! Random ops by several agents: the log replays, the counters are correct, and a claim takes what `next` showed.
 
 use serde_json::json;
 use tenure_core::Span;
@@ -17,14 +16,14 @@ use super::shorthand::{acting, note_in_focus, proof, words};
 use crate::fixture::{Seeded, World};
 
 /// Proves inv_l1 (one holder at a time), inv_l7 (one order everywhere), inv_l8 (unlocked once), inv_l10 and inv_t15 (a
-/// refusal changes nothing) on a walk that no case would think of.
+/// refusal changes nothing) on a random walk.
 pub(super) const CASES: &[Case] =
     &[Case::everywhere("inv_l1_random_ops_keep_every_promise", |world| wander(world, 20_330_519))];
 
 const STEPS: usize = 500;
 const AGENTS: [&str; 5] = ["a", "b", "c", "d", "person:ann"];
 
-/// Random choices that are the same in every run.
+/// Deterministic random choices.
 struct Dice(Seeded);
 
 impl Dice {
@@ -56,7 +55,7 @@ fn wander(world: &World, seed: u64) {
             .ask(&world.call("person:ann"), &query::show::Show { id: dice.one(&tasks).as_str().into() })
             .unwrap()
             .task;
-        // Half of the time the holder itself acts: a walk of refusals gets nowhere.
+        // Half of the calls come from the holder; otherwise most would be refused.
         let agent = match &shown.holder {
             Some(holder) if dice.once_in(2) => holder.agent.clone(),
             _ => (*dice.one(&AGENTS)).into(),
@@ -77,14 +76,14 @@ fn wander(world: &World, seed: u64) {
         }
     }
     world.sound();
-    // A walk that never gets anywhere proves nothing.
+    // A walk that misses a kind of event proves too little.
     let events = world.events();
     for kind in kind::ALL.iter().filter(|kind| kind.starts_with("task.") || kind.starts_with("hold.")) {
         assert!(events.iter().any(|event| event.kind == **kind), "the walk never met {kind}");
     }
 }
 
-/// Twelve tasks, of which each comes after some earlier ones.
+/// Twelve tasks, each with some earlier ones as dependencies.
 fn populate(world: &World, dice: &Dice) -> Vec<String> {
     let first = world.add("hello");
     for agent in AGENTS {
@@ -104,7 +103,7 @@ fn populate(world: &World, dice: &Dice) -> Vec<String> {
     tasks
 }
 
-/// Claims, and holds the kernel to what it showed just before.
+/// Claims, and compares the answer with the query just before.
 fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let ttl_s = Some(i64::try_from(60 + dice.below(3_600)).unwrap());
     if dice.once_in(2) {
@@ -179,7 +178,7 @@ fn any_edit(dice: &Dice, task: String, tasks: &[String]) -> edit::Edit {
     request
 }
 
-/// Runs an op; a refusal must leave every task as it is seen.
+/// Runs an op; a refusal must leave every task unchanged.
 fn try_op(world: &World, call: &Call, op: &Op) {
     let before = seen(world);
     if let Err(error) = world.kernel.run(call, op) {
@@ -189,7 +188,7 @@ fn try_op(world: &World, call: &Call, op: &Op) {
     }
 }
 
-/// All tasks, without what presence and settling may change on their own.
+/// All tasks, without the fields that presence and settling may change.
 fn seen(world: &World) -> Vec<serde_json::Value> {
     let all = list::List { all: true, ..list::List::default() };
     let mut tasks: Vec<serde_json::Value> = world.list(&all).into_iter().map(|task| json!(task)).collect();
@@ -203,7 +202,7 @@ fn seen(world: &World) -> Vec<serde_json::Value> {
     tasks
 }
 
-/// Lists, counts and holds must tell the same story at every instant, settled or not.
+/// Lists, counts and holds agree at every instant, settled or not.
 fn compare_views(world: &World) {
     let call = world.call("person:ann");
     let all = world.list(&list::List { all: true, ..list::List::default() });

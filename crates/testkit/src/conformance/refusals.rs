@@ -1,4 +1,4 @@
-//! What a refusal of paths says: whose holds stand in the way, and what of the request is free.
+//! Refusals of paths: the blocking holds, and the free part of the request.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn all_named(world: &World) {
-    // One agent has many files, and comes before all others.
+    // One agent holds many files, and comes before all others.
     let many: Vec<String> = (0..80).map(|n| format!("src/{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     take(world, OUTER, "a", &many).unwrap();
@@ -54,7 +54,7 @@ fn says_free(world: &World) {
     let refused = details(take(world, OUTER, "y", &["src/x.rs", "docs/x"]));
     assert_eq!(refused["free"], json!([]));
     assert_eq!(details(take(world, OUTER, "y", &["src/x.rs"])).get("free"), None);
-    // Those who wait count too.
+    // Waiting requests count too.
     let wait = reserve::Reserve { wait: true, ..request(&["src/", "q/"]) };
     take_on(world, &world.kernel, OUTER, "w", wait).unwrap();
     assert_eq!(details(take(world, OUTER, "y", &["q/1", "r/1"]))["free"], json!(["r/1"]));

@@ -1,4 +1,4 @@
-//! Restore: all of it or nothing, and no client continues as if nothing had happened.
+//! Restore: all or nothing, and every client notices it.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(super) fn take(world: &World, name: &str) -> (PathBuf, BackupTaken) {
     (path, taken)
 }
 
-/// Restores a file as a door does: from a copy of its own.
+/// Restores a file as a door does, from its own copy.
 pub(super) fn restore(
     world: &World,
     kernel: &Kernel,
@@ -78,7 +78,7 @@ pub(super) fn again(world: &World, path: &Path, safety: &str) -> Restored {
     restore(world, &world.kernel, "person:ann", path, Some(safety)).unwrap()
 }
 
-/// Every way of acting on a task by a former holder.
+/// Every op of a former holder on a task.
 fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
     let task = || Some(task.to_owned());
     [
@@ -137,7 +137,7 @@ fn no_old_holder_passes(world: &World) {
                     "{agent} {op:?}: {error}"
                 );
             }
-            // Without a task the focus is meant, and nobody has one.
+            // Without a task the focus is meant, and no agent has one.
             assert_eq!(code_of(world.run(agent, acts(task, given)[0].clone())), "no_focus");
         }
         assert_eq!(world.show(task)["status"], "open");
@@ -145,7 +145,7 @@ fn no_old_holder_passes(world: &World) {
     assert_eq!(code_of(world.done("d", &lost)), "not_found");
     assert_eq!(world.show(&assigned)["assignee"], "e");
     world.sound();
-    // Whoever takes it now has it, and what was replaced is in the safety backup.
+    // The next claim gets it, and the replaced state is in the safety backup.
     let taken = world.claim("b", &live).unwrap();
     assert!(fence(&taken) > restored_number(world));
     world.done("b", &live).unwrap();
@@ -156,10 +156,10 @@ fn no_old_holder_passes(world: &World) {
     other.sound();
 }
 
-/// A backup of a machine whose clock was an hour, or ten years, ahead: holds granted afterwards end as they should.
+/// A backup from a machine whose clock was an hour, or ten years, ahead: later holds expire on time.
 fn clock_ahead(world: &World) {
     for (ahead, safety) in [(3_600_000_000_i64, "one.db"), (315_360_000_000_000, "two.db"), (30_000_000, "three.db")] {
-        // The clock that the engine really has: on PostgreSQL the database's.
+        // The real clock of the engine: on PostgreSQL the database's.
         let world = World::with(world.engine, |options| options.own_clock = world.engine != Engine::Postgres);
         let task = world.add("one");
         let (path, _) = take(&world, "b.db");
@@ -208,7 +208,7 @@ fn senseless_rows(world: &World) {
         assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{sql}");
     }
-    // What doctor asks finds the same in a store.
+    // Doctor's query finds the same in a store.
     raw::both(&world.kernel, "UPDATE event SET data = 'not json' WHERE number = 3");
     assert_eq!(code_of(world.kernel.ask(&world.call("a"), &query::read_through::ReadThrough {})), "corrupt_store");
 }
@@ -248,20 +248,20 @@ fn fences_rise(world: &World) {
         let fence = fence(&world.claim("a", &task).unwrap());
         assert!(fence > number);
         highest = world.last_event();
-        // The count is that of the events there are.
+        // The count matches the existing events.
         assert_eq!(
             world.kernel.ask(&world.call("a"), &Log { limit: 1, ..Log::default() }).unwrap().total,
             Some(world.events().len() as i64)
         );
         world.sound();
     }
-    // Ids do not grow with the jump: nothing was issued for the numbers in between.
+    // Ids do not grow with the jump: the skipped numbers were not issued.
     assert_eq!(world.note("a", &task, "x").unwrap()["id"].as_str().unwrap().len(), "n-00000".len());
     assert!(world.kernel.ask(&world.call("a"), &query::health::Health {}).unwrap().wrong_counters.is_empty());
 }
 
-/// Restores a backup into a new, empty place under another clock, and lets the store issue `more` numbers before it is lost.
-/// Returns the first number and the last.
+/// Restores a backup into a new, empty location under another clock, and lets the store issue `more` numbers before it
+/// is lost. Returns the first and the last number.
 fn restored_and_lost(world: &World, path: &Path, task: &str, later: Span, more: i64, ledger: Ledger<'_>) -> (i64, i64) {
     let other = World::with(world.engine, |options| options.entropy = Arc::new(Seeded::new(5)));
     other.advance(later);
@@ -273,16 +273,16 @@ fn restored_and_lost(world: &World, path: &Path, task: &str, later: Span, more: 
     (first, last)
 }
 
-/// The store is lost each time: all that the next restore knows is the backup and the clock. The entropy is the same, so
-/// nothing is left to chance.
+/// The store is lost each time: the next restore knows only the backup and the clock. The entropy is the same, so
+/// nothing depends on chance.
 fn within_a_second(world: &World) {
     let task = world.add("one");
     world.claim("a", &task).unwrap();
-    // Also from a backup of a store that was restored before, whose numbers are near the clock.
+    // Also from a backup of a restored store, whose numbers are close to the clock.
     for name in ["young.db", "restored.db"] {
         let (path, _) = take(world, name);
         let mut highest = world.last_event();
-        // As many numbers as there are microseconds until the next restore but a few, all within one second.
+        // Almost as many numbers as there are microseconds until the next restore, all within one second.
         for (later, more) in [(1, 990), (1_001, 998_000), (999_999, 0), (60_000_000, 0), (7_200_000_000, 0)] {
             let (first, last) = restored_and_lost(world, &path, &task, Span(later), more, Ledger::NONE);
             assert!(first > highest, "{name}: {first} after {highest}");
@@ -298,8 +298,8 @@ fn with_a_record(world: &World) {
     let (path, _) = take(world, "b.db");
     let earlier = Cell::new(None);
     let mut highest = 0;
-    // Set back by a century, standing still, forward again, and back by a second: with a billion numbers wherever the
-    // clock does not tell how much time has passed.
+    // The clock is set back by a century, stands still, goes forward, and back by a second, with a billion numbers
+    // wherever the clock does not show the elapsed time.
     for (later, more) in [
         (Span(0), 1_000_000_000),
         (Span::days(-36_500), 1_000_000_000),
@@ -314,7 +314,7 @@ fn with_a_record(world: &World) {
         highest = last;
         assert_eq!(earlier.get().map(|point| (point.number, point.at)), Some((first - 1, world.clock.now() + later)));
     }
-    // A record that leaves no room is named; nothing has changed.
+    // A record that leaves no room is reported; nothing has changed.
     let ledger = Ledger { earlier: Some(Point { number: (1 << 53) - 1, at: world.clock.now() }), record: &|_| {} };
     let before = dump(&world.kernel);
     let refused = restore_by(world, &world.kernel, "person:ann", &path, Some("s.db"), ledger);
@@ -337,7 +337,7 @@ fn recorded_before_the_commit(world: &World) {
     other.sound();
 }
 
-/// A project that began after the backup, or had no event yet when it was taken, in a store that is lost.
+/// A project that began after the backup, or had no event when it was taken, in a store that is lost.
 fn lost_projects(world: &World) {
     let at = |world: &World, key: &str| Call {
         project: project::NamedProject { key: key.into(), label: key.into() },
@@ -384,7 +384,7 @@ fn cursors_are_stale(world: &World) {
         assert_eq!(read(Some(Since::Cursor(oldest))).unwrap().items[0].number, 1);
     }
     world.note("a", &task, "goes on").unwrap();
-    // By time, over the gap.
+    // By time, across the gap.
     let all = world
         .kernel
         .ask(&world.call("a"), &Log { since: Some(Since::Time(TestClock::START)), limit: 100, ..Log::default() });
@@ -401,7 +401,7 @@ fn clock_set_back(world: &World) {
     assert_eq!(kinds, ["hold.expired", "clock.stepped", "project.restored"]);
     world.claim("b", &task).unwrap();
     world.sound();
-    // Forward again: what is restored twice ends at the instant of the second.
+    // Forward again: holds restored twice end at the time of the second restore.
     world.advance(Span::hours(3));
     again(world, &path, "safety-2.db");
     world.sound();
@@ -420,7 +420,7 @@ fn refusals_change_nothing(world: &World) {
     let error = refused("person:ann", &path, None);
     assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "store_not_empty"));
     assert_eq!(refused("a", &path, Some("s.db")).code(), "people_only");
-    // A safety backup that cannot be written leaves everything as it is.
+    // A safety backup that cannot be written leaves everything unchanged.
     std::fs::write(world.dir.path().join("taken"), "x").unwrap();
     assert_eq!(refused("person:ann", &path, Some("taken")).code(), "file_exists");
     assert_eq!(refused("person:ann", &path, Some("no/such/directory")).code(), "backup_unwritable");
@@ -431,7 +431,7 @@ fn refusals_change_nothing(world: &World) {
         let error = refused("person:ann", &foreign, safety);
         assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "restore_other_store"));
     }
-    // A store in which nothing has happened takes any.
+    // A store without events accepts any backup.
     let empty = World::with(Engine::File, |options| options.entropy = Arc::new(Seeded::new(9)));
     empty.kernel.store().create().unwrap();
     restore(&empty, &empty.kernel, "person:ann", &foreign, None).unwrap();
@@ -458,7 +458,7 @@ fn across_engines(world: &World) {
     }
     assert!(here["event"].iter().all(|event| there["event"].contains(event)), "every event came along");
     other.sound();
-    // And back again.
+    // And the reverse.
     let (back, _) = take(&other, "back.db");
     again(world, &back, "safety.db");
     world.sound();

@@ -1,4 +1,4 @@
-//! Resume: one rule after the other, one transaction, one brief.
+//! Resume: an ordered list of rules, one transaction, one brief.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn resume_labelled(world: &World, agent: &str, labels: &[&str]) -> Value {
     answer
 }
 
-/// L6: whatever a response says is one thing.
+/// L6: all parts of a response are about the same task.
 fn agrees(world: &World, agent: &str, answer: &Value) {
     let stored = world.focus(agent);
     assert_eq!(answer["focus"], json!(stored), "the stored focus");
@@ -81,14 +81,14 @@ fn rules(world: &World) {
     let late = world.add_ranked("late", 4, &[]);
     let urgent = world.add_ranked("urgent", 0, &[]);
     let blocker = world.add_ranked("blocker", 4, &[]);
-    // The best of the ready ones, and then the focus, whatever comes.
+    // The best ready task, and then the focus, whatever is added.
     assert_eq!(by_rule(world, "a", "ready"), urgent);
     let first = resume(world, "a");
     assert_eq!((first["rule"].as_str(), taken(&first)), (Some("focus"), urgent.clone()));
-    // A second task in hand: the focus is the newer one, the older is its own.
+    // With two held tasks, the focus is the newer one; the older is `own`.
     world.claim("a", &late).unwrap();
     assert_eq!(by_rule(world, "a", "focus"), late);
-    // Blocked on another task: passed over until that is done.
+    // Blocked on another task: skipped until that is done.
     block_on(world, "a", &late, Some(&blocker));
     let mine = world.add_with(add::Add { assignee: Some("a".into()), priority: 4, ..add::Add::titled("assigned") });
     assert_eq!(by_rule(world, "a", "assigned"), mine);
@@ -99,21 +99,21 @@ fn rules(world: &World) {
     world.release("a", &urgent).unwrap();
     assert_eq!(by_rule(world, "a", "unblocked"), late);
     assert_eq!(world.show(&late)["attempt"], 2);
-    // What a person unblocked comes back to whoever blocked it; what was given back does not.
+    // A task that a person unblocked returns to the agent that blocked it; a released one does not.
     block_on(world, "a", &late, None);
     assert_eq!(by_rule(world, "a", "ready"), urgent);
     world.release("a", &urgent).unwrap();
     world.unblock("person:ann", &late).unwrap();
-    // However much is said about it since.
+    // Regardless of later notes.
     for n in 0..200 {
         world.note("b", &late, &format!("remark {n}")).unwrap();
     }
     assert_eq!(by_rule(world, "a", "unblocked"), late);
-    // A hold of its own that ran out, and that nobody took.
+    // The agent's own expired hold, which no other agent took.
     world.advance(Span::hours(2));
     let again = resume(world, "a");
     assert_eq!((again["rule"].as_str(), taken(&again)), (Some("own"), late.clone()));
-    // Of others: what lapsed is taken like what is ready.
+    // For other agents, an expired task is taken like a ready one.
     world.advance(Span::hours(2));
     world.done("b", &urgent).unwrap();
     let over = resume(world, "b");
@@ -303,7 +303,7 @@ fn take_over(world: &World) {
         assert!(text.contains(expected), "{expected:?} in {text}");
     }
     assert_eq!(text.matches("\n## Do next\n").count(), 1, "words of agents make no sections");
-    // The former holder comes back: told in a sentence, refused with its old right.
+    // The former holder returns: it is told in a sentence, and its old fence is refused.
     assert_eq!(kind_of(world.done("a", &task)), "stale");
     let back = world.run("a", Op::new(resume::Resume::default())).unwrap();
     let lost = back["lost"].as_str().unwrap();
@@ -426,7 +426,7 @@ fn whole_note(world: &World) {
             },
         ),
         ("bad_artifact", note::Note { artifacts: vec![file("a"), file("")], ..good.clone() }),
-        // These two are only found out in the middle of the writing.
+        // These two are detected only during the writes.
         (
             "not_found",
             note::Note {

@@ -1,4 +1,4 @@
-//! Sessions of tools: one session is one agent, two live processes of one id are two.
+//! Sessions of tools: one session is one agent, and two live processes with one session id are two agents.
 
 use serde_json::{Value, json};
 use tenure_core::agent::Process;
@@ -66,8 +66,8 @@ fn look(kernel: &Kernel, call: &Call, session: &str) -> Option<HookContext> {
     kernel.ask(call, &Standing { says: presence(session), given: None, depth: Depth::Who }).unwrap()
 }
 
-/// Starts a session as a door does: it asks who it is, with proof about the processes it names, and asks again if
-/// another was quicker.
+/// Starts a session as a door does: it queries its identity, with evidence about the named processes, and retries if
+/// another was faster.
 pub(super) fn start(world: &World, kernel: &Kernel, pid: i64, session: &str, source: Start, dead: &[i64]) -> Value {
     let mut call = hook(world, "nobody", pid);
     loop {
@@ -117,11 +117,11 @@ fn two_processes(world: &World) {
     assert_eq!(started, json!({ "agent": "claude-a.2", "second_of": "claude-a", "focus": "" }));
     world.run_call(&hook(world, "claude-a.2", 2), &claiming(&second)).unwrap();
     assert_eq!(kind_of(world.run_call(&hook(world, "claude-a.2", 2), &claiming(&first))), "conflict");
-    // Each stays itself, and a third is a third.
+    // Each keeps its identity, and a third process is a third agent.
     assert_eq!(agent(&start(world, kernel, 2, "a", Start::Compact, &[])), "claude-a.2");
     assert_eq!(agent(&start(world, kernel, 1, "a", Start::Compact, &[])), "claude-a");
     assert_eq!(agent(&start(world, kernel, 3, "a", Start::Resume, &[])), "claude-a.3");
-    // The second says good-bye: the first keeps what it has.
+    // The second session ends: the first keeps its holds.
     world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
     assert_eq!(world.show(&first)["holder"]["agent"], "claude-a");
     assert!(world.show(&second)["holder"].is_null());
@@ -134,15 +134,15 @@ fn goes_on(world: &World) {
     let kernel = &world.kernel;
     start(world, kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
-    // Proven dead: the same agent, with what it holds.
+    // Proven dead: the new process is the same agent, with its holds.
     let started = start(world, kernel, 2, "a", Start::Resume, &[1]);
     assert_eq!((agent(&started), &started["focus"]), ("claude-a", &json!(task)));
     assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
-    // Ended: the same agent, its hold gone.
+    // Ended: the same agent, without its hold.
     world.run_call(&hook(world, "claude-a", 2), &ending("a", "other")).unwrap();
     assert_eq!(agent(&start(world, kernel, 3, "a", Start::Resume, &[])), "claude-a");
     assert!(world.show(&task)["holder"].is_null());
-    // What it was before is forgotten, so that rows do not pile up.
+    // The earlier processes are deleted, so that rows do not accumulate.
     let known = look(kernel, &hook(world, "claude-a", 3), "a").unwrap().known;
     assert_eq!(known.iter().map(|seen| seen.process.pid).collect::<Vec<_>>(), [3]);
     assert_eq!(world.agent("claude-a").unwrap().liveness.as_str(), "alive");
@@ -154,13 +154,13 @@ fn starts_anew(world: &World) {
     let kernel = &world.kernel;
     start(world, kernel, 1, "A", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
-    // Beside a live one it takes nothing of it.
+    // Beside a live session it takes nothing from it.
     assert_eq!(
         start(world, kernel, 1, "B", Start::Startup, &[]),
         json!({ "agent": "claude-b", "second_of": null, "focus": "" })
     );
     assert_eq!(kind_of(world.run_call(&hook(world, "claude-b", 1), &claiming(&task))), "conflict");
-    // After its end neither: what it held is free for all.
+    // Nor after its end: its task is free for all.
     assert_eq!(world.run_call(&hook(world, "claude-a", 1), &ending("A", "other")).unwrap()["freed"], json!([task]));
     assert_eq!(
         start(world, kernel, 1, "C", Start::Startup, &[]),
@@ -168,9 +168,9 @@ fn starts_anew(world: &World) {
     );
     let claimed = world.run_call(&hook(world, "claude-c", 1), &claiming(&task)).unwrap();
     assert_eq!((taken(&claimed).as_str(), &claimed["task"]["attempt"]), (task.as_str(), &json!(2)));
-    // Cleared, the one that began last goes on.
+    // After /clear, the most recent session continues.
     assert_eq!(agent(&start(world, kernel, 1, "D", Start::Clear, &[])), "claude-c");
-    // A session that is resumed is itself, wherever it ended.
+    // A resumed session keeps its identity, wherever it ended.
     assert_eq!(agent(&start(world, kernel, 1, "A", Start::Resume, &[])), "claude-a");
     world.sound();
 }
@@ -229,15 +229,15 @@ fn commands(world: &World) {
     for id in [Some("a"), Some("b"), Some("unheard of"), None] {
         assert_eq!(who(&[("claude", id)], &[7, 2]), is("claude-a.2"), "{id:?}");
     }
-    // A pid that is another process by now proves nothing, nor does a process of another tool.
+    // A reused pid proves nothing, nor does a process of another tool.
     let reused = session_of(&[("claude", None)], vec![(2, 999)]);
     assert_eq!(reused, CommandOwner::Unknown);
     assert_eq!(who(&[("gemini", None)], &[7, 2]), CommandOwner::Unknown);
-    // Two tools, one inside the other: the nearest process tells which is the inner one.
+    // Nested tools: the nearest process identifies the inner one.
     let both = [("claude", Some("a")), ("codex", Some("t"))];
     assert_eq!(who(&both, &[7, 1]), is("claude-a"));
     assert_eq!(who(&both, &[7]), CommandOwner::Unknown);
-    // No process that is registered: one id that is two agents is nobody, also once one of them said good-bye.
+    // Without a registered process, an id with two agents is ambiguous, even after one of them ended.
     assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
     world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
     assert_eq!(who(&[("claude", Some("a"))], &[7]), CommandOwner::Several);
@@ -258,7 +258,7 @@ fn given_names(world: &World) {
     };
     for pid in [1, 2] {
         assert_eq!(given(pid)["agent"], "builder");
-        // Only a process that a second event came out of is evidence of anything.
+        // Only a process with a second event is evidence.
         assert_eq!(
             world.kernel.ask(&world.call("b"), &query::suspects::Suspects { host: "h".into() }).unwrap().len(),
             0
@@ -267,7 +267,7 @@ fn given_names(world: &World) {
         world.run_call(&hook(world, "builder", pid), &again).unwrap();
     }
     world.run_call(&hook(world, "builder", 1), &claiming(&task)).unwrap();
-    // Proof about one of its processes is no proof about the agent.
+    // Evidence about one of its processes is not evidence about the agent.
     let proof = |pids: &[i64]| Call {
         proven_dead: pids.iter().map(|pid| Evidence { agent: "builder".into(), process: process(*pid) }).collect(),
         ..world.call("b")
@@ -306,11 +306,11 @@ fn goodbye(world: &World) {
     assert_eq!(expired.data["ended_at"], expired.at);
     assert!(expired.sentence().ends_with("its session is over"), "{}", expired.sentence());
     assert_eq!(world.agent("claude-a").unwrap().liveness.as_str(), "gone");
-    // Others go on at once, and the one that comes back late is stale.
+    // Other agents continue at once, and the late one is stale.
     let claimed = world.claim("b", &task).unwrap();
     assert_eq!((taken(&claimed).as_str(), &claimed["task"]["attempt"]), (task.as_str(), &json!(2)));
     assert_eq!(kind_of(world.done("claude-a", &task)), "stale");
-    // Nobody took the other one: finished late, it is accepted.
+    // No agent took the other task: finished late, it is accepted.
     assert_eq!(world.done("claude-a", &other).unwrap()["late"], true);
     assert_eq!(world.agent("claude-a").unwrap().liveness.as_str(), "alive", "it did something");
     world.sound();
@@ -325,7 +325,7 @@ fn goes_on_after_goodbye(world: &World) {
         assert_eq!(ended, json!({ "agent": "claude-a", "over": false, "freed": [], "lessons": 0 }), "{reason}");
         assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
     }
-    // Cleared, then closed: earlier ids of the process do not keep it alive.
+    // After /clear and exit: earlier ids of the process do not keep the agent alive.
     start(world, &world.kernel, 1, "b", Start::Clear, &[]);
     let ended = world.run_call(&hook(world, "claude-a", 1), &ending("b", "other")).unwrap();
     assert_eq!(ended["freed"], json!([task]));
@@ -338,7 +338,7 @@ fn evidence(world: &World) {
     let proof = |pid: i64| vec![Evidence { agent: "claude-a".into(), process: process(pid) }];
     let knowing = |pid: i64| Call { proven_dead: proof(pid), ..world.call("b") };
     assert_eq!(kind_of(world.run_call(&knowing(9), &claiming(&task))), "conflict", "about another process");
-    // The door looked at the first process; before its op came the session went on in a second.
+    // The door checked the first process; before its op ran, the session continued in a second.
     let late = knowing(1);
     start(world, &world.kernel, 2, "a", Start::Resume, &[1]);
     assert_eq!(kind_of(world.run_call(&late, &claiming(&task))), "conflict", "it came back");
@@ -383,7 +383,7 @@ fn takes_nothing(world: &World) {
     start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     assert!(world.show(&task)["holder"].is_null());
     world.run_call(&hook(world, "claude-a", 1), &claiming(&held)).unwrap();
-    // A session that says every half hour that it is there keeps what it has, five lives long.
+    // A session that reports presence every half hour keeps its holds, for five times their time to live.
     for _ in 0..10 {
         world.advance(Span::minutes(30));
         world.run_call(&hook(world, "claude-a", 1), &Op::new(presence("a"))).unwrap();
@@ -422,7 +422,7 @@ fn second_event(world: &World) {
     assert!(!standing.mine.unwrap().settled, "so the second is written");
     world.run_call(&hook(world, "claude-a", 1), &Op::new(presence("a"))).unwrap();
     assert_eq!(suspects(), 1);
-    // Another id in the same process is a second event too; another process begins anew.
+    // Another id in the same process counts as a second event; another process starts anew.
     start(world, kernel, 1, "b", Start::Clear, &[]);
     assert_eq!(suspects(), 1);
     start(world, kernel, 2, "a", Start::Resume, &[1]);

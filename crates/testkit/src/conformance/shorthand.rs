@@ -1,4 +1,4 @@
-//! Short forms that several themes use.
+//! Shorthand shared by several themes.
 
 use std::sync::Barrier;
 
@@ -16,7 +16,7 @@ use tenure_store::table::project;
 use crate::fixture::{Engine, World};
 
 impl World {
-    /// Adds a task by `person:ann` from a whole request and returns its id.
+    /// Adds a task by `person:ann` from a complete request and returns its id.
     pub(super) fn add_with(&self, request: add::Add) -> String {
         id(&self.run("person:ann", Op::new(request)).unwrap())
     }
@@ -46,7 +46,7 @@ impl World {
         self.run(agent, Op::new(request))
     }
 
-    /// Puts dependencies in place of those a task has.
+    /// Replaces the dependencies of a task.
     pub(super) fn edit_after(&self, agent: &str, task: &str, after: &[&str]) -> Result<Value> {
         self.edit(agent, task, |request| request.after = Some(words(after)))
     }
@@ -60,7 +60,7 @@ impl World {
         self.kernel.ask(&self.call(agent), &query::next::Next { labels: words(labels) }).unwrap()
     }
 
-    /// All tasks that a filter lets through, read page by page.
+    /// All tasks that match a filter, read page by page.
     pub(super) fn list(&self, filter: &list::List) -> Vec<Task> {
         let mut filter = filter.clone();
         let mut all = Vec::new();
@@ -76,13 +76,13 @@ impl World {
         }
     }
 
-    /// The ids of the tasks in a state, in the order of choice.
+    /// The ids of the tasks in a state, in order of choice.
     pub(super) fn in_state(&self, state: TaskState) -> Vec<String> {
         let filter = list::List { states: vec![state], ..list::List::default() };
         self.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     }
 
-    /// An agent as the list of agents shows it.
+    /// An agent from the list of agents.
     pub(super) fn agent(&self, name: &str) -> Option<Agent> {
         let page = self
             .kernel
@@ -95,7 +95,7 @@ impl World {
         self.agent(agent).and_then(|agent| agent.focus).map(String::from)
     }
 
-    /// Runs something that must not change a task nor append anything.
+    /// Runs a closure that must neither change a task nor append an event.
     pub(super) fn unchanged<T>(&self, task: &str, what: impl FnOnce() -> T) -> T {
         let before = (self.show(task), self.last_event());
         let answer = what();
@@ -103,13 +103,13 @@ impl World {
         answer
     }
 
-    /// How many events of a kind there are.
+    /// The number of events of a kind.
     pub(super) fn count(&self, kind: &str) -> usize {
         self.events().iter().filter(|event| event.kind == kind).count()
     }
 
-    /// Asserts what must be true of every project at every moment: the log replays without a conflict and leads to
-    /// the holds there are, and the counters count right.
+    /// Asserts the invariants of every project: the log replays without a conflict and yields the current holds, and
+    /// the counters are correct.
     pub(crate) fn sound(&self) {
         let call = self.call("person:ann");
         let replay = crate::replay::replay(&self.events());
@@ -129,7 +129,7 @@ impl World {
         let all = list::List { all: true, ..list::List::default() };
         for task in self.list(&all) {
             let known = &replay.tasks[task.id.as_str()];
-            // A lapsed hold that nothing has settled yet is over for the view and not yet for the log.
+            // An expired hold that is not yet settled is over for queries and not yet for the log.
             if task.lapsed_from.is_none() {
                 assert_eq!(known.status, task.status.as_str(), "{}", task.id);
             }
@@ -144,7 +144,7 @@ impl World {
         assert_eq!(crate::raw::number(&self.kernel, counted, &[]), 0, "places are counted right");
     }
 
-    /// Runs `body` in several threads at once, each with a kernel of its own where the engine can have several.
+    /// Runs `body` in several threads at once, each with its own kernel if the engine supports that.
     pub(super) fn race<T: Send>(&self, threads: usize, body: impl Fn(usize, &Kernel) -> T + Sync) -> Vec<T> {
         let barrier = Barrier::new(threads);
         std::thread::scope(|scope| {
@@ -162,8 +162,8 @@ impl World {
         })
     }
 
-    /// Runs an op, and the same call again while the store is busy. Fifty threads on a loaded machine can wait longer for
-    /// their turn than one call may; a caller that is told so repeats the call under its request id.
+    /// Runs an op, and retries the same call while the store is busy. Fifty threads on a loaded machine can wait for
+    /// their turn longer than one call may. A caller that gets the busy error retries under the same request id.
     pub(super) fn run_patiently(&self, kernel: &Kernel, agent: &str, op: &Op) -> Value {
         let call = self.call(agent);
         let reply = (0..20).map(|_| kernel.run(&call, op)).find(|answer| match answer {
@@ -179,18 +179,18 @@ impl World {
         Call { proven_dead: dead.iter().map(|name| proof(name)).collect(), ..self.call(agent) }
     }
 
-    /// Runs an op about the whole store.
+    /// Runs an op on the whole store.
     pub(crate) fn in_store(&self, agent: &str, op: Op) -> Result<Value> {
         self.run_call(&Call { project: project::whole_store(), ..self.call(agent) }, &op)
     }
 
-    /// Runs an op of that call.
+    /// Runs an op with the given call.
     pub(crate) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
         self.kernel.run(call, op).map(|reply| serde_json::from_str(&reply.body).unwrap())
     }
 }
 
-/// The ops that act on a task under a fence, on one task.
+/// The ops that act on a task under a fence.
 pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op; 4] {
     let task = task.map(str::to_owned);
     let reason = String::from("because");
@@ -224,12 +224,12 @@ pub(super) fn note_in_focus(text: &str) -> Op {
     Op::new(note::Note { text: text.into(), ..note::Note::default() })
 }
 
-/// A claim of a task by name.
+/// A claim of a task by its id.
 pub(super) fn claiming(task: &str) -> Op {
     Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
-/// The proof that an agent is dead whose process no door has seen.
+/// Evidence that an agent is dead whose process no door has seen.
 pub(super) fn proof(agent: &str) -> Evidence {
     Evidence { agent: agent.into(), process: Process::default() }
 }

@@ -1,6 +1,6 @@
-//! PostgreSQL that says nothing: processes that stand still, answers that get lost on a line that stays. Nothing reports
-//! such a server, so each wait for it has its end. The limits are short here; what is looked at is that calls come back at
-//! all, what they say, and what is done with the connection.
+//! An unresponsive PostgreSQL: stopped processes, and answers lost on an open connection. No error signals such a
+//! server, so every wait has a timeout. The timeouts are short here; the cases check that calls return, what they
+//! report, and what happens to the connection.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn noting(task: &str) -> Op {
     Op::new(note::Note { task: Some(task.into()), text: "once".into(), ..note::Note::default() })
 }
 
-/// A kernel that gives the server little time.
+/// A kernel with short timeouts.
 fn hasty(location: &Location, world: &World, patience: Duration) -> Kernel {
     let options = Options { patience, answer: Duration::from_secs(1), ..world.options.clone() };
     Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap()
@@ -75,7 +75,7 @@ fn left_behind(world: &World) {
         error.stage() == Stage::Read && error.advice().unwrap().say(&Commands).contains("Nothing was changed"),
         "{error:?}"
     );
-    // The session stands still as before, and nobody asks it any more.
+    // The session is still stopped, and the kernel no longer uses it.
     assert_eq!(kernel.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
     let written = stop_session(&kernel);
     let error = refusal(kernel.run(&call, &noting(&task)));
@@ -98,7 +98,8 @@ fn inside_a_turn(world: &World) {
         Ok(CommitDecision::Commit(()))
     });
     is_silence(&refusal(answer));
-    // It has the turn until it wakes and finds that nobody is there, so nobody can run beside it.
+    // The stopped session keeps the turn until it wakes and finds its client gone, so no other writer can run beside
+    // it.
     let waiting = hasty(&world.location, world, Duration::from_millis(200));
     assert_eq!(code_of(waiting.run(&world.call("b"), &noting(&task))), "store_busy");
     drop(stopped);
@@ -106,7 +107,7 @@ fn inside_a_turn(world: &World) {
     assert_eq!(world.show(&task)["title"], "first");
 }
 
-/// The server commits, and its answer gets lost while the line stays.
+/// The server commits, and its answer is lost while the connection stays open.
 fn commit_unanswered(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
@@ -140,7 +141,7 @@ fn unknown(world: &World) {
     assert_eq!(world.last_event(), last + 1);
 }
 
-/// Threads that share a kernel, as those of a server would: all are told, and all go on when the server does.
+/// Threads that share a kernel, as in a server: all get the error, and all continue when the server does.
 fn stopped_altogether(world: &World) {
     let own = Own::start();
     let location = Location::Postgres(own.url("t"));
@@ -158,7 +159,7 @@ fn stopped_altogether(world: &World) {
     everybody(&|| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
     let stopped = own.stop();
     everybody(&|| assert_eq!(refusal(kernel.ask(&call, &query::status::Status {})).kind().as_str(), "busy"));
-    // All that was open is left behind; a new connection is accepted by the system, and nobody says a word on it.
+    // All open connections are abandoned; the system accepts a new connection, and the server never answers on it.
     assert_eq!(code_of(kernel.ask(&call, &query::status::Status {})), "unreachable");
     drop(stopped);
     everybody(&|| {

@@ -1,4 +1,4 @@
-//! The stories of paths and locks: who had them, who changed them, when and for what.
+//! The history of paths and locks: holders, changes, times and reasons.
 
 use serde_json::json;
 use tenure_core::tool;

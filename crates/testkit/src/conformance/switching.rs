@@ -1,4 +1,4 @@
-//! A project that is switched on, and what is known of the hooks that ran in it.
+//! Switching a project on, and what is recorded about its hooks.
 
 use tenure_kernel::op::{add, switch_on};
 use tenure_kernel::query;

@@ -1,4 +1,5 @@
-//! Several ops in one go, as a server runs them: each as if it were alone, and nothing for those who have left.
+//! Group commit: several ops in one transaction, as a server runs them. Each behaves as if alone, and nothing runs for
+//! callers that have left.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -42,7 +43,7 @@ fn ready(call: &Call, op: &Op) -> ReadyOp {
     ReadyOp::new(call, op.clone()).unwrap()
 }
 
-/// What is malformed never comes as far as the store; the rest shares a transaction.
+/// A malformed op never reaches the store; the others share a transaction.
 fn run(world: &World, work: &[(Call, Op)]) -> Vec<Result<Reply>> {
     let checked: Vec<_> = work.iter().map(|(call, op)| (call, ReadyOp::new(call, op.clone()))).collect();
     let fitting = checked.iter().filter_map(|(call, ready)| Some((*call, ready.as_ref().ok()?)));
@@ -67,8 +68,8 @@ fn titles(world: &World) -> Vec<String> {
     titles
 }
 
-/// Two want one task; one is malformed; one is about something that does not exist. Each has its own answer, and the log
-/// is that of the ops that were carried out.
+/// Two ops want one task, one is malformed, one names a missing task. Each gets its own answer, and the log contains
+/// only the committed ops.
 fn as_if_alone(world: &World) {
     let task = world.add("wanted by two");
     let work = [
@@ -103,12 +104,12 @@ fn left_before(world: &World) {
     assert_eq!(titles(world), ["for b", "so that the project exists"]);
     let agents: Vec<_> = world.events().into_iter().filter(|event| event.number > before).collect();
     assert!(agents.iter().all(|event| event.actor == "b"), "{agents:?}");
-    // The same request can still be made, and is not a replay of anything.
+    // The same request can still be made, and is not a replay.
     assert!(!world.kernel.run(&call, &op).unwrap().replayed);
 }
 
-/// There when its turn comes, gone when it is to be committed: a process that was stopped in between and goes on later
-/// must not grant anything to somebody who has gone another way.
+/// The caller is present at its turn and gone before the commit: a process that was stopped in between must not grant
+/// anything to a caller that has left.
 fn left_before_commit(world: &World) {
     let task = world.add("to be granted");
     let asked = Cell::new(0);
@@ -131,8 +132,8 @@ fn left_before_commit(world: &World) {
     assert_eq!(world.claim("c", &task).unwrap()["task"]["attempt"], 1);
 }
 
-/// Whoever has left meanwhile and is refused can tell whether something may still be done for it: from the last look at
-/// who waits to the end of the commit, and at no other time.
+/// A caller that left and is refused can tell whether its op may still be committed: from the last check of the waiting
+/// callers to the end of the commit, and at no other time.
 fn told_while_deciding(world: &World) {
     world.add("so that the project exists");
     let other = world.another();
@@ -147,7 +148,7 @@ fn told_while_deciding(world: &World) {
     assert_eq!(*seen.borrow(), [(false, false), (true, false)]);
     assert!(!other.store().is_deciding());
     assert_eq!(other.kept(&call, &op).unwrap(), Some(Reply { replayed: true, ..reply.clone() }));
-    // Of another request under the same id nothing is told, nor to another agent.
+    // Nothing is revealed about another request under the same id, nor to another agent.
     assert_eq!(other.kept(&call, &add("something else")).unwrap(), None);
     assert_eq!(other.kept(&Call { request_id: call.request_id.clone(), ..world.call("b") }, &op).unwrap(), None);
 }
@@ -155,7 +156,6 @@ fn told_while_deciding(world: &World) {
 /// A write that leaves a row and panics.
 struct Panics(project::NamedProject);
 
-/// A write that leaves a row.
 struct Writes(project::NamedProject);
 
 const MARK: Sql = Sql::same("UPDATE project SET holds_issued = holds_issued + 1");
@@ -230,7 +230,7 @@ fn several_projects(world: &World) {
     assert_eq!(titles(world).len(), 22);
 }
 
-/// Without any time at least one op is carried out, and only what is answered.
+/// With a zero time limit at least one op runs, and only answered ops have run.
 fn no_longer(world: &World) {
     let work: Vec<_> = (0..5)
         .map(|n| {

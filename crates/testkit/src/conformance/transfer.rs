@@ -28,7 +28,7 @@ fn appear(world: &World, agents: &[&str]) {
     world.cancel("person:ann", &task).unwrap();
 }
 
-/// A plain `done` of the receiver must not finish what it has not looked at.
+/// A `done` of the receiver without an id must not finish the received task.
 fn keeps_focus(world: &World) {
     let (task, own) = (world.add("handed on"), world.add("own"));
     world.claim("a", &task).unwrap();
@@ -64,7 +64,7 @@ fn handed(world: &World) {
     let event = world.events().pop().unwrap();
     assert_eq!((&event.data["from"], &event.data["holder"]), (&json!("a"), &json!("b")));
     assert_eq!(event.data["overrode"], json!(null));
-    // The focus goes along.
+    // The focus is transferred too.
     assert_eq!((world.focus("a"), world.focus("b")), (None, Some(task.clone())));
     // b has not been shown the fence: a claim shows it, and changes nothing else.
     assert_eq!(kind_of(world.unchanged(&task, || world.done("b", &task))), "stale");
@@ -75,7 +75,7 @@ fn handed(world: &World) {
 }
 
 impl World {
-    /// Runs something that appends nothing and leaves everything of a task as it is but the end of its hold.
+    /// Runs a closure that appends no event and leaves the task unchanged except for the expiry of its hold.
     fn unchanged_but_renewed<T>(&self, task: &str, what: impl FnOnce() -> T) -> T {
         let look = || {
             let mut shown = self.show(task);
@@ -124,13 +124,13 @@ fn nothing_to_move(world: &World) {
         }
         assert_eq!(kind_of(world.transfer("b", task, "a")), "not_found");
     }
-    // Without an id it is the focus that is meant.
+    // Without an id the focus is meant.
     let in_focus = || Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() });
     assert_eq!(code_of(world.run("a", in_focus())), "no_focus");
     world.claim_for("a", &open, 60).unwrap();
     world.run("a", in_focus()).unwrap();
     assert_eq!(world.show(&open)["holder"]["agent"], "b");
-    // A hold that is over cannot be handed on.
+    // An expired hold cannot be transferred.
     world.advance(Span::minutes(2));
     world.claim_for("a", &open, 60).unwrap();
     world.advance(Span::minutes(2));
@@ -161,7 +161,7 @@ fn former_holder(world: &World) {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", op.clone()))), "stale", "{op:?}");
     }
     assert_eq!(code_of(world.run("a", note_in_focus("x"))), "no_focus");
-    // Also when the new hold has lapsed: another came after a's.
+    // Also after the new hold has expired: it is newer than a's.
     world.advance(Span::hours(2));
     for op in acting(Some(&task), None, false) {
         assert_eq!(kind_of(world.run("a", op.clone())), "stale", "{op:?}");
@@ -189,7 +189,7 @@ fn race(world: &World) {
                 }),
                 _ => acting(Some(task), None, false)[3].clone(),
             };
-            // Most are refused: what counts is what the log says afterwards.
+            // Most are refused: the log afterwards is what counts.
             if let Err(error) = kernel.run(&world.call(&agents[n]), &op) {
                 assert!(matches!(error.kind().as_str(), "conflict" | "stale" | "not_found"), "{error:?}");
             }

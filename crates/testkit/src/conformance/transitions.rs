@@ -1,4 +1,4 @@
-//! The one table of transitions, and what block, unblock and reopen do beside it.
+//! The table of transitions, and the other effects of block, unblock and reopen.
 
 use serde_json::json;
 use tenure_core::Span;
@@ -74,7 +74,7 @@ fn table(world: &World) {
                     assert_eq!(kind_of(refused), "conflict", "{told} by {actor}");
                 }
             } else {
-                // A stranger moves only what nobody holds.
+                // Another agent can move only a task without a holder.
                 if status == "started" {
                     let refused = world.unchanged(&task, || world.run("stranger", op(verb, &task, false)));
                     assert_eq!(kind_of(refused), "conflict", "{told} by a stranger");
@@ -141,7 +141,7 @@ fn notes_and_edits(world: &World) {
             assert_eq!(kind_of(refused), "not_found", "{status}");
         }
     }
-    // What says nothing is refused before anything is read.
+    // An empty text is refused before any read.
     let task = world.add("quiet");
     let empty = note::Note { task: Some(task.clone().into()), text: " \n".into(), ..note::Note::default() };
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(empty)))), "text_empty");
@@ -176,7 +176,7 @@ fn block_on(world: &World) {
         assert_eq!((&blocked["blocked_on"], &blocked["reason"]), (&json!(on), &json!("needs it")));
         world.unblock("b", &task).unwrap();
     }
-    // Neither what comes after it nor what is blocked on it can block it: both would wait for ever.
+    // Neither its dependents nor a task blocked on it can block it: both would wait for ever.
     let dependent = world.add_after("after it", &[&task]);
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", blocked_on(&task, &dependent)))), "cycle");
     let other = world.add("other");
@@ -193,7 +193,7 @@ fn blocker_gone(world: &World) {
     world.done("a", &on).unwrap();
     assert_eq!(world.show(&task)["blocker_gone"], true);
     assert!(status()[0].gone);
-    // Gone is told, not acted on: somebody decides that it can go on.
+    // The missing blocker is reported, not acted on: an agent or a person decides that the task can continue.
     assert_eq!(world.show(&task)["state"], "blocked");
     world.reopen("a", &on).unwrap();
     assert_eq!(world.show(&task)["blocker_gone"], false);
@@ -243,7 +243,7 @@ fn reopened(world: &World) {
         assert_eq!(kind_of(world.done("a", &task)), "stale", "the hold of {verb} is over");
         world.done("b", &task).unwrap();
     }
-    // A hold that lapsed before the end is no longer a reason afterwards.
+    // A hold that expired before the end is no longer a reason afterwards.
     let task = world.add("late");
     world.claim_for("a", &task, 60).unwrap();
     world.advance(Span::minutes(2));

@@ -1,4 +1,5 @@
-//! Turns on PostgreSQL: who waits for a project is served in the order of coming, and finds what the one before left.
+//! Turns on PostgreSQL: writers of a project are served in order of arrival, and each sees the changes of its
+//! predecessor.
 
 use std::sync::{Mutex, mpsc};
 use std::thread;
@@ -20,7 +21,7 @@ fn name() -> project::NamedProject {
     project::NamedProject { key: "name:p".into(), label: "p".into() }
 }
 
-/// How many transactions wait for this one, directly or behind each other.
+/// The number of transactions that wait for this one, directly or transitively.
 const WAITING: Sql = Sql::same(
     "WITH RECURSIVE queue (pid) AS (
          SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))
@@ -29,8 +30,8 @@ const WAITING: Sql = Sql::same(
      SELECT COUNT(*) FROM queue",
 );
 
-/// Nobody is told when another's transaction begins to wait, so ask until it does. Asked inside the transaction that is
-/// waited for: one that is idle for long is ended.
+/// There is no notification when another transaction starts to wait, so this polls. It polls inside the awaited
+/// transaction, because the server ends one that is idle for long.
 fn until_waiting(tx: &mut dyn Tx, wanted: usize) {
     while tx.query(WAITING, &[]).unwrap()[0].int(0).unwrap() < i64::try_from(wanted).unwrap() {
         thread::yield_now();
@@ -47,8 +48,8 @@ fn turn(kernel: &Kernel, body: impl Fn(&mut dyn Tx, &Entered)) {
     kernel.store().write(&name(), write).unwrap();
 }
 
-/// Six writers come one after the other while a seventh has its turn; each comes again as soon as it was served. Nobody
-/// is served twice before all were served once, and those that came in order are served in order.
+/// Six writers arrive one after the other while a seventh has its turn; each returns as soon as it was served. No
+/// writer is served twice before all were served once, and they are served in order of arrival.
 fn in_order(world: &World) {
     const WRITERS: usize = 6;
     world.add("so that the project exists");
@@ -72,8 +73,8 @@ fn in_order(world: &World) {
     assert_eq!(served[..WRITERS], (0..WRITERS).collect::<Vec<_>>(), "{served:?}");
 }
 
-/// The snapshot of a statement is taken before it waits. What a writer finds when its turn comes must be what is true
-/// then, in every row that it is given.
+/// The snapshot of a statement is taken before it waits. Every row that a writer gets at its turn must be current at
+/// that time.
 fn sees_the_newest(world: &World) {
     world.add("so that the project exists");
     let second = world.another();
@@ -96,7 +97,7 @@ fn sees_the_newest(world: &World) {
     assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".into()));
 }
 
-/// Numbers of locks are the database's; a store is a schema.
+/// Lock numbers are per database; a store is a schema.
 fn apart(world: &World) {
     let other = World::new(Engine::Postgres);
     turn(&world.kernel, |_, _| turn(&other.kernel, |_, _| {}));

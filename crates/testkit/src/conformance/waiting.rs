@@ -1,4 +1,4 @@
-//! The waiting line: who waits for whom, who is served when, and how places end.
+//! The waiting line: blocking, the order of service, and how places end.
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
@@ -37,12 +37,12 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 impl World {
-    /// Reserves paths in the checkout `main`, and waits where they are not free.
+    /// Reserves paths in the checkout `main`, and waits if they are not free.
     pub(super) fn wait(&self, agent: &str, paths: &[&str]) -> Result<Value> {
         self.reserve_with(agent, paths, |request| request.wait = true)
     }
 
-    /// The same, and it has to wait. Returns the id of the place.
+    /// The same, and the request must wait. Returns the id of the place.
     pub(super) fn waits(&self, agent: &str, paths: &[&str], number: i64) -> String {
         let answer = self.wait(agent, paths).unwrap();
         assert_eq!(
@@ -57,7 +57,7 @@ impl World {
         self.kernel.ask(&self.from("main", agent), &query::turn::Turn { place: place.into(), before: None }).unwrap()
     }
 
-    /// Whether an agent has an offer or hold on just this path, by the state of it.
+    /// The state of an agent's offer or hold on exactly this path.
     fn state_of(&self, agent: &str, path: &str) -> Option<String> {
         let page = self.kernel.ask(&self.from("main", agent), &query::holds::Holds::of(Some(agent), 100)).unwrap();
         page.items.into_iter().find(|hold| hold.subject == path).map(|hold| hold.state)
@@ -91,9 +91,9 @@ fn no_barging(world: &World) {
     let checked = world.check("new", &["src/b"]);
     assert_eq!((checked.free, checked.total), (false, 1));
     assert!(world.check("new", &["docs/"]).free && world.check("wide", &["src/b"]).free);
-    // Both stand in the way of what meets both.
+    // Both block a request that overlaps both.
     assert_eq!(refusal(world.reserve("new", &["src/a"])).get("total"), Some(&json!(2)));
-    // What one has already is no more than one has.
+    // A request that the agent's own hold covers is not blocked.
     world.reserve("h", &["src/a"]).unwrap();
     world.sound();
 }
@@ -136,7 +136,7 @@ fn passed_at_queuing(world: &World) {
     world.reserve("b", &["g"]).unwrap();
     world.waits("x", &["f", "h"], 1);
     world.waits("b", &["h"], 2);
-    // From here on x waits for a, who waits for b: b need not wait for x.
+    // From here on x waits for a, which waits for b: b need not wait for x.
     world.waits("a", &["g"], 1);
     assert!(world.is_offered("b", "h"));
     world.sound();
@@ -174,7 +174,7 @@ fn taken(world: &World) {
     assert_eq!(world.turn("a", &place).state, "offered");
     let offer = world.events().into_iter().find(|event| event.kind == kind::PATH_OFFERED).unwrap();
     assert_eq!((offer.data["ttl_s"].as_i64(), offer.actor.as_str()), (Some(60), "h"));
-    // It is a hold for everybody, presence does not renew it, and it goes with no task before it is taken.
+    // Others see it as a hold, presence does not renew it, and it is bound to no task before it is accepted.
     let error = refusal(world.reserve("b", &["src/x"]));
     assert_eq!(error.get("blockers").unwrap()[0]["state"], "held");
     world.claim("a", &task).unwrap();
@@ -186,7 +186,7 @@ fn taken(world: &World) {
     assert!(hold["expires_in_s"].as_i64().unwrap() > 3_000 && held.get("waiting").is_none());
     assert_eq!(world.turn("a", &place).state, "gone");
     assert_eq!((world.count(kind::PATH_OFFERED), world.count(kind::OFFER_TAKEN)), (2, 2));
-    // And once more is an own hold like any other.
+    // A repeated request is answered by the agent's own hold.
     let before = world.last_event();
     world.wait("a", &["src/x", "src/y"]).unwrap();
     assert_eq!(world.last_event(), before);
@@ -205,7 +205,7 @@ fn one_place(world: &World) {
     assert_eq!(world.last_event(), queued, "a renewal is no event");
     world.advance(Span::seconds(100));
     assert_eq!(world.turn("a", &place).state, "waiting");
-    // Another set, another mode, another agent: another place.
+    // Another set, mode or agent is another place.
     assert_ne!(world.waits("a", &["f"], 1), place);
     let shared = |request: &mut reserve::Reserve| (request.shared, request.wait) = (true, true);
     assert_ne!(id(&world.reserve_with("a", &["f", "g"], shared).unwrap()), place);
@@ -228,7 +228,7 @@ fn lapsing(world: &World) {
     world.release_paths("h", &["f"]).unwrap();
     assert_eq!(world.count(kind::PLACE_LAPSED), 1);
     assert!(world.is_offered("b", "f"));
-    // The offer lapses, and the next write passes it on.
+    // The offer expires, and the next write passes it on.
     world.advance(Span::seconds(60));
     assert!(world.state_of("b", "f").is_none());
     world.add("anything");
@@ -238,10 +238,10 @@ fn lapsing(world: &World) {
     assert_eq!(expired.len(), 1);
     assert_eq!((&expired[0]["holder"], expired[0]["place"].is_string()), (&json!("b"), true));
     world.wait("c", &["f"]).unwrap();
-    // Whoever comes back too late stands at the end.
+    // An agent that returns too late goes to the end of the line.
     world.waits("b", &["f"], 1);
     assert_eq!(world.count(kind::PLACE_LAPSED), 1);
-    // A hold that lapses: the first look says that it is one's turn, the next write makes it so.
+    // A hold expires: the first query reports the turn, the next write grants it.
     let late = world.waits("b", &["f"], 1);
     for _ in 0..60 {
         world.advance(Span::seconds(60));
@@ -269,9 +269,9 @@ fn circles(world: &World) {
     assert_eq!(error.get("circle"), Some(&json!(["c", "a", "b", "c"])));
     assert!(error.message().contains("a, who waits for b, who waits for c"), "{error}");
     assert_eq!(world.last_event(), before + 1, "who is refused is not in the line");
-    // Without a wait it is what it always was.
+    // Without `wait` the behaviour is unchanged.
     assert_eq!(code_of(world.reserve("c", &["f"])), "path_held");
-    // And nobody else is in the way of the one that goes on.
+    // After the release, no agent blocks b.
     world.release_paths("c", &["h"]).unwrap();
     assert!(world.is_offered("b", "h"));
     world.sound();
@@ -319,7 +319,7 @@ fn sharing(world: &World) {
     world.share("h", &["f"]).unwrap();
     assert!(world.is_offered("a", "f"));
     world.reserve_with("a", &["f"], shared).unwrap();
-    // What one shares becomes one's own as soon as the others are gone: in place, and at once.
+    // A shared hold becomes exclusive as soon as the others are gone: in place, and at once.
     let place = world.waits("h", &["f"], 1);
     assert_eq!(code_of(world.share("b", &["f"])), "path_held", "nobody passes who waits to have it alone");
     world.release_paths("a", &["f"]).unwrap();
@@ -370,7 +370,7 @@ fn leaving(world: &World) {
     assert_eq!((left["left"].as_array().unwrap().len(), &left["holds"]), (1, &json!([])));
     assert!(world.is_offered("b", "g"));
     assert_eq!(code_of(world.release_paths("a", &["g"])), "path_held");
-    // By the id of the place, and nobody else's.
+    // By the id of the place, and only by its owner.
     let place = world.waits("a", &["f"], 1);
     let by_id = |agent: &str| {
         let request = release::Release { hold: Some(place.clone().into()), ..release::Release::default() };
@@ -436,7 +436,7 @@ fn pure(world: &World) {
     let blockers: Vec<Blocker> = world.check("x", &["f"]).blockers;
     assert_eq!(blockers.iter().map(|blocker| blocker.place).collect::<Vec<_>>(), [None, Some(1), Some(2)]);
     assert_eq!(world.turn("a", &place).state, "waiting");
-    // What has lapsed is over for a query too, and what is not held is free for the first who waits, not for others.
+    // An expired hold is over for queries too, and a free path goes to the first waiting agent, not to others.
     world.advance(Span::seconds(100));
     world.check("x", &["f"]);
     assert_eq!(before, crate::raw::dump(&world.kernel), "queries leave everything as it is");
@@ -475,7 +475,7 @@ fn refused_serves(world: &World) {
     world.advance(Span::seconds(31));
     assert_eq!(code_of(world.claim("b", "t-zzzzz")), "not_found");
     assert!(world.is_offered("a", "f"));
-    // And what a refused op did itself is taken back, the place it took among it.
+    // The effects of a refused op are rolled back, including the place it took.
     world.reserve("h", &["g"]).unwrap();
     world.waits("a", &["g"], 1);
     let before = world.last_event();

@@ -1,4 +1,4 @@
-//! Locks in the waiting line.
+//! Named locks in the waiting line.
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
@@ -33,7 +33,7 @@ fn locks(world: &World) {
     let queued = world.lock_wait("b", "deploy", |_| {}).unwrap();
     assert_eq!((&queued["waiting"], &queued["place"]), (&json!(true), &json!(1)));
     world.lock_wait("c", "deploy", |_| {}).unwrap();
-    // A name is no path.
+    // A lock name does not conflict with a path.
     world.reserve("d", &["deploy"]).unwrap();
     assert_eq!(code_of(world.lock_wait("d", "deploy", |request| request.wait = false)), "lock_held");
     world.give_lock("a", "deploy").unwrap();
@@ -41,14 +41,14 @@ fn locks(world: &World) {
     let offer = world.events().into_iter().find(|event| event.kind == kind::LOCK_OFFERED).unwrap();
     let held = world.lock_wait("b", "deploy", |_| {}).unwrap();
     assert_eq!((&held["fence"], &held["state"], &held["ttl_s"]), (&json!(offer.number), &json!("live"), &json!(600)));
-    // A circle over a lock and a path.
+    // A cycle over a lock and a path.
     world.reserve("c", &["f"]).unwrap();
     let error = refusal(world.wait("b", &["f"]));
     assert_eq!(error.get("circle"), Some(&json!(["b", "c", "b"])));
     assert_eq!(world.give_lock("c", "deploy").unwrap()["left"].as_array().unwrap().len(), 1);
     world.give_lock("b", "deploy").unwrap();
     assert_eq!(world.count(kind::LOCK_OFFERED), 1);
-    // The fence of an offer takes it too, and does not keep it on offer.
+    // The fence of an offer accepts it too, and does not merely renew the offer.
     world.lock_wait("a", "y", |_| {}).unwrap();
     world.lock_wait("b", "y", |_| {}).unwrap();
     world.give_lock("a", "y").unwrap();
@@ -62,7 +62,7 @@ fn locks(world: &World) {
     world.advance(Span::minutes(5));
     assert_eq!(code_of(world.lock_wait("c", "y", |request| request.wait = false)), "lock_held");
     world.give_lock("b", "y").unwrap();
-    // Free, and somebody waits: nobody passes.
+    // The lock is free and has a waiting agent: no other passes.
     world.lock_wait("a", "x", |request| request.ttl_s = Some(30)).unwrap();
     world.lock_wait("b", "x", |_| {}).unwrap();
     world.advance(Span::seconds(31));
@@ -72,7 +72,8 @@ fn locks(world: &World) {
     world.sound();
 }
 
-/// Locks whose names are a path, and no path at all, are looked at together with paths while somebody waits for either.
+/// Locks whose names are a valid path, and an invalid one, are handled together with paths while agents wait for
+/// either.
 fn names_and_paths(world: &World) {
     for name in ["src/a.rs", "../no path"] {
         world.lock_wait("a", name, |_| {}).unwrap();

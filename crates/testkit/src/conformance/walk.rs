@@ -1,4 +1,4 @@
-//! A walk through every op once, for what must be true of each of them.
+//! A walk through every op once, for properties that hold for each of them.
 
 use serde_json::{Value, json};
 use tenure_core::access::Role;
@@ -16,7 +16,7 @@ use tenure_store::table::project;
 use super::shorthand::{id, words};
 use crate::fixture::World;
 
-/// One op of the walk as it was sent and answered.
+/// One op of the walk, as sent and answered.
 pub(super) struct Walked {
     pub(super) call: Call,
     pub(super) op: Op,
@@ -148,7 +148,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     walked
 }
 
-/// The ops about the whole store.
+/// The ops on the whole store.
 fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
     let mut go = |agent: &str, op: Op| send(Call { project: project::whole_store(), ..world.call(agent) }, op);
     let (ann, bob) = ("person:ann", String::from("person:bob"));
@@ -186,7 +186,7 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
     go("service:tenure", Op::new(denied));
 }
 
-/// Two tasks and a note from elsewhere, one of the tasks for somebody whom nobody has seen.
+/// An import of two tasks and a note; one of the tasks is assigned to an unknown agent.
 fn brought() -> import::Import {
     let at = "2033-01-01T00:00:00.000000Z";
     let own = json!({ "title": "brought", "created_by": "z", "created_at": at, "updated_at": at });
@@ -201,7 +201,7 @@ fn brought() -> import::Import {
         "tasks": [task("t-zzzzz", done), task("t-zzzzy", json!({ "after": ["t-zzzzz"], "assignee": "unseen" }))],
         "notes": [{ "id": "n-zzzzz", "task": "t-zzzzz", "agent": "z", "at": at, "text": "so far" }],
     });
-    // Through text: data that is kept to the letter cannot be read from anything else.
+    // Parsed from text, because data that is kept exactly cannot be deserialised from a `Value`.
     serde_json::from_str(&request.to_string()).unwrap()
 }
 

@@ -1,4 +1,5 @@
-//! What must be true of a store whose users were killed: all that they were told, once and whole, and nothing else.
+//! Checks a store after its processes were killed: every acknowledged op is present exactly once and completely, and
+//! nothing else is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,21 +22,21 @@ use crate::fixture::TestClock;
 use crate::known::Known;
 use crate::replay::replay;
 
-/// What was found.
+/// The results of a check.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) answered: usize,
     pub(super) refused: usize,
-    /// Ops that were cut off, and of these how many had been carried out.
+    /// Interrupted ops, and how many of them were committed.
     pub(super) cut_off: usize,
     pub(super) cut_off_and_done: usize,
     pub(super) events: usize,
-    /// Holds of the dead that were taken over.
+    /// Holds of killed processes that were taken over.
     pub(super) taken_over: usize,
     pub(super) violations: Vec<String>,
 }
 
-/// What became of an op, as far as its process could say.
+/// The outcome of an op, as far as its process reported it.
 enum Fate {
     Answered(String),
     Refused,
@@ -52,10 +53,10 @@ struct Checker {
     findings: Findings,
 }
 
-/// Looks at a store after all its users were killed.
+/// Checks a store after all its processes were killed.
 pub(super) fn check(store: &str, heard: &Heard) -> Findings {
     if !heard.violations.is_empty() {
-        // Whoever asks a store that somebody is stuck on waits as long as they did.
+        // A process hung on the store, so a check of it would hang too.
         return Findings { violations: heard.violations.clone(), ..Findings::default() };
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -93,7 +94,7 @@ impl Checker {
     }
 
     fn promises(&mut self) {
-        // Numbers without gaps, one holder at a time, readiness told once.
+        // Checks that numbers have no gaps, that a task has one holder at a time, and that readiness is reported once.
         replay(&self.events);
         let wrong =
             self.kernel.ask(&call("person:ann", "health", false), &query::health::Health {}).unwrap().wrong_counters;
@@ -142,7 +143,7 @@ impl Checker {
         self.findings.violations.extend(found);
     }
 
-    /// The events of a request, without what any op settles on its way and without those it sees for the first time.
+    /// The events of a request, without those that any op may append while it settles, and without first registrations.
     fn own_events(&self, id: &str) -> Vec<(&str, &str)> {
         let aside = [
             kind::HOLD_EXPIRED,
@@ -158,8 +159,8 @@ impl Checker {
         own.map(|event| (event.kind.as_str(), event.subject.as_str())).collect()
     }
 
-    /// What was cut off, and some of what was answered, is sent again: what is there is replayed byte for byte and adds
-    /// nothing; what is not there is carried out now.
+    /// Retries the interrupted ops and some of the answered ones. A committed op is replayed byte for byte and adds
+    /// nothing; an op that was not committed runs now.
     fn ask_again(&mut self) {
         let mut found = Vec::new();
         for (n, (id, (sent, fate))) in self.sent.iter().enumerate() {
@@ -176,7 +177,7 @@ impl Checker {
         self.findings.violations.extend(found);
     }
 
-    /// A day later every hold of the dead is over, and a stranger takes each task that one of them held.
+    /// A day later all holds of the killed processes have expired, and another agent claims each of their tasks.
     fn take_over(&mut self, store: &str) {
         let tomorrow: Time = SystemClock.now() + Span::hours(25);
         let clock = Arc::new(TestClock::at(tomorrow));
@@ -184,7 +185,7 @@ impl Checker {
         let held = list::List { states: vec![TaskState::Held], ..list::List::default() };
         let held = self.kernel.ask(&call("person:ann", "held", false), &held).unwrap();
         let later = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
-        // One that waits for another again, which was opened anew under its holder, is nobody's to take.
+        // A task whose dependency was reopened waits again and cannot be claimed.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
             let old = task.holder.as_ref().map_or(0, |holder| holder.fence.0);
             let op = Op::new(claim::Claim { task: Some(task.id.clone()), ..claim::Claim::default() });
@@ -202,7 +203,7 @@ impl Checker {
     }
 }
 
-/// What became of each op. What was sent and not answered was cut off.
+/// The outcome of each op. An op that was sent and not answered was interrupted.
 fn fates(lines: &[Line], violations: &mut Vec<String>) -> BTreeMap<String, (Sent, Fate)> {
     let mut fates = BTreeMap::new();
     for line in lines {
@@ -225,7 +226,7 @@ fn fates(lines: &[Line], violations: &mut Vec<String>) -> BTreeMap<String, (Sent
     fates
 }
 
-/// Whether these are exactly the events that a response says.
+/// Whether the events are exactly those that the response implies.
 fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
     let body: Value = serde_json::from_str(body).unwrap();
     let one = |wanted: &str| matches!(own, [(found, _)] if *found == wanted);
@@ -293,7 +294,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Known::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
         Known::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
         Known::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
-        // Its own events go with everything else.
+        // Its own events are deleted with the project.
         Known::Forget(_) => own.is_empty(),
         Known::SwitchOn(_) => own.is_empty(),
         Known::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
@@ -309,7 +310,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
     }
 }
 
-/// The events that the memories of an answer imply, in their order.
+/// The events implied by the memories of an answer, in order.
 fn remembered(items: &Value) -> Vec<(&str, &str)> {
     let told = |item: &'_ Value| match item["outcome"].as_str() {
         Some("added") => Some(kind::MEMORY_ADDED),

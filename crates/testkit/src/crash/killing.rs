@@ -1,4 +1,4 @@
-//! Starts processes, listens to them, and kills them at any moment.
+//! Starts processes, reads their output, and kills them at random moments.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -11,12 +11,12 @@ use super::process::{Line, SEED, STORE};
 use crate::wander::Dice;
 use crate::worker;
 
-/// How many work at the same time.
+/// The number of concurrent processes.
 const PROCESSES: usize = 4;
-/// The longest that a process may be silent. Whoever waits for a lock of the dead waits for ever.
+/// The longest allowed silence of a process. Waiting for a lock that a killed process still holds would never end.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// What was heard from processes that are all dead now.
+/// The output of processes that are all dead now.
 #[derive(Default)]
 pub(super) struct Heard {
     pub(super) kills: usize,
@@ -30,11 +30,11 @@ struct Process {
     listener: Option<JoinHandle<()>>,
 }
 
-/// Lets processes work on a store until so many were killed, and kills the rest.
+/// Runs processes on a store until the given number was killed, then kills the rest.
 pub(super) fn kill(store: &str, seed: u64, kills: usize) -> Heard {
     let dice = Dice::new(seed);
     let mut heard = Heard::default();
-    // Every process has a seed, and so request ids, of its own.
+    // Every process has its own seed, and so its own request ids.
     let mut started = seed << 16;
     let mut start = || {
         started += 1;
@@ -46,7 +46,7 @@ pub(super) fn kill(store: &str, seed: u64, kills: usize) -> Heard {
         if let Err(why) = living[first].wait_for_moment(&dice, &mut heard.lines) {
             heard.violations.push(why);
         }
-        // Sometimes all at once: nobody is left to keep anything open.
+        // Sometimes all at once, so that no process keeps the store open.
         let count = if dice.once_in(8) { PROCESSES } else { 1 };
         for n in 0..count {
             let process = &mut living[(first + n) % PROCESSES];
@@ -68,7 +68,7 @@ impl Process {
         let out = BufReader::new(child.stdout.take().unwrap());
         let (say, lines) = mpsc::channel();
         let listener = std::thread::spawn(move || {
-            // A line that the kill cut off is no JSON: nobody has heard it.
+            // A line truncated by the kill is not valid JSON and is ignored.
             for line in out.lines().map_while(Result::ok) {
                 if let Ok(line) = serde_json::from_str(&line) {
                     let _ = say.send(line);
@@ -78,7 +78,7 @@ impl Process {
         Process { child, lines, listener: Some(listener) }
     }
 
-    /// Waits until some answers were heard and a little longer, or only a little.
+    /// Waits for a few answers and a short random time, or only for the time.
     fn wait_for_moment(&self, dice: &Dice, heard: &mut Vec<Line>) -> Result<(), String> {
         let mut answers = if dice.once_in(4) { 0 } else { 1 + dice.below(4) };
         while answers > 0 {
@@ -89,13 +89,13 @@ impl Process {
             }
             heard.push(line);
         }
-        // No wait for an event: the moment of death is what is random here, in the midst of whatever the process does.
+        // Not a wait for an event: the moment of the kill is random, in the middle of the process's work.
         let longest = if dice.once_in(4) { 20_000 } else { 2_000 };
         std::thread::sleep(Duration::from_micros(u64::try_from(dice.below(longest)).unwrap()));
         Ok(())
     }
 
-    /// Kills it, if it lives, and hears what it said last.
+    /// Kills the process if it is alive, and reads its remaining output.
     fn kill(&mut self, heard: &mut Heard) {
         let ended = self.end();
         assert!(ended.is_none_or(|status| status.signal() == Some(9)), "a process ended by itself: {ended:?}");

@@ -1,5 +1,5 @@
-//! Crashes: real processes work on one store and are killed with `kill -9` at any moment, one or all at once, and started
-//! again; then [`checker`] compares what they were told with what is there.
+//! Crash tests: real processes work on one store and are killed with `kill -9` at random moments, one or all at once,
+//! and restarted. Then [`checker`] compares the answers they received with the contents of the store.
 
 mod checker;
 mod killing;
@@ -23,7 +23,7 @@ pub(crate) const CHECKS: &[Check] = &[
 
 pub(crate) const SOAKS: &[Soak] = &[Soak { name: "crash", share: 2, run: soak }];
 
-/// What a process of this part does; returns its exit code.
+/// Entry point of a worker process; returns its exit code.
 pub(crate) fn part() -> i32 {
     process::play()
 }
@@ -34,7 +34,7 @@ fn run(engine: Engine) {
     assert!(kills >= 10 && found.answered > 5 && found.cut_off > 0, "{kills} kills prove little: {found:?}");
 }
 
-/// The checker itself must be able to fail: rows are changed behind its back, and it says so.
+/// Proves that the checker can fail: rows are changed behind its back, and it must report that.
 fn sees_what_is_missing() {
     for (change, seen) in [
         ("DELETE FROM request WHERE op = 'add'", "is half there"),
@@ -49,9 +49,9 @@ fn sees_what_is_missing() {
     }
 }
 
-/// One store from its making to the last kill.
+/// One store from its creation to the last kill.
 fn round(engine: Engine, seed: u64, kills: usize) -> (usize, Findings) {
-    // The world gives a place; whoever comes first of the processes makes the store.
+    // The world only provides a location; the first process creates the store.
     let world = World::new(engine);
     let store = address(&world);
     let heard = kill(&store, seed, kills);
@@ -66,7 +66,7 @@ fn address(world: &World) -> String {
     }
 }
 
-/// Stores on both engines in turn. The least, whatever the time: 1,000 kills on each.
+/// Alternates between both engines. At least 1,000 kills on each, regardless of the time budget.
 fn soak(budget: Budget) -> Section {
     const LEAST: usize = 1_000;
     const KILLS_PER_STORE: usize = 50;

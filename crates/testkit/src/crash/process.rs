@@ -1,4 +1,4 @@
-//! What a process does that is about to be killed: op after op, each said before it is sent and after it is answered.
+//! The worker process that gets killed: it reports each op before sending it and after the answer.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,28 +14,28 @@ use tenure_store::{Location, Options};
 use crate::known::Known;
 use crate::wander::{AGENTS, Dice, any_op};
 
-/// Where the store is: a path, or a URL.
+/// The location of the store: a path or a URL.
 pub(super) const STORE: &str = "TENURE_TESTKIT_STORE";
-/// The seed of everything random in the process.
+/// The seed of the process.
 pub(super) const SEED: &str = "TENURE_TESTKIT_SEED";
 
-/// How many tasks a process knows at a time.
+/// The maximum number of tasks that a process tracks.
 const KNOWN: usize = 8;
 
-/// A line that a process writes.
+/// A line of the worker's output.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) enum Line {
-    /// About to be sent.
+    /// The op is about to be sent.
     Sent(Sent),
-    /// Carried out, with this response.
+    /// The op was committed, with this response.
     Answered { id: String, body: String },
-    /// Refused, as the state did not allow it.
+    /// The op was refused, because the state did not allow it.
     Refused { id: String, code: String },
-    /// What must never be: an op that failed.
+    /// The op failed, which must never happen.
     Failed { id: String, error: String },
 }
 
-/// An op, said so that it can be made again: by the seed that it comes from and the tasks that were known.
+/// An op in reproducible form: the seed that generated it and the tasks known at that time.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Sent {
     pub(super) id: String,
@@ -48,7 +48,7 @@ impl Sent {
     pub(super) fn op(&self) -> Op {
         let dice = Dice::new(self.seed);
         let op = any_op(&dice, &self.tasks);
-        // So short that holds of the living and of the dead lapse while the others go on.
+        // So short that holds of live and of killed processes expire during the run.
         let ttl_s = || Some(1 + i64::try_from(dice.below(3)).unwrap());
         match Known::of(&op) {
             Known::Claim(request) => Op::new(claim::Claim { ttl_s: ttl_s(), ..request.clone() }),
@@ -62,7 +62,7 @@ impl Sent {
     }
 }
 
-/// A call in the project that all of them share.
+/// A call in the shared project.
 pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
     let copy =
@@ -79,7 +79,7 @@ pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
     }
 }
 
-/// The store that a text names.
+/// Parses the location of the store.
 pub(super) fn location(text: &str) -> Location {
     match text.contains("://") {
         true => Location::Postgres(text.to_owned()),
@@ -87,7 +87,7 @@ pub(super) fn location(text: &str) -> Location {
     }
 }
 
-/// Goes on until it is killed, or until nobody listens any more.
+/// Runs until it is killed or its output is closed.
 pub(super) fn play() -> i32 {
     let store = std::env::var(STORE).unwrap();
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
@@ -126,7 +126,7 @@ fn some_tasks(kernel: &Kernel, dice: &Dice) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Writes a line at once. Says whether somebody is still there to read it.
+/// Writes a line immediately. Returns whether the reader still exists.
 fn say(line: &Line) -> bool {
     let mut text = serde_json::to_string(line).unwrap();
     text.push('\n');

@@ -1,4 +1,4 @@
-//! What a process of a fleet does: it edits files as the tool of an agent would, round after round.
+//! A worker process of the fleet: it edits files as the tool of an agent does, round after round.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::asking::{Desk, Way};
 use super::calls::Session;
 use super::{Line, Order};
 
-/// How many rounds something is kept that nobody asks for.
+/// The number of rounds that an agent keeps a hold that no other agent requests.
 const KEPT: usize = 3;
-/// The directories that everybody likes best.
+/// The number of directories that all agents prefer.
 const HOT: usize = 4;
 
-/// Plays an agent until its input ends.
+/// Plays an agent until its standard input ends.
 pub(super) fn play() -> i32 {
     let mut input = BufReader::new(std::io::stdin());
     let mut line = String::new();
@@ -40,7 +40,7 @@ pub(super) fn play() -> i32 {
 struct Agent {
     desk: Desk,
     updates: usize,
-    /// For how many rounds it has kept something; 0 where it keeps nothing.
+    /// The number of rounds that the agent has kept holds; 0 if it keeps none.
     kept: usize,
 }
 
@@ -49,10 +49,10 @@ impl Agent {
         let session = &self.desk.session;
         if session.order.hooks {
             session.hook("SessionStart", json!({ "source": "startup" }));
-            // A second event, so that the death of this process proves something.
+            // A second event, so that the death of this process can be proven.
             session.hook("UserPromptSubmit", json!({ "prompt": "go on" }));
         }
-        // One that was killed before may have left something under the same name.
+        // A killed predecessor with the same name may have left holds.
         session.tidy(true);
         self.introduce();
     }
@@ -88,17 +88,18 @@ impl Agent {
         self.desk.oblige();
     }
 
-    /// Tells somebody something long, so that inboxes fill: of those who wait, and of the dead, who never read it.
+    /// Sends a long message to another agent, so that inboxes fill: also those of waiting agents and of dead ones,
+    /// which never read it.
     fn chat(&self) {
         let session = &self.desk.session;
         let friend = session.dice.one(&session.order.friends);
         if *friend != session.order.name() {
-            // One that has not begun yet is unknown, and nobody misses it.
+            // An agent that has not started yet is unknown; the failure is expected.
             session.call(&["send", friend, &"what I am doing now ".repeat(60)]);
         }
     }
 
-    /// A directory; some more often than the others.
+    /// A random directory, biased towards the preferred ones.
     fn directory(&self) -> usize {
         let dice = &self.desk.session.dice;
         let all = self.desk.session.order.ground.directories;
@@ -110,7 +111,7 @@ impl Agent {
         self.desk.session.dice.one(&files).clone()
     }
 
-    /// One to three different files anywhere.
+    /// One to three different files in any directories.
     fn files(&self) -> Vec<String> {
         let mut files: Vec<String> = (0..1 + self.desk.session.dice.below(3)).map(|_| self.file()).collect();
         files.sort();
@@ -127,7 +128,7 @@ impl Agent {
         self.leave(&[file]);
     }
 
-    /// Files that are reserved before they are changed, all or none.
+    /// Reserves files before changing them, all or none.
     fn reserved(&mut self) {
         let files = self.files();
         let way = if self.desk.session.dice.once_in(2) { Way::Line } else { Way::Reserve };
@@ -136,7 +137,7 @@ impl Agent {
         self.leave(&files);
     }
 
-    /// Everything in a directory, by one pattern.
+    /// Reserves a whole directory by one pattern.
     fn whole_directory(&mut self) {
         let directory = self.directory();
         let pattern = match self.desk.session.dice.once_in(2) {
@@ -150,7 +151,7 @@ impl Agent {
         self.leave(&[pattern]);
     }
 
-    /// Files that end with their task.
+    /// Reserves files bound to a task, which end with it.
     fn under_a_task(&mut self) {
         let added = self.desk.session.must(&["add", "an update of some files"]);
         let Some(task) = added["id"].as_str().map(str::to_owned) else { return };
@@ -161,7 +162,7 @@ impl Agent {
         self.desk.session.must(&["done", &task]);
     }
 
-    /// Files that others may read too, and nobody may change meanwhile.
+    /// Reserves files shared: others may read them, and no agent may change them meanwhile.
     fn read_only(&mut self) {
         let directory = self.directory();
         let pattern = format!("d{directory:02}/");
@@ -179,7 +180,7 @@ impl Agent {
         self.leave(&[pattern]);
     }
 
-    /// Adds a line to a file: reads it, takes its time, and writes it anew under its name. Not atomic on purpose.
+    /// Appends a line to a file: reads it, lingers, and writes it again under the same name. Deliberately not atomic.
     fn update(&mut self, file: &str) {
         let session = &self.desk.session;
         let path = session.order.ground.repo().join(file);
@@ -200,13 +201,13 @@ impl Agent {
         session.say(Line::Wrote { file: file.to_owned(), update });
     }
 
-    /// As long as an edit takes, so that two at once would show.
+    /// Takes as long as an edit does, so that two concurrent edits become visible.
     fn linger(&self) {
         let ms = 2 + self.desk.session.dice.below(8);
         std::thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap()));
     }
 
-    /// Gives back what was used, or keeps it until somebody asks, for some rounds at the most.
+    /// Releases the paths, or keeps them until another agent requests them, for a few rounds at most.
     fn leave(&mut self, paths: &[String]) {
         if self.kept > 0 || self.desk.session.dice.once_in(3) {
             self.kept += 1;

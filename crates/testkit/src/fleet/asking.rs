@@ -1,4 +1,4 @@
-//! How an agent gets what it asks for: at once, or after a conflict by waiting in line or by a request to the holder.
+//! How an agent acquires paths: immediately, or after a conflict by waiting in line or by a request to the holder.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -7,29 +7,29 @@ use super::calls::{Reply, Session};
 use super::checker::size;
 use super::{By, Line};
 
-/// How an agent asks first.
+/// The agent's first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Guard,
     Reserve,
     Line,
-    /// In line, to read only.
+    /// Waits in line for a shared hold.
     Shared,
 }
 
-/// What an agent waits for, and what others wait for.
+/// The pending requests of an agent and those that other agents sent to it.
 pub(super) struct Desk {
     pub(super) session: Session,
     conflicts: usize,
-    /// Requests of its own that are not over.
+    /// Its own open requests.
     open: BTreeSet<String>,
-    /// Holds that others asked for while they were in use.
+    /// Holds that others requested while they were in use.
     owed: Vec<String>,
 }
 
 /// How long an agent waits for an answer before it asks again.
 const ANSWER: Duration = Duration::from_millis(1_500);
-/// Between two looks at the mail.
+/// The interval between two reads of the mail.
 const LOOK: Duration = Duration::from_millis(40);
 
 impl Desk {
@@ -37,7 +37,7 @@ impl Desk {
         Desk { session, conflicts: 0, open: BTreeSet::new(), owed: Vec::new() }
     }
 
-    /// Gets paths, whoever has them, however long it takes.
+    /// Acquires paths, however long it takes.
     pub(super) fn acquire(&mut self, paths: &[String], first: Way) {
         let mut way = first;
         let mut conflict: Option<Instant> = None;
@@ -49,7 +49,7 @@ impl Desk {
             };
             match reply {
                 Reply::Granted if way == Way::Line && first == Way::Guard => {
-                    // As a tool does that was told to wait and tries its edit again: what is its own passes.
+                    // Like a tool that was told to wait and retries its edit: its own hold lets it pass.
                     way = Way::Guard;
                     continue;
                 }
@@ -89,8 +89,8 @@ impl Desk {
         }
     }
 
-    /// Asks the holder to give back what stands in the way, and waits a while for the answer. Nothing is asked where
-    /// nobody holds it any more.
+    /// Asks the holder to release the blocking hold, and waits a while for the answer. Sends nothing if the paths are
+    /// free by now.
     fn request(&mut self, paths: &[String]) -> bool {
         let me = self.session.order.name();
         let mut args = vec!["check"];
@@ -117,7 +117,8 @@ impl Desk {
         true
     }
 
-    /// What stood in the way is over, as this agent has it now: so is all that it wrote about it, and it must be told.
+    /// The agent holds the paths now, so the blocking holds have ended. It must have been told the end of every request
+    /// about them.
     fn hear_out(&mut self) {
         self.mind_mail(true);
         for message in std::mem::take(&mut self.open) {
@@ -125,8 +126,8 @@ impl Desk {
         }
     }
 
-    /// Reads what is new: answers to own requests, and requests of others, who get what they ask for. What is in use
-    /// they get later.
+    /// Reads new mail: answers to its own requests, and requests of others. It releases requested holds, those in use
+    /// later.
     pub(super) fn mind_mail(&mut self, in_use: bool) {
         loop {
             let page = self.session.must(&["inbox"]);
@@ -157,7 +158,7 @@ impl Desk {
         }
     }
 
-    /// Gives others what they asked for.
+    /// Releases the holds that others requested.
     pub(super) fn oblige(&mut self) {
         for hold in std::mem::take(&mut self.owed) {
             if self.session.give_back(&hold) {

@@ -1,4 +1,4 @@
-//! The calls of `tenure` that an agent makes.
+//! The `tenure` calls that an agent makes.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -9,21 +9,21 @@ use super::ground::Answer;
 use super::{Line, Order};
 use crate::wander::Dice;
 
-/// How long a hold lives without a call of its holder; the dead without a proof stand in the way for as long.
+/// The time to live of a hold. The holds of a killed agent without a proof of death block others for this long.
 const TTL: Duration = Duration::from_secs(8);
-/// How long a call of one that waits in line takes at the most: then it looks at its mail.
+/// The longest wait of one call in line; then the agent reads its mail.
 const PATIENCE: &str = "--wait=2s";
-/// How often something is tried that was only busy.
+/// The number of attempts of a call that was only busy.
 const TRIES: usize = 20;
 
-/// How a request for paths was answered.
+/// The result of a request for paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     Granted,
     Held,
     Waiting,
     Circle,
-    /// Nobody stands in the way, but it could not be looked at.
+    /// No holder blocks the request, but the check could not run.
     Busy,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Reply {
 pub(super) struct Session {
     pub(super) order: Order,
     pub(super) dice: Dice,
-    /// When the last call began that granted something: holds live at least their time from then on.
+    /// The start of the last granting call. Holds live at least their time to live from then on.
     granted: Instant,
 }
 
@@ -43,7 +43,7 @@ impl Session {
 
     pub(super) fn say(&self, line: Line) {
         let mut out = std::io::stdout().lock();
-        // Where nobody listens any more there is nothing left to do.
+        // The supervisor is gone, so there is nothing left to do.
         if writeln!(out, "{}", serde_json::to_string(&line).unwrap()).and_then(|()| out.flush()).is_err() {
             std::process::exit(1);
         }
@@ -54,12 +54,12 @@ impl Session {
     }
 
     fn call_with(&self, args: &[&str], input: &str) -> Answer {
-        // Who it is inside of its tool is found by the process that a hook registered.
+        // Within a tool, the identity is found by the process that a hook registered.
         let who = if self.order.hooks { ("CLAUDECODE", "1") } else { ("TENURE_AGENT", self.order.id.as_str()) };
         self.order.ground.call(&[who], args, input)
     }
 
-    /// A call that can only be busy; anything else is said.
+    /// A call that may only fail as busy; any other failure is reported.
     pub(super) fn must(&self, args: &[&str]) -> Value {
         for _ in 0..TRIES {
             let answer = self.call(args);
@@ -76,7 +76,7 @@ impl Session {
         Value::Null
     }
 
-    /// Sends an event of the tool; what is printed.
+    /// Sends an event of the tool and returns the hook's output.
     pub(super) fn hook(&self, event: &str, fields: Value) -> String {
         let mut payload = json!({ "session_id": self.order.id, "cwd": self.order.ground.repo() });
         payload.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -93,7 +93,6 @@ impl Session {
         self.hook(event, json!({ "tool_name": "Edit", "tool_input": input, "tool_response": {} }))
     }
 
-    /// Asks the edit guard.
     pub(super) fn guard(&mut self, file: &str) -> Reply {
         let start = Instant::now();
         let printed = self.edit_event("PreToolUse", file);
@@ -101,11 +100,11 @@ impl Session {
             self.granted = start;
             return Reply::Granted;
         }
-        // Refused are also those that could not be looked at; only a holder makes it a conflict.
+        // The guard also refuses if it cannot check; only a holder makes it a conflict.
         if self.call(&["check", file]).data["free"] == true { Reply::Busy } else { Reply::Held }
     }
 
-    /// Asks for paths.
+    /// Requests paths.
     pub(super) fn reserve(&mut self, paths: &[String], wait: bool, shared: bool) -> Reply {
         let ttl = format!("{}s", TTL.as_secs());
         let mut args = vec!["reserve", "--ttl", &ttl, "--reason", "an update"];
@@ -130,12 +129,12 @@ impl Session {
         }
     }
 
-    /// Whether what was granted is still held for certain: whoever is so slow that it might not be must not write.
+    /// Whether the grant is certainly still live. An agent that is too slow for that must not write.
     pub(super) fn is_in_time(&self) -> bool {
         self.granted.elapsed() < TTL / 2
     }
 
-    /// Gives paths back that are held, and must be.
+    /// Releases paths that must be held.
     pub(super) fn release(&self, paths: &[String]) {
         let args: Vec<&str> = std::iter::once("release").chain(paths.iter().map(String::as_str)).collect();
         for _ in 0..TRIES {
@@ -150,12 +149,12 @@ impl Session {
         }
     }
 
-    /// Gives a hold back, if it is still there.
+    /// Releases a hold, if it still exists.
     pub(super) fn give_back(&self, hold: &str) -> bool {
         (0..TRIES).map(|_| self.call(&["release", hold]).exit).find(|exit| *exit != 3) == Some(0)
     }
 
-    /// Gives all paths back that are held by this agent, whoever of its processes took them, and its tasks.
+    /// Releases all paths of this agent, including those that earlier processes of it took, and its tasks.
     pub(super) fn tidy(&self, tasks: bool) {
         let me = self.order.name();
         let held = self.must(&["holds", "--limit", "1000"]);

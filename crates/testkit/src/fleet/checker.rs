@@ -1,4 +1,4 @@
-//! What a fleet left: files, log and what its processes said must agree.
+//! Checks the result of a fleet: files, log and the reports of the processes must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +35,7 @@ const EVENTS: &str = "events replayed";
 const SLOW: &str = "times that something was granted too slowly to be used";
 const BLIND: &str = "times that the store was busy";
 
-/// All figures, in the order that they are printed in.
+/// All figures, in print order.
 pub(super) const FIGURES: [&str; 23] = [
     RESERVATIONS,
     GUARDED,
@@ -62,7 +62,7 @@ pub(super) const FIGURES: [&str; 23] = [
     BLIND,
 ];
 
-/// The most messages and bytes of text in a page of an inbox.
+/// The maximum number of messages, and bytes of text, in a page of an inbox.
 const PAGE_MOST: usize = 20;
 const BYTES_MOST: usize = 16 << 10;
 
@@ -97,8 +97,8 @@ fn most(found: &mut Found, figure: &'static str, value: u64) {
     *most = value.max(*most);
 }
 
-/// Each file has every update that was acknowledged exactly once, besides at most what a kill cut off, and each line says
-/// which it is.
+/// Each file contains every acknowledged update exactly once, plus at most those interrupted by a kill, and each line
+/// is well-formed.
 fn files(ground: &Ground, lives: &[Life], found: &mut Found) {
     let mut must: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut may: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -128,7 +128,7 @@ fn files(ground: &Ground, lives: &[Life], found: &mut Found) {
     }
 }
 
-/// Every conflict of one that lives ended in what was asked for; one that is killed has at most one open.
+/// Every conflict of a surviving process ended with a grant. A killed process has at most one open.
 fn conflicts(life: &Life, found: &mut Found) {
     let mut open: BTreeSet<usize> = BTreeSet::new();
     for line in &life.lines {
@@ -161,7 +161,7 @@ fn conflicts(life: &Life, found: &mut Found) {
     }
 }
 
-/// Every request of one that lives was answered: it was told how the hold ended that it asked for.
+/// Every request of a surviving process was answered: the process was told how the requested hold ended.
 fn requests(life: &Life, found: &mut Found) {
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for line in &life.lines {
@@ -185,7 +185,7 @@ fn requests(life: &Life, found: &mut Found) {
     }
 }
 
-/// Whoever asks who it is hears one name, from its first call to its last.
+/// `whoami` reports one name, from the first call of a process to its last.
 fn names(life: &Life, found: &mut Found) {
     let heard = life.lines.iter().filter_map(|line| match line {
         Line::Am(name) => Some(name),
@@ -199,7 +199,7 @@ fn names(life: &Life, found: &mut Found) {
     }
 }
 
-/// A page of mail is bounded, and a message is new in one page only, whatever becomes of its reader.
+/// A page of mail is bounded, and a message is new in one page only, even if its reader is killed.
 fn inboxes(lives: &[Life], found: &mut Found) {
     let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for life in lives {
@@ -223,7 +223,7 @@ fn bounded(name: &str, items: usize, bytes: usize, found: &mut Found) {
     }
 }
 
-/// However much mail somebody has, it is read to its end in pages that are bounded.
+/// Any backlog of mail can be read to its end in bounded pages.
 fn backlogs(ground: &Ground, lives: &[Life], found: &mut Found) {
     let names: BTreeSet<&str> = lives.iter().map(|life| life.name.as_str()).collect();
     for name in names {
@@ -243,12 +243,12 @@ fn backlogs(ground: &Ground, lives: &[Life], found: &mut Found) {
     }
 }
 
-/// How many messages a page has, and how many bytes of text.
+/// The number of messages in a page, and their bytes of text.
 pub(super) fn size(items: &[Value]) -> (usize, usize) {
     (items.len(), items.iter().map(|item| item["text"].as_str().unwrap_or_default().len()).sum())
 }
 
-/// The log has no two holders at once and no name that nobody has.
+/// The log never has two holders at once, and contains only names of known agents.
 fn log(events: &[LoggedEvent], lives: &[Life], found: &mut Found) {
     add(found, EVENTS, events.len());
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| replay(events))) {
@@ -266,7 +266,7 @@ fn log(events: &[LoggedEvent], lives: &[Life], found: &mut Found) {
     }
 }
 
-/// Nobody who ended by itself has anything left, nor stands in line.
+/// A process that ended normally leaves no holds and no place in line.
 fn left(ground: &Ground, lives: &[Life], found: &mut Found) {
     let held = ground.call(&[], &["holds", "--limit", "1000"], "").data;
     let killed: BTreeSet<&str> = lives.iter().filter(|life| life.killed).map(|life| life.name.as_str()).collect();

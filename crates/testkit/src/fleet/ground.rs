@@ -1,4 +1,4 @@
-//! Where a fleet works: a repository with directories and files, a home, a store, and the real `tenure`.
+//! The environment of a fleet: a repository with directories and files, a home, a store, and the real `tenure` binary.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,10 +12,10 @@ use tenure_kernel::answer::LoggedEvent;
 use crate::fixture::Engine;
 use crate::pg;
 
-/// How many files a directory has.
+/// The number of files per directory.
 const FILES: usize = 3;
 
-/// The place of a fleet, as each of its processes knows it.
+/// The environment, as passed to each process of the fleet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ground {
     tenure: PathBuf,
@@ -24,19 +24,19 @@ pub(crate) struct Ground {
     pub(super) directories: usize,
 }
 
-/// How a call of `tenure` ended.
+/// The result of a `tenure` call.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) exit: i32,
-    /// `data`, or nothing.
+    /// The `data` field, or null.
     pub(super) data: Value,
-    /// The code of the error, or nothing.
+    /// The error code, or empty.
     pub(super) code: String,
     pub(crate) stdout: String,
 }
 
 impl Ground {
-    /// Makes everything anew below a directory.
+    /// Creates the environment below a directory.
     pub(crate) fn new(root: &Path, engine: Engine, directories: usize) -> Ground {
         let store = (engine == Engine::Postgres).then(|| pg::server().url(&pg::server().fresh_schema()));
         let ground = Ground { tenure: tenure(), root: root.canonicalize().unwrap(), store, directories };
@@ -49,14 +49,14 @@ impl Ground {
                 std::fs::write(ground.repo().join(file), "").unwrap();
             }
         }
-        // A guard that cannot look must not let an update through: here nothing but holds keeps them apart. The line
-        // forgets the dead quickly: only few of them leave a proof.
+        // A guard that cannot check must refuse, because only holds keep updates apart here. Places in line expire
+        // quickly, because few of the dead agents leave a proof.
         let config = "[guard]\nfail = \"closed\"\n\n[wait]\nplace = \"20s\"\noffer = \"5s\"\n";
         std::fs::write(ground.repo().join("tenure.toml"), config).unwrap();
         ground.git(&["init", "-q", "-b", "main"]);
         ground.git(&["add", "-A"]);
         ground.git(&["commit", "-q", "-m", "first"]);
-        // What a person writes switches the project on: until then hooks do nothing.
+        // A person's write creates the project; before that, hooks do nothing.
         assert_eq!(ground.call(&[], &["add", "work of the fleet"], "").exit, 0);
         ground
     }
@@ -65,7 +65,7 @@ impl Ground {
         self.root.join("repo")
     }
 
-    /// A file to write before it gets its name.
+    /// A temporary file, renamed after it is written.
     pub(super) fn scratch(&self, name: &str) -> PathBuf {
         self.root.join("tmp").join(name)
     }
@@ -87,7 +87,7 @@ impl Ground {
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A program in an environment of its own, standing in the repository.
+    /// A program with a clean environment, run in the repository.
     fn clean(&self, program: &OsStr) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.repo()).env("USER", "ann");
@@ -99,7 +99,7 @@ impl Ground {
         command
     }
 
-    /// Runs `tenure` to its end, by whoever the variables say.
+    /// Runs `tenure` to its end, as the agent given by the variables.
     pub(crate) fn call(&self, variables: &[(&str, &str)], args: &[&str], input: &str) -> Answer {
         let mut child = self.start(variables, args);
         feed(&mut child, input);
@@ -128,14 +128,13 @@ impl Ground {
     }
 }
 
-/// Gives a process all of its input.
+/// Writes the complete input of a process.
 pub(crate) fn feed(child: &mut Child, input: &str) {
-    // Events are smaller than a pipe; one who does not read its input is no reason to stop.
+    // An event fits into the pipe buffer. A process that does not read its input is not an error.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
 }
 
 impl Answer {
-    /// Waits for the end of a process.
     pub(crate) fn of(child: Child) -> Answer {
         let output = child.wait_with_output().unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();
@@ -149,7 +148,7 @@ impl Answer {
     }
 }
 
-/// The program, built as this one was: beside it, or above the directory that tests lie in.
+/// The binary from the same build: beside this program, or in the parent directory for test programs.
 fn tenure() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let places = own.ancestors().skip(1).take(2).map(|dir| dir.join("tenure"));

@@ -1,9 +1,9 @@
-//! A fleet: processes that play agent tools edit the files of one checkout with the real `tenure`, get into each other's
-//! way, wait, write to each other, and are killed in the middle. Then [`checker`] compares what they said with what is
-//! in the files, and with the log.
+//! Fleet test: processes that play agent tools edit the files of one checkout with the real `tenure`, conflict, wait,
+//! message each other, and are killed in the middle of their work. Then [`checker`] compares their reports with the
+//! files and the log.
 //!
-//! An update reads a file and writes it anew with one line more; nothing but holds keeps two of them apart, so two
-//! holders at once show as a line that is missing.
+//! An update reads a file and writes it again with one more line. Only holds keep two updates apart, so two holders at
+//! once lose a line.
 
 mod agent;
 mod asking;
@@ -32,48 +32,48 @@ pub(crate) const TIMED: &[Check] = &[
 
 pub(crate) const SOAKS: &[Soak] = &[Soak { name: "fleet", share: 1, run: soak }];
 
-/// What a process of this part does; returns its exit code.
+/// Entry point of a worker process; returns its exit code.
 pub(crate) fn part() -> i32 {
     agent::play()
 }
 
-/// How large a fleet is, and how long it works.
+/// The size of a fleet and its end conditions, all of which must be met.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     agents: usize,
     directories: usize,
-    /// At least so long,
+    /// The minimum duration.
     time: Duration,
-    /// and until so much was reserved,
+    /// The minimum number of reservations.
     reservations: usize,
-    /// and so many requests were sent to holders,
+    /// The minimum number of requests to holders.
     requests: usize,
-    /// and so many were killed.
+    /// The minimum number of kills.
     kills: usize,
-    /// The shortest time between two kills.
+    /// The minimum time between two kills.
     rest: Duration,
-    /// Whether agents write what they were refused: what that leaves must be seen.
+    /// Whether agents ignore refusals and write anyway. The checker must detect the result.
     ignores: bool,
 }
 
-/// What a process is told when it starts, in one line.
+/// The configuration of a process, sent in one line at its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Order {
     ground: Ground,
-    /// The id of the session, or the name of an agent without hooks.
+    /// The session id, or the agent name without hooks.
     id: String,
-    /// Whether its tool has hooks. One without them leaves no proof of its death: what it held lapses.
+    /// Whether its tool has hooks. Without them there is no proof of death, and its holds must expire.
     hooks: bool,
-    /// The process among all of the fleet; everything random comes from it, and its updates are named by it.
+    /// The number of the process in the fleet. It names the updates of the process.
     number: u64,
     seed: u64,
-    /// Those it sends a long text to now and then, whether they live or not.
+    /// The recipients of occasional long messages, alive or not.
     friends: Vec<String>,
     ignores: bool,
 }
 
 impl Order {
-    /// The agent that the process must be, to itself and to others.
+    /// The agent name that the process must have, for itself and for others.
     fn name(&self) -> String {
         name(&self.id, self.hooks)
     }
@@ -83,49 +83,49 @@ fn name(id: &str, hooks: bool) -> String {
     if hooks { format!("claude-{id}") } else { id.to_owned() }
 }
 
-/// What a process says, a line each, before and after everything that counts.
+/// A line that a process reports before and after every relevant step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Line {
-    /// Who it is by `whoami`, at its beginning and at its end.
+    /// The name from `whoami`, at the start and at the end.
     Am(String),
-    /// It may write.
+    /// The process may write.
     Granted { guard: bool },
     /// It has read the file that it is about to write.
     Read,
-    /// About to write: from here on the line may be in the file.
+    /// About to write: from now on the line may be in the file.
     Writing { file: String, update: String },
     /// Written: the line must be in the file.
     Wrote { file: String, update: String },
-    /// It was granted what it asked for, but so slowly that it leaves it.
+    /// The grant arrived too late to be used safely.
     TooSlow,
-    /// Somebody stood in its way.
+    /// A holder blocks the request.
     Conflict(usize),
-    /// It stands in line.
+    /// It waits in line.
     Waits,
-    /// It would have waited in a circle, and gave back what it kept.
+    /// Waiting would close a cycle, so it released what it had kept.
     Circle,
-    /// It wrote to the holder.
+    /// It sent a request to the holder.
     Asked(String),
-    /// What it wrote is over: how.
+    /// Its request ended, and how.
     Answered { message: String, how: String },
-    /// It got what it asked for after all.
+    /// A conflict ended with a grant.
     Settled { conflict: usize, by: By, ms: u64 },
-    /// A page of its mail; what of it was new.
+    /// A page of its mail, and the new messages in it.
     Inbox { items: usize, bytes: usize, new: Vec<String> },
-    /// It released what another asked for.
+    /// It released a hold on request.
     Obliged,
-    /// The guard could not look, and refused.
+    /// The guard could not check and refused.
     Blind,
-    /// What must never be.
+    /// A violation.
     Odd(String),
-    /// It ends by itself.
+    /// It ends normally.
     Bye,
 }
 
-/// What ended a conflict.
+/// What resolved a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum By {
-    /// It stood in line, and its turn came.
+    /// The agent's turn in line came.
     Waiting,
     /// The holder was asked, and the hold ended.
     Request,
@@ -139,7 +139,7 @@ struct Life {
     killed: bool,
 }
 
-/// What was seen in all of a run.
+/// The results of a run.
 #[derive(Debug, Default)]
 struct Found {
     figures: BTreeMap<&'static str, u64>,
@@ -170,7 +170,7 @@ fn small(engine: Engine) {
     assert!(figure(checker::KILLS) >= 4 && figure(checker::CONFLICTS) > 0, "this proves little: {found:?}");
 }
 
-/// The checker itself must be able to fail: agents that write whatever they are told lose updates, and it says so.
+/// Proves that the checker can fail: agents that ignore refusals lose updates, and the checker must report that.
 fn sees_what_is_lost() {
     let size = Size {
         agents: 3,
@@ -186,8 +186,8 @@ fn sees_what_is_lost() {
     assert!(found.violations.iter().any(|why| why.contains("is missing")), "went unseen: {found:?}");
 }
 
-/// Five agents and 56 directories on each engine. The least, whatever the time: two minutes on each, at a rate of 800
-/// reservations in two minutes.
+/// Five agents and 56 directories on each engine. At least two minutes on each, regardless of the time budget, with at
+/// least 800 reservations per two minutes.
 fn soak(budget: Budget) -> Section {
     const LEAST: Duration = Duration::from_secs(120);
     const RESERVATIONS: u64 = 800;

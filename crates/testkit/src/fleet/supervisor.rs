@@ -1,4 +1,4 @@
-//! Starts the processes of a fleet, listens to them, kills some in the middle of their work, and ends the others.
+//! Starts the processes of a fleet, reads their reports, kills some in the middle of their work, and ends the others.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -13,24 +13,24 @@ use super::{Life, Line, Order, Size, name};
 use crate::wander::Dice;
 use crate::worker;
 
-/// The longest that a process may be silent. Whoever waits says so every few seconds.
+/// The longest allowed silence of a process. A waiting process reports every few seconds.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How long a moment to kill a process in is waited for; then any moment will do.
+/// How long the supervisor waits for the chosen moment of a kill before it kills at any moment.
 const MOMENT: Duration = Duration::from_secs(5);
 
-/// What a process said, or nothing at its end; which of the lives it is.
+/// The index of a process, and a line of it; `None` at its end.
 type Heard = (usize, Option<Line>);
 
 struct Process {
     child: Child,
-    /// Its end tells the process to end.
+    /// Closing it tells the process to end.
     orders: Option<ChildStdin>,
     life: usize,
     id: String,
     heard: Instant,
 }
 
-/// Who is to be killed next, at what it says.
+/// The next process to kill, and the line at which it dies.
 struct Doomed {
     slot: usize,
     moment: fn(&Line) -> bool,
@@ -51,12 +51,12 @@ struct Fleet<'a> {
     kills: usize,
 }
 
-/// The id of the first agent of a slot.
+/// The id of the first agent in a slot.
 fn first(slot: usize) -> String {
     format!("fleet{slot}")
 }
 
-/// Lets a fleet work, and returns what was heard from all of its processes, which are gone.
+/// Runs a fleet and returns the reports of all its processes, which have ended.
 pub(super) fn lead(ground: &Ground, size: Size, seed: u64) -> Vec<Life> {
     let (say, listen) = mpsc::channel();
     let (dice, processes, lives) = (Dice::new(seed), Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ impl Fleet<'_> {
         slot + 1 < self.size.agents
     }
 
-    /// Starts the process of a slot, in a group of its own.
+    /// Starts the process of a slot in its own process group.
     fn start(&mut self, slot: usize, id: String) -> Process {
         let life = self.lives.len();
         let number = u64::try_from(life).unwrap();
@@ -97,7 +97,7 @@ impl Fleet<'_> {
         let out = BufReader::new(child.stdout.take().unwrap());
         let say = self.say.clone();
         std::thread::spawn(move || {
-            // A line that the kill cut off is no JSON: nobody has heard it.
+            // A line truncated by the kill is not valid JSON and is ignored.
             for line in out.lines().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()) {
                 let _ = say.send((life, Some(line)));
             }
@@ -137,7 +137,7 @@ impl Fleet<'_> {
         }
     }
 
-    /// Chooses who dies next, and when.
+    /// Chooses the next process to kill, and the moment.
     fn doom(&self) -> Doomed {
         let moments: [fn(&Line) -> bool; 6] = [
             |line| matches!(line, Line::Granted { .. }),
@@ -161,10 +161,10 @@ impl Fleet<'_> {
         }
     }
 
-    /// Kills a process and starts one in its place: under the same id, or under another.
+    /// Kills a process and starts a replacement, under the same id or another.
     ///
-    /// What the process has started goes on when its place is taken by another agent, as the children of a tool do. Under
-    /// the same id it is killed too: two processes of one session are not fenced from each other.
+    /// If the replacement has another id, the children of the killed process keep running, as those of a tool do. Under
+    /// the same id they are killed too, because two processes of one session are not fenced from each other.
     fn kill(&mut self, slot: usize) {
         let same = self.dice.once_in(2);
         let process = &mut self.processes[slot];
@@ -182,7 +182,7 @@ impl Fleet<'_> {
         self.processes[slot] = self.start(slot, id);
     }
 
-    /// Hears what a process said before its end.
+    /// Reads the remaining output of a process.
     fn hear_out(&mut self, life: usize) {
         loop {
             match self.listen.recv_timeout(SILENCE) {
@@ -193,7 +193,7 @@ impl Fleet<'_> {
         }
     }
 
-    /// Whether somebody says nothing any more; that is written down.
+    /// Whether a process has been silent for too long; records it as a violation.
     fn is_stuck(&mut self) -> bool {
         let silent: Vec<usize> =
             self.processes.iter().filter(|process| process.heard.elapsed() > SILENCE).map(|p| p.life).collect();
@@ -204,7 +204,7 @@ impl Fleet<'_> {
         !silent.is_empty()
     }
 
-    /// Tells all processes to end, and waits for it.
+    /// Tells all processes to end, and waits for them.
     fn finish(&mut self) {
         self.processes.iter_mut().for_each(|process| drop(process.orders.take()));
         let mut living: Vec<usize> = self.processes.iter().map(|process| process.life).collect();
@@ -219,7 +219,7 @@ impl Fleet<'_> {
 }
 
 impl Drop for Fleet<'_> {
-    /// Nothing of a fleet stays behind, whatever became of it.
+    /// No process survives the supervisor, even after a panic.
     fn drop(&mut self) {
         for process in &mut self.processes {
             let _ = kill_process_group(Pid::from_child(&process.child), Signal::KILL);

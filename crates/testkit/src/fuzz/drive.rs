@@ -1,4 +1,4 @@
-//! Replays the corpus and goes on from it.
+//! The fuzz driver: replays the corpus, then tries mutations of it.
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use super::mutate::Mutator;
 use super::{TARGETS, Target};
 use crate::report::{Budget, Section};
 
-/// How often a broken input is tried in a shorter form.
+/// The maximum number of attempts to shorten a failing input.
 const SHRINKS: usize = 4_000;
 
 fn corpus(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(target)
 }
 
-/// The inputs of a target that are kept, by name.
+/// The corpus of a target, by file name.
 pub(super) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let dir = corpus(target);
     let listed = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
@@ -28,14 +28,14 @@ pub(super) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Whether a target holds for an input.
+/// Whether a target accepts an input without a panic.
 fn holds(target: &Target, input: &[u8]) -> bool {
     catch_unwind(|| (target.run)(input)).is_ok()
 }
 
-/// An input that breaks a target, as short as a few tries make it, in words that make a file of it.
+/// Shortens a failing input and formats it as a command that creates the corpus file.
 fn told(target: &Target, mut input: Vec<u8>) -> String {
-    // Halves, then what characters of several bytes are made of.
+    // Halves first, then the lengths of multi-byte characters.
     let halves = std::iter::successors(Some(input.len() / 2), |size| Some(size / 2)).take_while(|size| *size > 4);
     let mut tries = 0;
     for size in halves.chain([4, 3, 2, 1]) {
@@ -52,7 +52,7 @@ fn told(target: &Target, mut input: Vec<u8>) -> String {
         }
     }
     let name: u64 = input.iter().fold(0, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
-    // Octal, which every printf knows.
+    // Octal escapes, which every printf supports.
     let bytes: String = input
         .iter()
         .map(|byte| match byte {
@@ -68,7 +68,7 @@ fn told(target: &Target, mut input: Vec<u8>) -> String {
     )
 }
 
-/// Replays what is kept, then tries a tenth of a round of a long run, the same inputs in every run.
+/// Replays the corpus, then tries a tenth of a soak round. The inputs are the same in every run.
 pub(super) fn check(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).unwrap();
     let seeds = seeds(name);
@@ -81,17 +81,17 @@ pub(super) fn check(name: &str) {
     }
 }
 
-/// The first of some inputs that breaks a target.
+/// The first mutated input that fails.
 fn search(target: &Target, seeds: &[Vec<u8>], mutator: &Mutator, tries: usize) -> Option<Vec<u8>> {
     (0..tries).map(|_| mutator.input(seeds)).find(|input| !holds(target, input))
 }
 
-/// A driver that finds nothing anywhere would look like this one on a good day.
+/// Proves that the driver finds a planted defect.
 pub(super) fn finds_a_planted_defect() {
     fn planted(input: &[u8]) {
         let Ok(text) = std::str::from_utf8(input) else { return };
         if text.starts_with("t-") && text.contains('\u{202e}') {
-            // Without a word on standard error: this one is expected.
+            // Without output on standard error, because this panic is expected.
             std::panic::resume_unwind(Box::new("planted"));
         }
     }
@@ -102,7 +102,7 @@ pub(super) fn finds_a_planted_defect() {
     assert!(told.contains("printf 't-\\342\\200\\256' > crates/testkit/fuzz-corpus/ids/broke-"), "{told}");
 }
 
-/// All targets in turn, until the time is over. One that broke is not tried again.
+/// Fuzzes all targets in turn until the time is over. A target that failed is not tried again.
 pub(super) fn soak(budget: Budget) -> Section {
     let mut section = Section::new("Fuzzing");
     let start = Instant::now();

@@ -1,10 +1,11 @@
-//! Fuzzing: plain functions from bytes that must never panic, and a small driver that thinks of bytes.
+//! Fuzzing: functions that must not panic for any bytes, and a small driver that generates the bytes.
 //!
-//! A target is a `fn(&[u8])` that panics when a stated property does not hold. Its seeds, and every input that ever broke
-//! it, are files in `fuzz-corpus/<target>/`; `./test` replays all of them and then some mutations,
-//! the same in every run. `tenure-soak fuzz` goes on from there with other seeds.
+//! A target is a `fn(&[u8])` that panics when a stated property does not hold. Its seeds, and every input that ever
+//! failed, are files in `fuzz-corpus/<target>/`. `./test` replays all of them and then some mutations, the same in
+//! every run. `tenure-soak fuzz` continues with other seeds.
 //!
-//! A new target: a function in one of the files here, its line in [`TARGETS`] and in `CHECKS`, a directory with seeds.
+//! To add a target: a function in one of these files, its line in [`TARGETS`] and in `CHECKS`, and a directory with
+//! seeds.
 
 mod drive;
 mod mutate;
@@ -16,14 +17,14 @@ mod words;
 pub(crate) use self::requests::parse as request;
 use crate::evidence::{Check, Soak};
 
-/// One function that takes any bytes.
+/// A function that accepts any bytes.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of the directory of its corpus.
+    /// The name of the target and of its corpus directory.
     pub name: &'static str,
     /// The function. It panics to fail.
     pub run: fn(&[u8]),
-    /// How many mutated inputs a long run tries in each of its rounds; `./test` tries a tenth of that, once.
+    /// The number of mutated inputs per round of a soak test; `./test` tries a tenth of that, once.
     pub tries: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Thinks of inputs: changes to bytes, to lines and to JSON, all drawn from one seed.
+//! Generates inputs: mutations of bytes, lines and JSON, all from one seed.
 
 use serde_json::{Value, json};
 use tenure_store::Entropy;
 
 use crate::fixture::Seeded;
 
-/// What has broken programs before.
+/// Tokens that have broken programs before.
 const TOKENS: [&str; 34] = [
     "\0",
     "\\u0000",
@@ -43,10 +43,10 @@ const TOKENS: [&str; 34] = [
     "person:ann",
 ];
 
-/// Longest input that mutations lead to.
+/// The maximum length of a mutated input.
 const LONGEST: usize = 1 << 18;
 
-/// Random choices that are the same in every run.
+/// Deterministic random choices.
 pub(super) struct Mutator(Seeded);
 
 impl Mutator {
@@ -75,7 +75,7 @@ impl Mutator {
         }
     }
 
-    /// One to four changes to one of the seeds.
+    /// Applies one to four mutations to one of the seeds.
     pub(super) fn input(&self, seeds: &[Vec<u8>]) -> Vec<u8> {
         let mut input = seeds[self.below(seeds.len())].clone();
         for _ in 0..=self.below(4) {
@@ -90,7 +90,7 @@ impl Mutator {
         input
     }
 
-    /// A stretch of the input.
+    /// A random range of the input.
     fn stretch(&self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length + 1);
         let most = if self.below(4) == 0 { length - from } else { (length - from).min(8) };

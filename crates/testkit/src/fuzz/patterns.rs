@@ -1,4 +1,5 @@
-//! Patterns: any bytes are a pattern in one spelling, or refused; two patterns meet in a path that is in both.
+//! Patterns: any bytes parse to a pattern with one normal form, or are refused. Two overlapping patterns share a path
+//! that matches both.
 
 use tenure_core::pattern::{Case, Pattern};
 

@@ -1,4 +1,4 @@
-//! Requests of every op, batches, imports and cursors, on a project in memory.
+//! Fuzzes the requests of every op, batches, imports and cursors, on a project in memory.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use super::words::readable;
 use crate::fixture::{Engine, World};
 use crate::known::Known;
 
-/// A project with a task in most states, and their ids.
+/// A project with tasks in most states, and their ids.
 struct Scene {
     world: World,
     ids: Vec<String>,
@@ -53,7 +53,7 @@ impl Scene {
         Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
 
-    /// What a refused op may not be, and may not leave behind.
+    /// Checks a refusal: its kind, its readability, and that it left no events.
     fn refused(&self, error: &Error, events: i64) {
         let expected = [Kind::Usage, Kind::Denied, Kind::NotFound, Kind::Conflict, Kind::Stale];
         assert!(expected.contains(&error.kind()), "{error:?}");
@@ -61,7 +61,7 @@ impl Scene {
         assert_eq!(self.world.last_event(), events, "a refused op left events: {error:?}");
     }
 
-    /// What must be true after an op that went through.
+    /// Checks the store after a successful op.
     fn accepted(&self) {
         self.world.sound();
         for line in self.exported().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -87,14 +87,14 @@ fn has_nul(value: &Value) -> bool {
 }
 
 thread_local! {
-    /// The project that was not changed yet. One that was is thrown away, so that an input means the same in every run.
+    /// Unchanged projects, kept for reuse. A changed one is discarded, so that an input means the same in every run.
     static SCENES: [RefCell<Option<Scene>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
 }
 
 fn on_scene<T>(engine: Engine, act: impl FnOnce(&Scene) -> (bool, T)) -> T {
     SCENES.with(|scenes| {
         let place = &scenes[usize::from(engine == Engine::Postgres)];
-        // Taken out, so that a panic throws it away too.
+        // Taken out of the slot, so that a panic discards it too.
         let scene = place.borrow_mut().take().unwrap_or_else(|| Scene::new(engine));
         let (changed, answer) = act(&scene);
         if !changed {
@@ -104,7 +104,7 @@ fn on_scene<T>(engine: Engine, act: impl FnOnce(&Scene) -> (bool, T)) -> T {
     })
 }
 
-/// Runs an op and says how it ended.
+/// Runs an op and returns its outcome.
 fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option<Result<(), &'static str>> {
     on_scene(engine, |scene| {
         let Some(op) = op(scene) else { return (false, None) };
@@ -127,8 +127,8 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     })
 }
 
-/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message,
-/// `$8` for the token; the secret of the link is hashed to `cdcd…`.
+/// The format: `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the existing tasks, `$6` for the
+/// memory, `$7` for the message, `$8` for the token; the secret of the link is hashed to `cdcd…`.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
     let Some((head, body)) = words.split_once('\n') else { return };
@@ -144,18 +144,18 @@ pub(super) fn requests(input: &[u8]) {
         parse(name, &body)
     };
     let in_memory = run(Engine::Memory, agent, &op);
-    // SQLite stores a NUL and PostgreSQL does not: such a request must have been refused before it came to that.
+    // SQLite can store a NUL and PostgreSQL cannot, so such a request must be refused before it reaches the store.
     if in_memory.is_some() && (body.contains('\0') || body.contains("\\u0000")) {
         assert_eq!(run(Engine::Postgres, agent, &op), in_memory, "the engines differ");
     }
 }
 
-/// The request of an op, if the text is one.
+/// Parses the request of an op.
 pub(crate) fn parse(name: &str, body: &str) -> Option<Op> {
     Op::read(name, body).ok()
 }
 
-/// A target that never met an op would not have looked at it.
+/// A target without a seed for an op never exercises that op.
 pub(super) fn every_op_has_a_seed() {
     let kept = seeds("requests");
     for entry in OPS {
@@ -171,7 +171,7 @@ pub(super) fn every_op_has_a_seed() {
                 .enumerate()
                 .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
             let op = parse(entry.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
-            // The seed is also the example by which models know the op.
+            // The seed is also the example by which the models identify the op.
             let known = format!("{:?}", Known::of(&op)).to_lowercase();
             assert!(known.starts_with(&entry.name.replace('_', "")), "{} is {known}", entry.name);
             let mut call = scene.world.from("main", &first[head.len()..]);
@@ -192,7 +192,8 @@ pub(super) fn batches(input: &[u8]) {
     }
 }
 
-/// JSON lines for `import`. What comes in goes out again, into another project, and out of that as the same.
+/// JSON lines for `import`. An accepted import is exported, imported into another project, and exported again as the
+/// same lines.
 pub(super) fn imports(input: &[u8]) {
     let request = match import::Import::parse(input) {
         Ok(request) => request,
@@ -222,13 +223,13 @@ pub(super) fn imports(input: &[u8]) {
     other.sound();
 }
 
-/// The tasks and notes of an export.
+/// The task and note lines of an export.
 fn own(export: &[u8]) -> Vec<&str> {
     let lines = std::str::from_utf8(export).unwrap().lines();
     lines.filter(|line| line.starts_with("{\"task\"") || line.starts_with("{\"note\"")).collect()
 }
 
-/// A refusal of lines.
+/// Checks the refusal of invalid lines.
 fn named(error: &Error) {
     assert_eq!(error.kind(), Kind::Usage, "{error:?}");
     readable(error);

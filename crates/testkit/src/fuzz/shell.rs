@@ -1,8 +1,8 @@
-//! Command lines: whatever stands in one, the shell guard reads it to its end.
+//! Command lines: the shell guard parses any command line to its end.
 
 use tenure_core::shell::{Threat, commands, threats};
 
-/// A command line is read without a panic; what it is found to do is told on one line and depends on it alone.
+/// A command line is parsed without a panic. Each reported threat is one line and depends only on the command line.
 pub(super) fn shell(bytes: &[u8]) {
     let line = String::from_utf8_lossy(bytes);
     let aliases = |name: &str| match name {
@@ -16,7 +16,7 @@ pub(super) fn shell(bytes: &[u8]) {
         assert!(threat.what.chars().count() <= 100 && !threat.what.contains(['\n', '\0', '\u{2028}']), "{threat:?}");
     }
     assert_eq!(found, threats(&line, &aliases), "it is decided the same again");
-    // Behind a separator everything is found that is found alone.
+    // A command after a separator yields the same threats as the command alone.
     let alone = threats(&line, &|_| None).len();
     let behind = format!("true\n{line}");
     assert_eq!(threats(&behind, &|_| None).len(), alone, "{line:?}");

@@ -1,4 +1,4 @@
-//! Ids, times, names, texts and store URLs: what is read from words alone.
+//! Fuzzes ids, times, names, texts and store URLs: everything parsed from text alone.
 
 use serde_json::json;
 use tenure_client::phrasing::Commands;
@@ -7,13 +7,13 @@ use tenure_core::text::{LABEL_MAX, LABELS_MAX, TEXT_MAX, TITLE_MAX};
 use tenure_core::{Error, Kind, Span, Time, id, name, text};
 use tenure_store::{Location, Options, Store, redact};
 
-/// A refusal of words: of kind usage or not found, in one line that does nothing to a terminal.
+/// Checks a refusal: of kind usage or not found, in one line without terminal control characters.
 pub(super) fn refused(error: &Error) {
     assert!(matches!(error.kind(), Kind::Usage | Kind::NotFound), "{error:?}");
     readable(error);
 }
 
-/// What every error must be to whoever reads it.
+/// The requirements for every error message.
 pub(super) fn readable(error: &Error) {
     assert_eq!(text::hidden(error.message()).next(), None, "{:?}", error.message());
     assert!(error.message().len() < 4_000, "{} bytes of message", error.message().len());
@@ -21,7 +21,7 @@ pub(super) fn readable(error: &Error) {
     assert!(!error.to_json(&Commands)["message"].is_null());
 }
 
-/// An id typed by anyone is a prefix or not, and whole or not; what is whole is a prefix of itself.
+/// A typed id is valid or not as a prefix and as a whole. A whole id is a prefix of itself.
 pub(super) fn ids(input: &[u8]) {
     let words = String::from_utf8_lossy(input);
     let mut lines = words.split('\n').map(str::to_owned);
@@ -43,7 +43,7 @@ pub(super) fn ids(input: &[u8]) {
     refused(&id::unknown(&typed, id::Sort::Task));
 }
 
-/// What is read is written, and read again as the same; nothing overflows.
+/// A parsed value is formatted and parsed back to the same value; nothing overflows.
 pub(super) fn times(input: &[u8]) {
     let words = String::from_utf8_lossy(input);
     match Span::parse(&words) {
@@ -60,7 +60,7 @@ pub(super) fn times(input: &[u8]) {
         }
         Err(error) => refused(&error),
     }
-    // Two instants as a damaged row may have them.
+    // Two arbitrary instants, as a damaged row may contain them.
     let number = |at: usize| input.get(at..at + 8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()));
     if let (Some(a), Some(b)) = (number(0), number(8)) {
         let (at, other, span) = (Time(a), Time(b), Span(b));
@@ -73,7 +73,7 @@ pub(super) fn times(input: &[u8]) {
     }
 }
 
-/// A name that was found is bent until it fits; one that was given fits or is refused.
+/// A discovered name is adapted until it is valid; a given name is valid or refused.
 pub(super) fn names(input: &[u8]) {
     let words = String::from_utf8_lossy(input);
     match name::check(&words) {
@@ -81,11 +81,11 @@ pub(super) fn names(input: &[u8]) {
         Err(error) => refused(&error),
     }
     let bent = name::fit(&words);
-    // The beginning of people's names alone is nobody's; the door puts a name behind it.
+    // The prefix of people's names alone is not a valid name; the door appends the user name.
     assert!(name::check(&bent).is_ok() || bent == name::PERSON, "{bent:?}");
 }
 
-/// What is accepted is within its limits, does nothing to a terminal, and is accepted again as it is.
+/// An accepted text is within its limits, contains no terminal control characters, and is accepted again unchanged.
 pub(super) fn texts(input: &[u8]) {
     let words = String::from_utf8_lossy(input);
     let plain = |text: &str, allowed: &[char]| {
@@ -128,11 +128,11 @@ pub(super) fn texts(input: &[u8]) {
     }
 }
 
-/// A URL is taken or refused, and in neither case is a password told.
+/// A URL is accepted or refused; neither reveals a password.
 pub(super) fn urls(input: &[u8]) {
     let words = String::from_utf8_lossy(input).into_owned();
     let secret = "hunter2";
-    // Where a password stands at its place, and nowhere else, nothing may repeat it.
+    // If a password is in its regular position, and only there, no output may repeat it.
     let at_its_place = ["postgres://", "postgresql://"].iter().any(|scheme| {
         words.strip_prefix(scheme).and_then(|rest| rest.split_once(':')).is_some_and(|(user, rest)| {
             user.bytes().all(|byte| byte.is_ascii_alphanumeric()) && rest.starts_with("hunter2@")

@@ -1,6 +1,6 @@
-//! Every distinct shape of each kind of event, as it is stored, with its sentence.
+//! Every distinct shape of each kind of event, as stored, with its sentence.
 //!
-//! The file is in `core`, whose own tests read each line into a payload and write it again.
+//! The file is in `core`, whose own tests parse each line into a payload and serialise it again.
 
 use serde_json::{Value, json};
 use tenure_core::event::Event;
@@ -17,20 +17,20 @@ pub(super) const FILE: Golden = Golden {
     lines,
 };
 
-/// Kinds that say everything by their name.
+/// Kinds without a payload.
 const EMPTY: [&str; 3] = [GUARDS_ON, PRINCIPAL_ADDED, PRINCIPAL_ENABLED];
 
-/// Words of a small vocabulary: another word is another shape.
+/// Fields with a small vocabulary: a different word is a different shape.
 const WORDS: [&str; 9] = ["before", "how", "kind", "mode", "renewal", "role", "rule", "scope", "status"];
 
-/// All events of a store. A case that has broken its store has none.
+/// All events of a store; none if the case has broken its store.
 fn lines(world: &World, _: &[Value]) -> Vec<Value> {
     let sql = Sql::same("SELECT kind, actor, subject, data FROM event ORDER BY project, number");
     let rows = world.kernel.store().read("", |tx, _| tx.query(sql, &[])).unwrap_or_default();
     rows.into_iter()
         .filter_map(|mut row| {
             let [kind, actor, subject, data] = [0, 1, 2, 3].map(|column| row.text(column).unwrap_or_default());
-            // What is no JSON, or has nothing in it that every such event has, was put there by the case.
+            // Data that is invalid JSON, or empty for a kind with a payload, was written by the case itself.
             let data: Value = serde_json::from_str(&data).ok()?;
             if data == json!({}) && !EMPTY.contains(&kind.as_str()) {
                 return None;
@@ -45,7 +45,7 @@ fn lines(world: &World, _: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// What a value is like: which fields it has, of which types, and whether they say anything.
+/// The shape of a value: its fields, their types, and whether they are empty.
 fn shape(name: &str, value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),

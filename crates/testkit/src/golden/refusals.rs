@@ -1,5 +1,5 @@
-//! Every distinct refusal, as the command line, HTTP and MCP show it. Two are alike if they differ in nothing but numbers,
-//! ids and quoted words.
+//! Every distinct refusal, as the command line, HTTP and MCP show it. Two refusals are the same if they differ only in
+//! numbers, ids and quoted words.
 
 use serde_json::{Value, json};
 use tenure_client::phrasing::{Commands, Tools};
@@ -15,7 +15,7 @@ pub(super) const FILE: Golden = Golden {
     lines,
 };
 
-/// An error as its line has it: what commands and HTTP show, and what differs where tools are called.
+/// The line of an error: the output of commands and HTTP, and the differences for MCP tools.
 pub(super) fn line(error: &Error) -> Value {
     let [refusal, tools] = [error.to_json(&Commands), error.to_json(&Tools)].map(comparable);
     let mut line = json!({ "refusal": refusal });
@@ -25,7 +25,7 @@ pub(super) fn line(error: &Error) -> Value {
     line
 }
 
-/// A refusal without its actions, which its words are made from, and without the numbers of schemas, which grow.
+/// A refusal without its actions, from which its text is derived, and without schema numbers, which grow.
 fn comparable(mut refusal: Value) -> Value {
     if let Some(parts) = refusal.as_object_mut() {
         parts.remove("actions");

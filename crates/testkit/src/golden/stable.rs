@@ -1,4 +1,4 @@
-//! Replaces what differs between runs and machines.
+//! Replaces values that vary between runs and machines.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,15 @@ use tenure_core::id::{ALPHABET, LONGEST, SHORTEST};
 
 use crate::fixture::World;
 
-/// The letters that ids begin with.
+/// The prefix letters of ids.
 const LETTERS: &str = "thnmgwkpcs";
 
-/// Longest text of a line, in characters.
+/// The maximum length of a text in a line, in characters.
 const TEXT_MAX: usize = 300;
-/// Most items of a list in a line.
+/// The maximum number of list items in a line.
 const ITEMS_MAX: usize = 3;
 
-/// Replaces ids by numbers in the order of their appearance, and the directories of stores by `/world`; shortens what is
-/// long.
+/// Replaces ids by numbers in order of appearance and the directories of stores by `/world`, and shortens long values.
 pub(super) fn stable(value: &mut Value) {
     let directory = std::env::temp_dir().join(World::PREFIX);
     walk(value, &mut |text| elsewhere(text, directory.to_str().unwrap()));
@@ -25,7 +24,7 @@ pub(super) fn stable(value: &mut Value) {
     walk(value, &mut |text| numbered(text, &mut ids));
 }
 
-/// Changes every text of a value, the names of fields included.
+/// Transforms every text of a value, including field names.
 pub(super) fn walk(value: &mut Value, change: &mut impl FnMut(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),
@@ -43,7 +42,7 @@ pub(super) fn walk(value: &mut Value, change: &mut impl FnMut(&str) -> String) {
     }
 }
 
-/// A text without the directories that tests make, whose names are six characters after a beginning.
+/// Removes the directories that tests create. Their names are a prefix and six characters.
 fn elsewhere(text: &str, directory: &str) -> String {
     let mut parts = text.split(directory);
     let first = parts.next().unwrap_or_default().to_owned();
@@ -83,7 +82,7 @@ fn numbered(text: &str, ids: &mut BTreeMap<String, String>) -> String {
     out
 }
 
-/// How long the id is that a text begins with, if it does.
+/// The length of the id at the start of a text, if any.
 fn id_length(text: &str) -> Option<usize> {
     let digits = text.strip_prefix(|letter| LETTERS.contains(letter))?.strip_prefix('-')?;
     let length = digits.bytes().take_while(|byte| ALPHABET.contains(byte)).count();

@@ -1,5 +1,5 @@
-//! What the log itself must say about a history, whatever its order: each answered change once, in an order that real
-//! time allows, and nothing else.
+//! Checks a history against the log, independent of its order: each acknowledged change is present once, in an order
+//! consistent with real time, and nothing else is.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use tenure_kernel::answer::LoggedEvent;
 use super::record::{Answer, Ask, Got, Reading, Record, digest};
 use super::search::Evidence;
 
-/// The event by which an op tells its effect.
+/// Whether an event records the effect of an op.
 fn tells(event: &LoggedEvent) -> bool {
     matches!(
         event.kind.as_str(),
@@ -25,7 +25,7 @@ fn tells(event: &LoggedEvent) -> bool {
     )
 }
 
-/// What the log says about each request: the number of its event, and the task.
+/// The event number and the task that the log records for each request.
 pub(super) fn evidence(events: &[LoggedEvent], tasks: &[String]) -> Evidence {
     let place = |event: &LoggedEvent| tasks.iter().position(|task| *task == event.subject);
     events
@@ -35,7 +35,7 @@ pub(super) fn evidence(events: &[LoggedEvent], tasks: &[String]) -> Evidence {
         .collect()
 }
 
-/// Everything that is wrong.
+/// All violations.
 pub(super) fn violations(
     records: &[&Record],
     readings: &[&Reading],
@@ -57,12 +57,12 @@ pub(super) fn violations(
     wrong
 }
 
-/// Whether the answer says that something was changed and told.
+/// Whether the answer implies a change with an event.
 fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<bool> {
     match (&record.ask, &record.got) {
         (_, Got::Unknown | Got::Odd(_)) => None,
         (Ask::Show { .. }, _) | (_, Got::Undone | Got::Answer(Answer::Refused { .. } | Answer::Nothing)) => Some(false),
-        // A claim of what one has already is an answer without an event: then the fence is that of an earlier request.
+        // A repeated claim by the holder is answered without an event; the fence is then that of an earlier request.
         (Ask::Claim { .. }, Got::Answer(Answer::Task { view, .. })) => {
             let own =
                 numbers.get(record.request.as_str()).is_some_and(|told| view.holder.is_some_and(|(_, f)| told == &[f]));
@@ -72,7 +72,7 @@ fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<boo
     }
 }
 
-/// T6, T15: an answered change is in the log once, a refusal is not in it, an unanswered call at most once.
+/// T6, T15: an acknowledged change is in the log once, a refusal is not, and an unanswered call is at most once.
 fn once_each(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let mut numbers: HashMap<&str, Vec<i64>> = HashMap::new();
     for event in events.iter().filter(|event| tells(event)) {
@@ -93,12 +93,12 @@ fn once_each(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     wrong
 }
 
-/// T3: what returned before something else was invoked has the smaller number.
+/// T3: a call that returned before another was invoked has the smaller number.
 fn in_real_time(records: &[&Record], evidence: &Evidence) -> Vec<String> {
     let mut numbered: Vec<(i64, &Record)> =
         records.iter().filter_map(|record| Some((evidence.get(&record.request)?.0, *record))).collect();
     numbered.sort_by_key(|(number, _)| *number);
-    // From the newest to the oldest: none may be invoked after the first return among those that come later.
+    // From the newest to the oldest: no call may be invoked after the earliest return among the later numbers.
     let mut wrong = Vec::new();
     let mut first_return = i64::MAX;
     for (number, record) in numbered.into_iter().rev() {
@@ -112,7 +112,7 @@ fn in_real_time(records: &[&Record], evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-/// L1, L4: a fence goes to one holder of one task, and whoever finishes does so under the newest.
+/// L1, L4: a fence belongs to one holder of one task, and a task is finished under its newest fence.
 fn fences(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut owners: HashMap<i64, (usize, usize)> = HashMap::new();
@@ -149,7 +149,7 @@ fn fences(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     wrong
 }
 
-/// L9: each answered change raised the version once, and no two of them made the same one.
+/// L9: each acknowledged change raised the version once, and no two produced the same version.
 fn versions(records: &[&Record], events: &[LoggedEvent], tasks: &[String]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
@@ -174,7 +174,7 @@ fn versions(records: &[&Record], events: &[LoggedEvent], tasks: &[String]) -> Ve
     wrong
 }
 
-/// L11, M1: each note brought its memory along, and each memory says what the one before it said.
+/// L11, M1: each note stored its memory, and each memory records the text of its predecessor.
 fn memories(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     let asked: HashSet<&str> = records.iter().map(|record| record.request.as_str()).collect();
     let is_memory = |event: &&LoggedEvent| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(&event.kind.as_str());
@@ -200,7 +200,7 @@ fn memories(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     wrong
 }
 
-/// T3: who has read up to N has read everything up to N: nothing new comes at or below it later.
+/// T3: a reader that has read up to N has read everything up to N: no event appears at or below N later.
 fn readers(readings: &[&Reading], events: &[LoggedEvent]) -> Vec<String> {
     let mut upto = vec![0];
     for event in events {

@@ -1,8 +1,8 @@
-//! Histories: what many processes asked and were told, and whether one order explains it.
+//! Linearizability test: records the calls of many processes and checks that one order explains them.
 //!
-//! Processes with a few agents each make calls on the same few tasks and write down when they asked, when they were
-//! answered and what. [`search`] looks for one order of these calls that [`model`] would answer alike and that real time
-//! allows; [`facts`] compares them with the log.
+//! Processes with a few agents each make calls on the same few tasks and record the invocation, the return and the
+//! answer. [`search`] looks for one order of these calls that [`model`] would answer alike and that real time allows.
+//! [`facts`] compares the calls with the log.
 
 mod facts;
 mod model;
@@ -45,7 +45,7 @@ const AGENTS: usize = 3;
 const PROJECTS: usize = 2;
 const TASKS: usize = 3;
 
-/// What a process of this part does; returns its exit code.
+/// Entry point of a worker process; returns its exit code.
 pub(crate) fn part() -> i32 {
     worker::play()
 }
@@ -67,11 +67,11 @@ fn on_postgres() {
 fn assert_explained(found: &Found) {
     let Found { violations, .. } = found;
     assert!(violations.is_empty(), "{} violations, the first of them:\n{}", violations.len(), violations[0]);
-    // A history without holds that lapse would say little.
+    // A history without expired holds proves little.
     assert!(found.answered > 50 && found.lapsed > 0 && found.grants > 1, "{found:?}");
 }
 
-/// What a run was like.
+/// The results of a run.
 #[derive(Debug, Default)]
 struct Found {
     answered: usize,
@@ -85,7 +85,7 @@ struct Found {
     violations: Vec<String>,
 }
 
-/// Makes projects, lets processes loose on them, and judges what they wrote down.
+/// Creates projects, runs processes on them, and checks their records.
 fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Duration)>) -> Found {
     let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let projects: Vec<Vec<String>> = (0..PROJECTS).map(|project| prepare(&kernel, project)).collect();
@@ -93,7 +93,7 @@ fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Durat
     let mut found = Found::default();
     let mut lines = gather(store, &projects, until, seed, restarts, &mut found.restarts);
     for (project, tasks) in projects.iter().enumerate() {
-        // Everybody has gone: what is shown now comes after everything.
+        // All processes have ended, so this query comes after every call.
         lines
             .extend(tasks.iter().enumerate().map(|(place, task)| Line::Call(last_look(&kernel, project, place, task))));
     }
@@ -106,7 +106,7 @@ fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Durat
     found
 }
 
-/// A project with its tasks, in which every agent has been seen.
+/// Creates a project with its tasks, in which every agent is registered.
 fn prepare(kernel: &Kernel, project: usize) -> Vec<String> {
     let run = |actor: &str, request: &str, op: Op| -> serde_json::Value {
         serde_json::from_str(&kernel.run(&call(project, actor, request), &op).unwrap().body).unwrap()
@@ -128,7 +128,7 @@ fn title(place: usize) -> String {
     format!("task {place}")
 }
 
-/// Starts the processes and takes down what they say, restarting the server as their clock goes by.
+/// Starts the processes and collects their records, restarting the server at intervals.
 fn gather(
     store: &str,
     projects: &[Vec<String>],
@@ -220,7 +220,7 @@ fn judge(project: usize, tasks: &[String], lines: &[Line], events: &[LoggedEvent
         })
         .collect();
     count(&records, events, found);
-    // A log that tells of two holds at once, or has gaps, ends the replay with its reason.
+    // A log with two holders at once, or with gaps, makes the replay panic with the reason.
     if let Err(panic) = std::panic::catch_unwind(|| replay(events)) {
         let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
         found.violations.push(format!("project {project}: the log cannot be replayed: {why}"));
@@ -253,7 +253,7 @@ fn count(records: &[&Record], events: &[LoggedEvent], found: &mut Found) {
     found.lapsed += of(&["hold.expired"]);
 }
 
-/// Runs of ten seconds on one engine after the other, each on a store of its own, until the time is over.
+/// Runs of ten seconds on alternating engines, each on its own store, until the time is over.
 fn soak(budget: Budget) -> Section {
     let mut section = Section::new("Histories");
     let begun = Instant::now();

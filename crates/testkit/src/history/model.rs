@@ -1,12 +1,12 @@
-//! What one project does when calls come one after the other: status, holder, fence and version of a few tasks.
+//! The sequential model of one project: status, holder, fence and version of a few tasks.
 //!
-//! Written from the contract and not with the kernel's own functions: a rule that is wrong there must not be wrong here.
-//! The end of a hold is the one thing that no call causes. It may come at any instant at which its time to live can have
-//! passed, and at none before.
+//! It is written from the contract and does not use the kernel's functions, so that an error there is not repeated
+//! here. The expiry of a hold is the only transition that no call causes. It may happen at any instant at which the
+//! time to live can have passed, and not before.
 
 use super::record::{Answer, Ask, Nanos, View};
 
-/// How much the monotonic clock and the clock of the store may differ over the life of a hold.
+/// The allowed drift between the monotonic clock and the store's clock over the life of a hold.
 const SLACK: Nanos = 10_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ struct Held {
     holder: usize,
     fence: i64,
     ttl: Nanos,
-    /// The hold cannot have ended before this instant.
+    /// The hold cannot expire before this instant.
     surely_until: Nanos,
 }
 
@@ -48,31 +48,29 @@ struct Task {
     version: i64,
     attempt: i64,
     title: String,
-    /// The fence that each agent was last shown.
+    /// The last fence shown to each agent.
     shown: Vec<Option<i64>>,
 }
 
-/// A project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Project {
     tasks: Vec<Task>,
-    /// The newest fence.
     newest: i64,
 }
 
-/// One call, placed at an instant between two.
+/// A call, placed at an instant between two bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) agent: usize,
-    /// Not before.
+    /// The earliest instant.
     pub(super) earliest: Nanos,
-    /// Not after.
+    /// The latest instant.
     pub(super) latest: Nanos,
-    /// The number of the event that grants a hold, if this call grants one.
+    /// The number of the granting event, if this call grants a hold.
     pub(super) grant: Option<i64>,
 }
 
-/// With what right an agent acts.
+/// The right by which an agent acts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Right {
     Holder,
@@ -101,7 +99,7 @@ impl Task {
         }
     }
 
-    /// Whether the hold can be over at an instant.
+    /// Whether the hold can have expired at an instant.
     fn may_lapse(&self, latest: Nanos) -> bool {
         self.held.as_ref().is_some_and(|held| held.surely_until <= latest + SLACK)
     }
@@ -146,7 +144,7 @@ impl Task {
         Ok(())
     }
 
-    /// The holder, or whoever may act in its place, leaves the task.
+    /// The holder, or an agent acting in its place, leaves the task.
     fn leave(&mut self, from: &[Status], to: Status) -> Result<(), Answer> {
         self.go(from, to)?;
         if self.held.take().is_some() {
@@ -182,15 +180,16 @@ impl Project {
         Project { tasks: titles.iter().map(task).collect(), newest: 0 }
     }
 
-    /// The project after a call that was answered like this, or `None` where the call cannot have come now.
+    /// The project after a call with this answer, or `None` if the call cannot come now.
     ///
-    /// Where an answer is the same whether a hold was over or not, it is taken not to be: it can still end later.
+    /// If an answer is the same whether a hold has expired or not, the hold is taken as live: it can still expire
+    /// later.
     pub(super) fn after(&self, at: Moment, ask: &Ask, got: &Answer) -> Option<Project> {
         self.outcomes(at, ask).into_iter().find(|(answer, _)| answer == got).map(|(_, project)| project)
     }
 
-    /// The project after a call that took effect, by the word of the log, and whose answer nobody knows. `on` is the
-    /// task that the log names.
+    /// The project after a call whose answer is unknown but whose effect is in the log. `on` is the task that the log
+    /// names.
     pub(super) fn after_unseen(&self, at: Moment, ask: &Ask, on: usize) -> Option<Project> {
         let effective = |answer: &Answer| match answer {
             Answer::Refused { .. } | Answer::Nothing => false,
@@ -200,7 +199,7 @@ impl Project {
         self.outcomes(at, ask).into_iter().find(|(answer, _)| effective(answer)).map(|(_, project)| project)
     }
 
-    /// The project after a call that left nothing in the log and may have shown an agent its own hold.
+    /// The project after a call that left no event and may have shown an agent its own hold.
     pub(super) fn after_unseen_renewal(&self, at: Moment, ask: &Ask) -> Option<Project> {
         match ask {
             Ask::Claim { task: Some(task), .. }
@@ -212,12 +211,12 @@ impl Project {
         }
     }
 
-    /// What may be answered now, and the project after it: more than one where a hold may or may not be over.
+    /// The possible answers now, each with the resulting project: more than one if a hold may or may not have expired.
     fn outcomes(&self, at: Moment, ask: &Ask) -> Vec<(Answer, Project)> {
         match ask {
             Ask::Show { task } => {
-                // A query looks and leaves everything as it is. It can see the end of a hold which a writer, whose turn
-                // began before that end, renews a moment later: so what it saw of an end is not held against anyone.
+                // A query changes nothing. It can see a hold as expired that a writer, whose transaction began before
+                // the expiry, renews a moment later. So an expiry seen by a query does not constrain later calls.
                 self.with_and_without_end(*task, at.latest)
                     .into_iter()
                     .map(|seen| {
@@ -260,8 +259,8 @@ impl Project {
         all
     }
 
-    /// Every op of a holder renews what it holds and what has not ended. What may have ended already stays as it was:
-    /// nothing that is over is revived.
+    /// Every op of a holder renews its live holds. A hold that may have expired is not renewed: an expired hold is
+    /// never revived.
     fn be_present(&mut self, at: Moment) {
         for held in self.tasks.iter_mut().filter_map(|task| task.held.as_mut()) {
             if held.holder == at.agent && held.surely_until > at.latest + SLACK {
@@ -270,7 +269,7 @@ impl Project {
         }
     }
 
-    /// A claim that names nothing takes the first task that is free, in the order in which they were added.
+    /// A claim without a task takes the first free one, in the order in which they were added.
     fn choose(&self, at: Moment, ttl_s: i64) -> Vec<(Answer, Project)> {
         let mut all = Vec::new();
         for task in 0..self.tasks.len() {
@@ -295,8 +294,8 @@ impl Project {
         all
     }
 
-    /// Runs an op on a task that it names. A refusal is `Err(Some)`; `Err(None)` is a grant for which there is no number
-    /// that could be its fence.
+    /// Runs an op on a named task. A refusal is `Err(Some)`; `Err(None)` is a grant for which no event number can be
+    /// the fence.
     fn run(&mut self, at: Moment, ask: &Ask) -> Result<Answer, Option<Answer>> {
         let fence = |newest: i64| at.grant.filter(|number| *number > newest).ok_or(None);
         let newest = self.newest;
@@ -397,7 +396,7 @@ impl Project {
         Ok(Answer::Task { task: place, view: self.tasks[place].view(), late })
     }
 
-    /// What a person wants to know when no order explains a history.
+    /// The state, for the report of a history that no order explains.
     pub(super) fn describe(&self) -> String {
         let lines = self.tasks.iter().enumerate().map(|(place, task)| {
             format!("  task {place}: {:?}, last fence {} of {:?}", task.view(), task.last_fence, task.last_holder)
@@ -405,7 +404,7 @@ impl Project {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// What could be answered now, for the same purpose.
+    /// The possible answers now, for the same report.
     pub(super) fn possible(&self, at: Moment, ask: &Ask) -> Vec<Answer> {
         self.outcomes(at, ask).into_iter().map(|(answer, _)| answer).collect()
     }

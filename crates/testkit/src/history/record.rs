@@ -1,19 +1,19 @@
-//! What a process writes down: what it asked, when, and what it was told.
+//! The records of a process: its calls, their times and their answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::Error;
 
-/// An instant of the machine's monotonic clock in nanoseconds: the same for all its processes, and never set back.
+/// An instant of the monotonic clock in nanoseconds. It is the same for all processes of the machine and never set
+/// back.
 pub(super) type Nanos = i64;
 
-/// The monotonic clock.
 pub(super) fn monotonic() -> Nanos {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// What is asked for. Tasks and agents go by their place in the run's lists.
+/// A request. Tasks and agents are indexes into the lists of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ask {
     Claim { task: Option<usize>, ttl_s: i64 },
@@ -28,53 +28,52 @@ pub(super) enum Ask {
     Show { task: usize },
 }
 
-/// What an answer says about a task.
+/// The task in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct View {
     pub(super) status: String,
     pub(super) version: i64,
     pub(super) attempt: i64,
     pub(super) title: String,
-    /// Who holds it, under which fence.
+    /// The holder and the fence.
     pub(super) holder: Option<(usize, i64)>,
     pub(super) lapsed_from: Option<usize>,
 }
 
-/// What is told.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// A task, with whether it was finished late where that is said.
+    /// A task, and whether it was finished late, where the answer reports that.
     Task { task: usize, view: View, late: bool },
-    /// There is nothing to take.
+    /// No task is ready.
     Nothing,
-    /// A hold that went to another.
+    /// A transferred hold.
     Transferred { to: usize, fence: i64 },
     /// A note.
     Noted { late: bool },
-    /// A refusal, with what it says about the task.
+    /// A refusal, with its details about the task.
     Refused { code: String, holder: Option<usize>, version: Option<i64>, fence: Option<i64>, status: Option<String> },
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Got {
-    /// With an answer.
+    /// An answer arrived.
     Answer(Answer),
-    /// Without one: it took effect once, later, or never.
+    /// No answer: the op took effect once, later, or never.
     Unknown,
-    /// Without one, and with the word that nothing was changed.
+    /// No answer, but a guarantee that nothing was changed.
     Undone,
-    /// With an answer that must never be given.
+    /// An answer that must never occur.
     Odd(String),
 }
 
-/// One call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) process: usize,
     pub(super) project: usize,
     pub(super) agent: usize,
-    /// The id that all its attempts carried.
+    /// The request id of all its attempts.
     pub(super) request: String,
     pub(super) invoked: Nanos,
     pub(super) returned: Nanos,
@@ -82,7 +81,7 @@ pub(super) struct Record {
     pub(super) got: Got,
 }
 
-/// How far a process has read the log, and what it has read so far.
+/// The position up to which a process has read the log, and the digest of the events read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Reading {
     pub(super) process: usize,
@@ -91,14 +90,14 @@ pub(super) struct Reading {
     pub(super) digest: u64,
 }
 
-/// A line of what a process writes down.
+/// A line of a process's output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Line {
     Call(Record),
     Reading(Reading),
 }
 
-/// The name of an agent, and back.
+/// The name of an agent, and the inverse.
 pub(super) fn agent(index: usize) -> String {
     format!("a{index}")
 }
@@ -107,7 +106,7 @@ fn agent_of(name: &Value) -> Option<usize> {
     name.as_str().and_then(|name| name.strip_prefix('a')).and_then(|digits| digits.parse().ok())
 }
 
-/// Reads a task's answer.
+/// Parses the task of an answer.
 pub(super) fn view(task: &Value) -> View {
     let holder = &task["holder"];
     View {
@@ -120,7 +119,7 @@ pub(super) fn view(task: &Value) -> View {
     }
 }
 
-/// Reads the answer to an op.
+/// Parses the answer to an op.
 pub(super) fn answer(ask: &Ask, body: &Value, tasks: &[String]) -> Answer {
     let place = |id: &Value| tasks.iter().position(|task| Some(task.as_str()) == id.as_str()).unwrap_or(usize::MAX);
     match ask {
@@ -138,7 +137,7 @@ pub(super) fn answer(ask: &Ask, body: &Value, tasks: &[String]) -> Answer {
     }
 }
 
-/// Reads a refusal.
+/// Parses a refusal.
 pub(super) fn refused(error: &Error) -> Answer {
     let blockers = error.get("blockers");
     Answer::Refused {
@@ -150,7 +149,7 @@ pub(super) fn refused(error: &Error) -> Answer {
     }
 }
 
-/// A digest over the events read so far: what makes two readings the same. FNV-1a, over what names an event.
+/// A digest over the events read so far, to compare readings. FNV-1a over the identifying fields of an event.
 pub(super) fn digest(before: u64, number: i64, kind: &str, request: &str) -> u64 {
     let bytes = number.to_le_bytes().into_iter().chain(kind.bytes()).chain(request.bytes());
     bytes.fold(before, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))

@@ -1,10 +1,11 @@
-//! Whether one order explains a history: a search in the manner of Wing and Gong, with Lowe's memory of what was tried.
+//! Searches for one order that explains a history: the algorithm of Wing and Gong with Lowe's memoization of visited
+//! states.
 //!
-//! A call takes effect at one instant between its invocation and its return, so one that returned before another was
-//! invoked comes before it. What was never answered may take effect at any instant after its invocation, once. Each
-//! process makes one call at a time, so what has been placed is a position in each process's list, and only the calls
-//! right after these positions can come next. Fences and versions in the answers rule out almost all of them; they are
-//! not taken for the order itself.
+//! A call takes effect at one instant between its invocation and its return, so a call that returned before another was
+//! invoked comes first. An unanswered call may take effect once, at any instant after its invocation. Each process
+//! makes one call at a time, so a search state is a position in each process's list, and only the calls at these
+//! positions can come next. Fences and versions in the answers rule out almost all candidates, but they do not define
+//! the order.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,17 +13,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::model::{Moment, Project};
 use super::record::{Answer, Ask, Got, Nanos, Record};
 
-/// How many positions are tried before a search is given up. A history that can be explained needs about one a call.
+/// The maximum number of states before the search gives up. An explainable history needs about one per call.
 const AT_MOST: usize = 3_000_000;
 
-/// What the log says about calls that were not answered: the number of the event, and the task it is about.
+/// The log's evidence for unanswered calls: the event number and the task.
 pub(super) type Evidence = HashMap<String, (i64, usize)>;
 
-/// A history of one project.
+/// The history of one project.
 pub(super) struct History<'a> {
-    /// The calls of each process that were answered, in its order.
+    /// The answered calls of each process, in its order.
     answered: Vec<Vec<&'a Record>>,
-    /// The calls that were not.
+    /// The unanswered calls.
     unanswered: Vec<&'a Record>,
     evidence: &'a Evidence,
 }
@@ -30,7 +31,7 @@ pub(super) struct History<'a> {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Place {
     positions: Vec<usize>,
-    /// Which of the unanswered calls have taken effect.
+    /// Which unanswered calls have taken effect.
     used: Vec<bool>,
     project: Project,
 }
@@ -49,7 +50,7 @@ impl<'a> History<'a> {
         for record in records {
             match &record.got {
                 Got::Answer(_) => answered[record.process].push(*record),
-                // What left nothing in the log can only have been a claim of what its agent had already.
+                // A call without an event can only have been a repeated claim by the holder.
                 Got::Unknown
                     if evidence.contains_key(&record.request)
                         || matches!(record.ask, Ask::Claim { task: Some(_), .. }) =>
@@ -65,7 +66,7 @@ impl<'a> History<'a> {
         History { answered, unanswered, evidence }
     }
 
-    /// Looks for an order; says how many positions it tried, or where it got stuck.
+    /// Searches for an order. Returns the number of states tried, or where the search got stuck.
     pub(super) fn explain(&self, start: Project) -> Result<usize, String> {
         let first =
             Place { positions: vec![0; self.answered.len()], used: vec![false; self.unanswered.len()], project: start };
@@ -107,7 +108,7 @@ impl<'a> History<'a> {
         all_placed && all_told
     }
 
-    /// No call may be placed after the return of one that is still to be placed.
+    /// No call may be placed after the return of a call that is still to be placed.
     fn latest(&self, place: &Place) -> Nanos {
         let next = self.answered.iter().zip(&place.positions).filter_map(|(calls, at)| calls.get(*at));
         next.map(|record| record.returned).min().unwrap_or(Nanos::MAX / 2)
@@ -120,20 +121,21 @@ impl<'a> History<'a> {
             })
             .collect();
         answered.sort_by_key(|process| self.answered[*process][place.positions[*process]].returned);
-        // What was not answered is tried last: only where nothing else goes on.
+        // Unanswered calls are tried last, only if nothing else fits.
         let unanswered = (0..self.unanswered.len())
             .filter(|call| !place.used[*call] && self.unanswered[*call].invoked <= latest)
             .map(Next::Unanswered);
         answered.into_iter().map(Next::Answered).chain(unanswered).collect()
     }
 
-    /// The places that can come next, the likeliest last.
+    /// The possible next states, the likeliest last.
     fn ways(&self, place: &Place) -> Vec<Place> {
         let latest = self.latest(place);
         let mut ways = Vec::new();
         for next in self.candidates(place, latest) {
             let Some(way) = self.take(place, next, latest) else { continue };
-            // A call that changes nothing can come at once: wherever else it could come, the rest goes on without it.
+            // A call that changes nothing can be placed immediately: if the rest is explainable with it later, it is
+            // explainable without it there.
             if way.project == place.project {
                 return vec![way];
             }
@@ -200,7 +202,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// An answer that names a hold of its own agent, or of the one it went to, tells the number of its grant.
+/// An answer that names a hold of its own agent, or of the recipient, contains the number of its grant.
 fn moment(record: &Record, answer: &Answer, latest: Nanos) -> Moment {
     let grant = match answer {
         Answer::Task { view, .. } => view.holder.map(|(_, fence)| fence),

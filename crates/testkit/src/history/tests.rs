@@ -1,4 +1,4 @@
-//! The checker itself: histories written by hand, good and bad. Times are in milliseconds.
+//! Tests of the checker itself with hand-written histories, valid and invalid. Times are in milliseconds.
 
 use tenure_core::event::kind;
 use tenure_kernel::answer::LoggedEvent;
@@ -8,7 +8,7 @@ use super::model::Project;
 use super::record::{Answer, Ask, Got, Reading, Record, View, digest};
 use super::search::{Evidence, History};
 
-/// What the only task looks like: status, version, attempt, holder.
+/// The only task: status, version, attempt, holder.
 fn view(status: &str, version: i64, attempt: i64, holder: Option<(usize, i64)>) -> View {
     View { status: status.into(), version, attempt, title: "task 0".into(), holder, lapsed_from: None }
 }
@@ -21,7 +21,7 @@ fn refused(code: &str) -> Answer {
     Answer::Refused { code: code.into(), holder: None, version: None, fence: None, status: None }
 }
 
-/// A call by the agent that goes by the number of its process.
+/// A call by the agent with the number of its process.
 fn at(process: usize, from: i64, to: i64, ask: Ask, got: Got) -> Record {
     let request = format!("r{process}-{from}");
     Record {
@@ -76,21 +76,21 @@ fn stale(current: i64) -> Got {
 fn inv_l1_one_of_two_claims_at_once_is_granted() {
     let winner = claim(0, 0, 10, 60, granted(0, 5, 2, 1));
     assert!(has_order(&[winner.clone(), claim(1, 0, 10, 60, held_by(0))], &[]));
-    // Both; and the loser is told of somebody who has nothing.
+    // Invalid: both win; or the loser is told a holder that has nothing.
     assert!(!has_order(&[winner.clone(), claim(1, 0, 10, 60, granted(1, 6, 3, 2))], &[]));
     assert!(!has_order(&[winner, claim(1, 0, 10, 60, held_by(2))], &[]));
 }
 
 #[test]
 fn inv_t3_real_time_is_part_of_the_order() {
-    // The refusal names a holder who asked only after it had been given.
+    // Invalid: the refusal names a holder that asked only after the refusal was given.
     let early = claim(1, 0, 1, 60, held_by(0));
     assert!(!has_order(&[early, claim(0, 5, 10, 60, granted(0, 5, 2, 1))], &[]));
-    // A look that began after the grant was answered must see it; one that overlaps need not.
+    // A query that began after the grant returned must see it; one that overlaps need not.
     let grant = claim(0, 0, 10, 60, granted(0, 5, 2, 1));
     assert!(!has_order(&[grant.clone(), show(1, 11, 12, view("open", 1, 0, None))], &[]));
     assert!(has_order(&[grant.clone(), show(1, 9, 12, view("open", 1, 0, None))], &[]));
-    // Two looks, one after the other, do not go back.
+    // Two consecutive queries do not go back in time.
     let after = show(1, 1, 2, view("started", 2, 1, Some((0, 5))));
     assert!(!has_order(&[grant, after, show(2, 3, 4, view("open", 1, 0, None))], &[]));
 }
@@ -101,7 +101,7 @@ fn inv_l2_a_hold_ends_when_its_time_can_have_passed_and_not_before() {
     let taken = |from: i64| claim(1, from, from + 10, 60, granted(1, 9, 3, 2));
     assert!(has_order(&[grant.clone(), taken(1_000)], &[]));
     assert!(!has_order(&[grant.clone(), taken(900)], &[]));
-    // Whoever does something at 700 ms keeps its hold until 1,450 ms at the least.
+    // A call at 700 ms renews the hold until 1,450 ms at least.
     let note = at(0, 700, 710, Ask::Note { task: 0, fence: None }, Got::Answer(Answer::Noted { late: false }));
     assert!(!has_order(&[grant.clone(), note.clone(), taken(1_300)], &[]));
     assert!(has_order(&[grant, note, taken(1_450)], &[]));
@@ -115,7 +115,7 @@ fn inv_l4_who_finishes_does_so_under_the_newest_fence() {
     assert!(has_order(&[lapses.clone(), takes_over.clone(), done(0, 1_600, 1_610, 5, stale(9))], &[]));
     assert!(!has_order(&[lapses.clone(), takes_over.clone(), done(0, 1_600, 1_610, 5, finished(None))], &[]));
     assert!(has_order(&[lapses.clone(), takes_over, done(1, 1_600, 1_610, 9, finished(None))], &[]));
-    // Late, and nobody came.
+    // Finished late, with no other claim in between.
     let late = |late| Got::Answer(Answer::Task { task: 0, view: view("done", 3, 1, None), late });
     assert!(has_order(&[lapses.clone(), done(0, 1_600, 1_610, 5, late(true))], &[]));
     assert!(!has_order(&[lapses, done(0, 500, 510, 5, late(true))], &[]));
@@ -152,10 +152,10 @@ fn inv_t6_what_was_not_answered_takes_effect_once_or_never() {
     let unknown = claim(0, 0, 10, 60, Got::Unknown);
     let open = show(1, 20, 30, view("open", 1, 0, None));
     let held = show(1, 40, 50, view("started", 2, 1, Some((0, 5))));
-    // Never, and later than it was given up.
+    // The call never took effect, or after its client gave up.
     assert!(has_order(&[unknown.clone(), open.clone()], &[]));
     assert!(has_order(&[unknown.clone(), open.clone(), held.clone()], &[("r0-0", 5)]));
-    // The log knows nothing of it, or it was undone again without a word.
+    // Invalid: the log has no such event, or the effect was undone without an event.
     assert!(!has_order(&[unknown.clone(), held.clone()], &[]));
     assert!(!has_order(&[unknown, held, show(1, 60, 70, view("open", 1, 0, None))], &[("r0-0", 5)]));
 }
@@ -200,7 +200,7 @@ fn inv_t3_numbers_follow_real_time_and_readers_miss_nothing() {
     let both = [first, second];
     assert!(is_told_rightly(&both, &[], &log("r0-0", "r1-20")));
     assert!(!is_told_rightly(&both, &[], &log("r1-20", "r0-0")));
-    // Somebody read up to 2 when there was no 1 yet.
+    // Invalid: a reader read up to 2 before event 1 existed.
     let read = |digest| Reading { process: 2, project: 0, upto: 2, digest };
     let one = digest(0, 1, kind::TASK_EDITED, "r0-0");
     let two = |before| digest(before, 2, kind::TASK_EDITED, "r1-20");

@@ -1,4 +1,4 @@
-//! A process of a history: a few agents, each calling when it pleases, and everything written down.
+//! A worker process of a history: a few agents that make random calls and record everything.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -18,21 +18,21 @@ use super::record::{
     Answer, Ask, Got, Line, Nanos, Reading, Record, View, agent, answer, digest, monotonic, refused, view,
 };
 
-/// How long the short holds live.
+/// The time to live of short holds.
 const SHORT_S: i64 = 1;
 const LONG_S: i64 = 3_600;
-/// Long enough for a short hold to end.
+/// Long enough for a short hold to expire.
 const DOZE: Nanos = 1_200_000_000;
 
-/// What a process is told.
+/// The configuration of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
-    /// A file, or a `postgres://` URL.
+    /// A file path or a `postgres://` URL.
     pub(super) store: String,
     pub(super) process: usize,
     /// The agents that this process plays.
     pub(super) agents: Vec<usize>,
-    /// How many there are in all.
+    /// The total number of agents.
     pub(super) all_agents: usize,
     /// The tasks of each project.
     pub(super) projects: Vec<Vec<String>>,
@@ -40,7 +40,7 @@ pub(super) struct Orders {
     pub(super) seed: u64,
 }
 
-/// The store that a text names.
+/// Parses the location of the store.
 pub(super) fn location(store: &str) -> Location {
     match store {
         url if url.starts_with("postgres://") => Location::Postgres(url.to_owned()),
@@ -62,7 +62,7 @@ pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
     }
 }
 
-/// Plays the part: orders come in by one line, records go out, one a line.
+/// Entry point: reads the configuration from one line and writes records, one per line.
 pub(super) fn play() -> i32 {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
@@ -78,7 +78,7 @@ pub(super) fn play() -> i32 {
         read: vec![(0, 0); orders.projects.len()],
         orders,
     };
-    // So that even the shortest history has holds that end by their time.
+    // Ensures that even the shortest history contains expired holds.
     if process.orders.process < process.orders.projects.len() {
         let first = Ask::Claim { task: Some(0), ttl_s: SHORT_S };
         process.ask(process.orders.process, process.orders.agents[0], first);
@@ -97,13 +97,13 @@ struct Process {
     orders: Orders,
     chance: Chance,
     calls: u64,
-    /// What this process last saw of a task.
+    /// The last seen state of a task.
     known: HashMap<(usize, usize), View>,
-    /// The fences that an agent was told for a task, oldest first.
+    /// The fences shown to an agent for a task, oldest first.
     fences: HashMap<(usize, usize, usize), Vec<i64>>,
-    /// The agent that does nothing until an instant, so that its short hold on a task of a project ends.
+    /// The agent that pauses until an instant, so that its short hold on a task of a project expires.
     absent: Option<(usize, Nanos, (usize, usize))>,
-    /// Up to which event each log was read, and the digest of what was read.
+    /// The last event read of each log, and the digest of the events read.
     read: Vec<(i64, u64)>,
 }
 
@@ -113,7 +113,7 @@ impl Process {
         let project = self.chance.below(self.orders.projects.len());
         let task = self.chance.below(self.orders.projects[project].len());
         if let Some((agent, _, (project, task))) = self.absent.take_if(|(_, until, _)| *until < now) {
-            // Back from an absence: it goes on with what it had, as if nothing had happened.
+            // After its pause the agent continues with its task, unaware of the expiry.
             let ask = self.finishing(project, task, agent);
             return self.ask(project, agent, ask);
         }
@@ -125,7 +125,7 @@ impl Process {
         if self.chance.one_in(40) {
             return self.read_log(project);
         }
-        // Who has a task mostly does something with it: otherwise all would soon be held for good.
+        // A holder mostly acts on its task; otherwise all tasks would soon be held for good.
         let mut held: Vec<(usize, usize, usize)> = self
             .known
             .iter()
@@ -181,7 +181,7 @@ impl Process {
         }
     }
 
-    /// The fence to act under: mostly the newest that the agent was told, sometimes an older one, sometimes none.
+    /// The fence to act under: mostly the agent's newest, sometimes an older one, sometimes none.
     fn fence(&mut self, project: usize, task: usize, agent: usize) -> Option<i64> {
         let told = self.fences.get(&(project, task, agent))?;
         match self.chance.below(8) {
@@ -200,7 +200,8 @@ impl Process {
             match self.once(project, agent, &ask, &request) {
                 Ok(answer) => break Got::Answer(answer),
                 Err(error) if error.is_refusal() => break Got::Answer(refused(&error)),
-                // Out of reach, or the answer was lost: most ask again under the same id, some never learn.
+                // The server is unreachable or the answer was lost. Most calls are retried under the same id; some
+                // outcomes stay unknown.
                 Err(error) if error.kind() == Kind::Busy => {
                     let lost_now = error.code() == "connection_lost";
                     lost |= lost_now;
@@ -238,7 +239,7 @@ impl Process {
             if told.last() != Some(&fence) {
                 told.push(fence);
             }
-            // Few at a time, else everything would be held by those who do nothing.
+            // Only a few agents pause at a time; otherwise all tasks would be held by pausing agents.
             let may_doze = self.orders.process < 2 && self.absent.is_none();
             if *ttl_s == SHORT_S && may_doze && (self.calls == 1 || self.chance.one_in(2)) {
                 self.absent = Some((holder, monotonic() + DOZE, (record.project, *task)));
@@ -246,8 +247,8 @@ impl Process {
         }
     }
 
-    /// Reads on from where it stopped. What is read has no gap, whatever was committed meanwhile; whether it is what
-    /// was in the log in the end is found out by its digest.
+    /// Continues reading the log. A page has no gap, whatever is committed meanwhile. The digest shows later whether
+    /// the events match the final log.
     fn read_log(&mut self, project: usize) {
         let (upto, before) = self.read[project];
         let filter = log::Log { since: Some(log::Since::Number(upto)), limit: 1_000, ..log::Log::default() };
@@ -306,7 +307,7 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
             task: named(task).map(Into::into),
             text: "seen".into(),
             fence: fence.map(Into::into),
-            // All of them about the same thing, and no two of them alike: each changes what the one before said.
+            // The same key with a different text each time: each memory changes the previous one.
             memories: vec![remember::NewMemory {
                 text: request.to_owned(),
                 key: Some("seen".into()),

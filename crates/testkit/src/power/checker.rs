@@ -1,4 +1,4 @@
-//! What must be true after a power cut, whatever was lost.
+//! Checks what must hold after a power cut, whatever was lost.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,34 +16,34 @@ use crate::raw::{differing, try_dump};
 use crate::replay::replay;
 use crate::wander::Dice;
 
-/// Which cuts are looked at.
+/// Which cuts are checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Every cut is looked at, or one in so many, by chance.
+    /// One in so many cuts is checked at random; 1 checks every cut.
     pub(super) one_in: usize,
-    /// How many torn images of each.
+    /// The number of torn images per cut.
     pub(super) torn: usize,
-    /// Stop at this many violations.
+    /// Stop after this many violations.
     pub(super) enough: usize,
 }
 
-/// What was looked at and found.
+/// The results of a check.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) cuts: usize,
     pub(super) images: usize,
-    /// Images whose store had lost answers that were given; only ever allowed where durability is `fast`.
+    /// Images whose store had lost acknowledged ops; allowed only with durability `fast`.
     pub(super) behind: usize,
     pub(super) violations: Vec<String>,
 }
 
-/// Cuts the power at every point of a recording and looks at what is left.
+/// Cuts the power at every point of a recording and checks the result.
 pub(super) fn check(recorded: &Recorded, effort: Effort) -> Findings {
     let place = Place::new();
     let dice = Dice::new(recorded.plan.seed ^ 0xC0FFEE);
     let mut findings = Findings::default();
     let mut disk = Disk::default();
-    // The same image at two cuts is looked at once for each number of answers that it must show.
+    // The same image at two cuts is checked once for each number of answers that it must contain.
     let mut seen = HashSet::new();
     for position in 0..=recorded.entries.len() {
         if let Some(last) = position.checked_sub(1) {
@@ -78,33 +78,33 @@ pub(super) fn check(recorded: &Recorded, effort: Effort) -> Findings {
     findings
 }
 
-/// A log that must not be is refused with a panic; here it is a finding like any other.
+/// Turns the panic of the log replay into a violation.
 fn caught(look: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
     catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(|panic| {
         Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic without words".into()))
     })
 }
 
-/// Where images are put.
+/// The directory of the images.
 struct Place {
     dir: tempfile::TempDir,
 }
 
 impl Place {
     fn new() -> Place {
-        // Images are looked at and thrown away by the thousand: where there is a place in memory, nobody waits for a disk.
+        // Thousands of images are written and discarded, so they are kept in memory if possible.
         let memory = Path::new("/dev/shm");
         let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Place { dir: tempfile::Builder::new().prefix("tn-cut-").tempdir_in(base).unwrap() }
     }
 
-    /// Looks at an image. Says whether answers are missing that durability `fast` may lose.
+    /// Checks an image. Returns whether answers are missing that durability `fast` may lose.
     fn look(&self, recorded: &Recorded, answers: usize, image: &Image) -> Result<bool, String> {
         let dir = tempfile::Builder::new().prefix("i-").tempdir_in(self.dir.path()).unwrap();
         for (name, bytes) in image {
             fs::write(dir.path().join(name), bytes).unwrap();
         }
-        // What is left of the index beside the file is of no use to anybody, and must not be used.
+        // A stale index beside the file must not be used, so it is filled with garbage.
         if image.contains_key("tenure.db-wal") {
             fs::write(dir.path().join("tenure.db-shm"), [0x5A; 32_768]).unwrap();
         }
@@ -131,8 +131,8 @@ impl Opened<'_> {
         Ok(reached < self.answers)
     }
 
-    /// The store is as it was after one of the answers, to the last row: no op is half there. It is the last answer
-    /// that was given, or the one that was about to be.
+    /// The store matches its state after one of the answers, in every row: no op is half applied. That answer is the
+    /// last one given, or the one about to be given.
     fn state(&self, kernel: &Kernel) -> Result<usize, String> {
         let found = try_dump(kernel).map_err(|error| format!("it cannot be read: {error:?}"))?;
         let most = (self.answers + 1).min(self.recorded.steps.len());
@@ -153,7 +153,7 @@ impl Opened<'_> {
         }
     }
 
-    /// The newest request that the store knows is answered as it was, byte for byte, and the one after it goes through.
+    /// The newest request in the store is replayed byte for byte, and the next one succeeds.
     fn ask_again(&self, kernel: &Kernel, reached: usize) -> Result<(), String> {
         for (n, step) in self.recorded.steps.iter().enumerate().skip(reached.saturating_sub(1)).take(2) {
             let Some(Sent { call, op, answer }) = &step.sent else { continue };
@@ -167,7 +167,7 @@ impl Opened<'_> {
                 (Err(error), _) if !error.is_refusal() => {
                     return Err(format!("{} asked again: {error:?}", op.name()));
                 }
-                // Asked at another time than before: what was refused may be allowed now, and the other way round.
+                // The clock differs from the first attempt, so a refusal may succeed now, and the reverse.
                 (Ok(_), None) | (Err(_), None) => {}
                 (Err(_), Some(_)) if n >= reached => {}
                 (Err(error), Some(_)) => return Err(format!("{} was answered and is now {error:?}", op.name())),
@@ -176,7 +176,7 @@ impl Opened<'_> {
         Ok(())
     }
 
-    /// The next op works and is in the log, and the whole log is sound.
+    /// The next op succeeds and is in the log, and the whole log is sound.
     fn go_on(&self, kernel: &Kernel) -> Result<(), String> {
         let op = Op::new(add::Add::titled("after the cut"));
         let call = call("person:ann", "after-the-cut", &op);

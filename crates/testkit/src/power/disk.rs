@@ -1,9 +1,9 @@
-//! What is on the disk after a power cut: the files as a [`Tape`](super::tape::Tape) leaves them, and what of it was
-//! synced.
+//! The contents of the disk after a power cut: the files as a [`Tape`](super::tape::Tape) leaves them, and which part
+//! was synced.
 //!
-//! The disk promises as little as SQLite asks of one: what was synced is there; of all else each write, each change of a
-//! size and each change of a name is there or not, in any combination, and a write that was under way may be cut off
-//! at a sector.
+//! The disk model makes only the guarantees that SQLite requires. Synced data is present. Of everything else, each
+//! write, each change of a size and each change of a name is present or not, in any combination, and a write in
+//! progress may be torn at a sector boundary.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,36 +11,36 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::tape::Entry;
 use crate::wander::Dice;
 
-/// Disks write sectors, of this size at the smallest.
+/// The smallest sector size of a disk.
 const SECTOR: usize = 512;
 
 /// The files of a store, by name.
 pub(super) type Image = BTreeMap<String, Vec<u8>>;
 
-/// Two images with one number are the same.
+/// The fingerprint of an image, for deduplication.
 pub(super) fn print_of(image: &Image) -> u64 {
     let mut hasher = DefaultHasher::new();
     image.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A disk on which a recording is played back.
+/// A disk on which a recording is replayed.
 #[derive(Default)]
 pub(super) struct Disk {
     files: Vec<File>,
     names: BTreeMap<String, usize>,
     kept_names: BTreeMap<String, usize>,
-    /// Changes of names since the directory was synced.
+    /// Name changes since the last sync of the directory.
     loose_names: Vec<(String, Option<usize>)>,
 }
 
 #[derive(Default)]
 struct File {
-    /// As every process sees it.
+    /// The current contents, as every process sees them.
     now: Vec<u8>,
-    /// As it was when it was synced.
+    /// The contents at the last sync.
     kept: Vec<u8>,
-    /// What was done since.
+    /// The changes since then.
     loose: Vec<Change>,
 }
 
@@ -50,7 +50,7 @@ enum Change {
 }
 
 impl Disk {
-    /// Plays back the next entry.
+    /// Replays the next entry.
     pub(super) fn play(&mut self, entry: &Entry) {
         match entry {
             Entry::Create { name, file } => {
@@ -78,22 +78,22 @@ impl Disk {
         }
     }
 
-    /// What is left if nothing survives that was not synced.
+    /// The image if nothing unsynced survives.
     pub(super) fn least(&self) -> Image {
         let content = |(name, file): (&String, &usize)| (name.clone(), self.files[*file].kept.clone());
         self.kept_names.iter().map(content).collect()
     }
 
-    /// What is left if everything survives: also what a crash of the process alone leaves.
+    /// The image if everything survives, which is also the result of a process crash.
     pub(super) fn most(&self) -> Image {
         let content = |(name, file): (&String, &usize)| (name.clone(), self.files[*file].now.clone());
         self.names.iter().map(content).collect()
     }
 
-    /// What is left if chance decides.
+    /// An image in which unsynced changes survive at random.
     pub(super) fn torn(&self, dice: &Dice) -> Image {
         let mut names = self.kept_names.clone();
-        // Each name by itself stops at some point of its history.
+        // Each name stops independently at some point of its history.
         let mut stopped: Vec<&str> = Vec::new();
         for (name, file) in &self.loose_names {
             if stopped.contains(&name.as_str()) {
@@ -120,11 +120,11 @@ impl File {
 
     fn torn(&self, dice: &Dice) -> Vec<u8> {
         let mut bytes = self.kept.clone();
-        // Where a file grew and nothing was written, there is nothing or there is rubbish.
+        // Where a file grew without a write, it contains zeros or garbage.
         let hole = *dice.one(&[0x00, 0xA5]);
         let dropped_in = 2 + dice.below(4);
         let last = self.loose.len().saturating_sub(1);
-        // The one that was under way is cut off; most often that is the last one.
+        // The write in progress is torn; most often that is the last one.
         let cut_off = if dice.once_in(2) { last } else { dice.below(self.loose.len().max(1)) };
         for (n, change) in self.loose.iter().enumerate() {
             match change {
@@ -160,7 +160,7 @@ fn put(bytes: &mut Vec<u8>, at: usize, written: &[u8], hole: u8) {
     bytes[at..end].copy_from_slice(written);
 }
 
-/// A write in the pieces in which it reaches the disk.
+/// Splits a write at sector boundaries.
 fn sectors(mut at: usize, mut bytes: &[u8]) -> Vec<(usize, &[u8])> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {

@@ -1,5 +1,5 @@
-//! A disk that is full or broken: what fails says so and changes nothing, queries answer, and once the disk works again
-//! the same request goes through.
+//! A full or failing disk: a failed call reports the error and changes nothing, queries still answer, and the same
+//! request succeeds once the disk works again.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::fixture::{Engine, Seeded, World};
 use crate::raw::{Dump, differing, dump};
 use crate::wander::{AGENTS, Dice, added, any_op};
 
-/// How many faults were met; panics at the first that harms.
+/// Returns the number of faults injected; panics at the first one that does damage.
 pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay: Stay) -> usize {
     let shim = Shim::register(Syncs::Kept);
     let world = World::with(Engine::File, |options| {
@@ -23,7 +23,7 @@ pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay:
     let broken = Broken { world: &world, shim: &shim, trouble, stay };
     let mut met = broken.creates();
     assert!(met > 0, "no fault was met while the store was made");
-    // Somebody who only reads is there all the time.
+    // A reader is connected the whole time.
     let watcher = world.another();
     let dice = Dice::new(seed);
     let mut tasks = Vec::new();
@@ -40,10 +40,10 @@ pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay:
     }
     let last = dump(&watcher);
     drop(watcher);
-    // The last close is only the last if nobody else has the store open.
+    // A close is the last one only if no other connection is open.
     let mut world = world;
     world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
-    // Bytes 18 and 19 of the file say how it is written: 2 is WAL.
+    // Bytes 18 and 19 of the file are the format versions; 2 means WAL.
     assert_eq!(std::fs::read(crate::raw::file(&world)).unwrap()[18..20], [2, 2], "the store is not in WAL mode");
     let broken = Broken { world: &world, shim: &shim, trouble, stay };
     let at_close = broken.closes(&last);
@@ -51,7 +51,7 @@ pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay:
     met += at_close;
     assert!(differing(&last, &dump(&world.another())).iter().all(|table| *table == "project"));
     crate::replay::replay(&world.events());
-    // Nothing reads this recording.
+    // This recording is not used.
     shim.tape.take();
     met
 }
@@ -64,7 +64,7 @@ struct Broken<'a> {
 }
 
 impl Broken<'_> {
-    /// Makes the store on a disk that fails at the first call, at the second, and so on.
+    /// Creates the store on a disk that fails at the first call, then at the second, and so on.
     fn creates(&self) -> usize {
         let nothing = dump(&self.world.another());
         for nth in 1.. {
@@ -82,7 +82,7 @@ impl Broken<'_> {
         unreachable!()
     }
 
-    /// Sends a request until no fault is in its way. `None` is a refusal.
+    /// Sends a request until it meets no fault. `None` is a refusal.
     fn until_it_works(&self, watcher: &Kernel, send: impl Fn() -> Result<Reply>) -> (usize, Option<Reply>) {
         let before: Dump = dump(watcher);
         for nth in 1.. {
@@ -112,14 +112,15 @@ impl Broken<'_> {
         unreachable!()
     }
 
-    /// The last connection, which writes back what is in the log, meets a fault at the first call, at the second, and so
-    /// on. Whatever it could not do is done by the next one.
+    /// The last connection, which checkpoints the log, meets a fault at the first call, then at the second, and so on.
+    /// The next connection completes what it could not do.
     fn closes(&self, last: &Dump) -> usize {
         for nth in 1.. {
             let kernel = self.world.another();
             kernel.store().create().unwrap();
             let op = tenure_kernel::Op::new(tenure_kernel::op::unblock::Unblock { task: "t-0000".into() });
-            // A refused op of a stranger changes nothing of the state but writes to the log, so there is work at the close.
+            // A refused op of a new agent leaves the compared state unchanged but writes to the log, so the close has
+            // work to do.
             let refused = kernel.run(&call("stranger", &format!("close-{nth}"), &op), &op);
             assert!(refused.unwrap_err().is_refusal());
             self.shim.tape.set_fault(nth, self.trouble, self.stay);

@@ -1,7 +1,8 @@
-//! Power cuts: everything that was not synced may be lost, in any combination, and nothing that was acknowledged is.
+//! Power cuts: any combination of unsynced writes may be lost, and no acknowledged op is.
 //!
-//! [`shim`] records what SQLite does to its files while [`work`] runs the real kernel on them; [`disk`] builds what each
-//! power cut leaves; [`checker`] opens it with SQLite's own layer and looks. [`faults`] lets the files fail instead.
+//! [`shim`] records what SQLite does to its files while [`work`] runs the real kernel on them. [`disk`] builds the
+//! image of each power cut. [`checker`] opens the image with SQLite's own VFS and checks it. [`faults`] injects I/O
+//! errors instead.
 
 mod checker;
 mod disk;
@@ -50,7 +51,7 @@ fn survives() {
     let findings = check(&recorded, Effort { one_in: 1, torn: 1, enough: 3 });
     assert_eq!(findings.violations, [""; 0]);
     assert_eq!(findings.cuts, recorded.entries.len() + 1);
-    // What proves little is not let through: the work must meet everything that SQLite does to its files.
+    // The work must exercise every kind of file operation; otherwise the test proves little.
     let met = |what: fn(&Entry) -> bool| assert!(recorded.entries.iter().any(what));
     met(|entry| matches!(entry, Entry::Create { name, .. } if name.ends_with("-journal")));
     met(|entry| matches!(entry, Entry::Delete { name } if name.ends_with("-wal")));
@@ -66,7 +67,7 @@ fn loses_only_the_newest() {
     assert!(findings.behind > 0, "nothing was lost, so nothing was tried: {findings:?}");
 }
 
-/// SQLite really runs with `synchronous = OFF`: answers are lost, and the checker must say so.
+/// SQLite runs with `synchronous = OFF`: answers are lost, and the checker must report that.
 fn sees_missing_syncs() {
     let recorded = record(Plan { syncs: Syncs::SwitchedOff, ..PLAN });
     let work = &recorded.entries[recorded.steps[0].answered..];
@@ -88,12 +89,12 @@ fn fails(trouble: Trouble, stay: Stay) {
     assert!(met > 60, "only {met} faults were met");
 }
 
-/// How often the database itself was synced, which only writing back does.
+/// The number of syncs of the database file itself, which only a checkpoint does.
 fn checkpoints(recorded: &Recorded) -> usize {
     recorded.entries.iter().filter(|entry| matches!(entry, Entry::Sync { file: 0 })).count()
 }
 
-/// Many workloads. The least, whatever the time: six of them and one of each kind of fault.
+/// Runs many workloads. At least six and one of each kind of fault, regardless of the time budget.
 fn soak(budget: Budget) -> Section {
     let mut section = Section::new("Power cuts");
     let start = Instant::now();
@@ -104,7 +105,7 @@ fn soak(budget: Budget) -> Section {
         }
         let plan = plan_of(budget.seed.wrapping_add(round), round);
         let recorded = record(plan);
-        // A long recording is cut at some two hundred points.
+        // A long recording is cut at about two hundred points.
         let one_in = (recorded.entries.len() / 200).max(1);
         let found = check(&recorded, Effort { one_in, torn: 3, enough: 3 });
         workloads += 1;
@@ -136,7 +137,7 @@ fn plan_of(seed: u64, round: u64) -> Plan {
         0 => Plan { seed, ops: 20, ..PLAN },
         1 => Plan { seed, ops: 40, durability: Durability::Fast, ..PLAN },
         2 => Plan { seed, ops: 60, ..PLAN },
-        // Long enough for SQLite to write the log back by itself, which it does at a thousand pages.
+        // Long enough for SQLite's automatic checkpoint at a thousand pages.
         _ => Plan { seed, ops: 160, between: Between::Nothing, ..PLAN },
     }
 }

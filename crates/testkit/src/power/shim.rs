@@ -1,10 +1,10 @@
-//! A layer between SQLite and its files: it hands everything but syncs to SQLite's own layer, writes what was done to a
-//! [`Tape`], and lets calls fail when it is told to.
+//! A SQLite VFS shim: it forwards everything except syncs to the default VFS, records the file operations on a
+//! [`Tape`], and injects faults on request.
 //!
-//! The index beside a database (`-shm`) is passed on and not recorded: it is rebuilt after every power cut. Memory mapping
-//! is not offered (`iVersion` 2), so nothing is written but through `xWrite`.
+//! The shared-memory index (`-shm`) is forwarded and not recorded, because it is rebuilt after every power cut. Memory
+//! mapping is not offered (`iVersion` 2), so every write goes through `xWrite`.
 
-// SQLite takes such a layer as a table of C functions.
+// SQLite takes a VFS as a table of C functions.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -18,24 +18,24 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
 use super::tape::{Call, Entry, Tape, Trouble};
 
-/// What the layer does besides recording.
+/// How the shim treats syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syncs {
-    /// As asked for.
+    /// Syncs are recorded as requested.
     Kept,
-    /// `PRAGMA synchronous = FULL` and `NORMAL` arrive as `OFF`: SQLite really runs without syncs.
+    /// `PRAGMA synchronous = FULL` and `NORMAL` arrive as `OFF`: SQLite runs without syncs.
     SwitchedOff,
-    /// As asked for, and each takes this much longer; nothing is recorded. For measuring.
+    /// Each sync takes this much longer, and nothing is recorded. For benchmarks.
     Slow(Duration),
 }
 
-/// A layer that records nothing and whose syncs take longer, by its name: a disk that is slow in the same way in every run.
+/// Registers a VFS with slower syncs and no recording, and returns its name: a disk that is equally slow in every run.
 pub fn slow(by: Duration) -> String {
     Shim::register(Syncs::Slow(by)).name
 }
 
-/// A layer that is registered with SQLite under a name of its own. It stays for the life of the process: a connection
-/// may outlive whoever registered it.
+/// A VFS registered with SQLite under its own name. It is never unregistered, because a connection may outlive the
+/// `Shim`.
 pub(super) struct Shim {
     pub(super) name: String,
     pub(super) tape: Arc<Tape>,
@@ -49,7 +49,7 @@ struct Layer {
     name: CString,
 }
 
-/// A file as SQLite sees it. The file of the layer below follows it in the same memory.
+/// A file as SQLite sees it. The file of the default VFS follows it in the same memory.
 #[repr(C)]
 struct Outer {
     base: sqlite3_file,
@@ -62,24 +62,24 @@ struct Outer {
 struct Watch {
     tape: Arc<Tape>,
     file: usize,
-    /// SQLite's own layer syncs the directory at the first sync of a journal that it was asked to make
-    /// (`UNIXFILE_DIRSYNC` in `unixSync`).
+    /// The default VFS syncs the directory at the first sync of a journal that it created (`UNIXFILE_DIRSYNC` in
+    /// `unixSync`).
     syncs_directory: bool,
 }
 
 impl Shim {
-    /// Registers a layer that records to a new tape.
+    /// Registers a VFS that records to a new tape.
     pub(super) fn register(syncs: Syncs) -> Shim {
         static COUNT: AtomicU32 = AtomicU32::new(1);
         let name = format!("tenure-tape-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let tape = Arc::new(Tape::default());
-        // SAFETY: a null name asks for the default layer, which is there from the start and is never freed.
+        // SAFETY: a null name requests the default VFS, which always exists and is never freed.
         let below = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
         assert!(!below.is_null(), "SQLite has a layer of its own");
-        // SAFETY: the name of an option is a C string; SQLite only compares it.
+        // SAFETY: the name of the option is a C string; SQLite only compares it.
         let never = unsafe { ffi::sqlite3_compileoption_used(c"DISABLE_DIRSYNC".as_ptr()) };
         assert_eq!(never, 0, "this SQLite syncs no directory, and the tape would say that it does");
-        // SAFETY: `below` is not null and SQLite never changes these fields of a registered layer.
+        // SAFETY: `below` is not null, and SQLite never changes these fields of a registered VFS.
         let (size, longest) = unsafe { ((*below).szOsFile, (*below).mxPathname) };
         let layer = Box::leak(Box::new(Layer {
             vfs: methods_of_layer(size, longest),
@@ -91,7 +91,7 @@ impl Shim {
         layer.vfs.zName = layer.name.as_ptr();
         let own: *mut Layer = layer;
         layer.vfs.pAppData = own.cast();
-        // SAFETY: the layer, its name and its data are leaked, so they stay valid for as long as SQLite knows them.
+        // SAFETY: the layer, its name and its data are leaked, so they stay valid for as long as SQLite uses them.
         let code = unsafe { ffi::sqlite3_vfs_register(&raw mut (*own).vfs, 0) };
         assert_eq!(code, ffi::SQLITE_OK);
         Shim { name, tape }
@@ -147,11 +147,11 @@ static FILE_METHODS: sqlite3_io_methods = sqlite3_io_methods {
     xUnfetch: None,
 };
 
-/// Calls a method of the layer below. SQLite's own layer has them all; `missing` is there for the type.
+/// Calls a method of the default VFS, which has all of them; `missing` only satisfies the type.
 macro_rules! below {
     ($vfs:expr, $method:ident ( $($arg:expr),* ), $missing:expr) => {{
-        // SAFETY: SQLite calls a layer's methods with that layer, whose data `register` set to a leaked `Layer`; the
-        // layer below is SQLite's own, and what SQLite passed is passed on unchanged.
+        // SAFETY: SQLite calls a VFS's methods with that VFS, whose data `register` set to a leaked `Layer`. The VFS
+        // below is SQLite's own, and the arguments are forwarded unchanged.
         unsafe {
             let below = (*(*$vfs).pAppData.cast::<Layer>()).below;
             match (*below).$method {
@@ -162,12 +162,12 @@ macro_rules! below {
     }};
 }
 
-/// Calls a method of the file below.
+/// Calls a method of the underlying file.
 macro_rules! inner {
     ($file:expr, $method:ident ( $($arg:expr),* ), $missing:expr) => {{
-        // SAFETY: SQLite calls a file's methods only between an `open` that succeeded and `close`. `open` put an `Outer`
-        // there and had the layer below open its own file right behind it, in the memory that `szOsFile` asked for;
-        // what SQLite passed is passed on unchanged.
+        // SAFETY: SQLite calls a file's methods only between a successful `open` and `close`. `open` wrote an `Outer`
+        // there and let the default VFS open its own file right behind it, in the memory that `szOsFile` requested. The
+        // arguments are forwarded unchanged.
         unsafe {
             let inner = behind($file);
             match (*(*inner).pMethods).$method {
@@ -178,20 +178,20 @@ macro_rules! inner {
     }};
 }
 
-/// The file of the layer below.
+/// The file of the default VFS.
 fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // The size of `Outer` is a multiple of 8, as SQLite's own file wants it.
+    // The size of `Outer` is a multiple of 8, as SQLite's own file requires.
     file.cast::<Outer>().wrapping_add(1).cast()
 }
 
-/// What is recorded of a file, if anything.
+/// The recording state of a file, if it is recorded.
 ///
 /// # Safety
 ///
-/// `file` is one that `open` opened and `close` has not closed.
+/// `file` was opened by `open` and not yet closed by `close`.
 unsafe fn watch<'a>(file: *mut sqlite3_file) -> Option<&'a mut Watch> {
-    // SAFETY: as the caller promises, this is an `Outer`, and its `watch` is null or a box that `close` frees. SQLite
-    // uses a file from one thread at a time, so nobody else has a reference to it.
+    // SAFETY: by the caller's contract this is an `Outer`, and its `watch` is null or a box that `close` frees. SQLite
+    // uses a file from one thread at a time, so there is no other reference to it.
     unsafe { (*file.cast::<Outer>()).watch.as_mut() }
 }
 
@@ -204,7 +204,7 @@ unsafe fn file_name(path: *const c_char) -> Option<String> {
     if path.is_null() {
         return None;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's contract.
     let path = unsafe { CStr::from_ptr(path) }.to_str().ok()?;
     path.rsplit('/').next().map(str::to_owned)
 }
@@ -217,7 +217,7 @@ unsafe extern "C" fn open(
     out: *mut c_int,
 ) -> c_int {
     let code = below!(vfs, xOpen(path, behind(file), flags, out), ffi::SQLITE_CANTOPEN);
-    // SAFETY: SQLite gives `open` as much memory as `szOsFile` asks for, zeroed or not, for it to fill.
+    // SAFETY: SQLite gives `open` as much memory as `szOsFile` requests, zeroed or not, to fill.
     unsafe {
         ptr::write(
             file.cast::<Outer>(),
@@ -229,7 +229,7 @@ unsafe extern "C" fn open(
             },
         );
         if code != ffi::SQLITE_OK {
-            // SQLite's own layer leaves nothing open when it fails, and null methods tell SQLite so.
+            // The default VFS leaves nothing open when it fails, and null methods tell SQLite so.
             return code;
         }
         let journals = ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL;
@@ -251,7 +251,7 @@ unsafe extern "C" fn open(
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     let code = inner!(file, xClose(), ffi::SQLITE_IOERR);
-    // SAFETY: `open` put an `Outer` here, and a box or null in its `watch`. SQLite closes a file once.
+    // SAFETY: `open` wrote an `Outer` here, with a box or null in its `watch`. SQLite closes a file once.
     unsafe {
         let watch = ptr::replace(&raw mut (*file.cast::<Outer>()).watch, ptr::null_mut());
         if !watch.is_null() {
@@ -264,7 +264,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
 unsafe extern "C" fn delete(vfs: *mut sqlite3_vfs, path: *const c_char, sync_directory: c_int) -> c_int {
     let code = below!(vfs, xDelete(path, sync_directory), ffi::SQLITE_IOERR);
     if code == ffi::SQLITE_OK {
-        // SAFETY: SQLite passes the path as a C string and a layer whose data is a `Layer`.
+        // SAFETY: SQLite passes the path as a C string, and a VFS whose data is a `Layer`.
         let (tape, name) = unsafe { (&(*(*vfs).pAppData.cast::<Layer>()).tape, file_name(path)) };
         if let Some(name) = name {
             tape.deleted(&name);
@@ -282,7 +282,7 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, amount:
         return inner!(file, xWrite(from, amount, at), ffi::SQLITE_IOERR);
     };
     let trouble = watch.tape.trouble(Call::Write);
-    // A disk that has no room, or breaks, has taken a part of it.
+    // A full or failing disk has written a part of the data.
     let amount = if trouble.is_some() { amount / 2 } else { amount };
     let code = inner!(file, xWrite(from, amount, at), ffi::SQLITE_IOERR);
     if code == ffi::SQLITE_OK {
@@ -315,7 +315,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, to: i64) -> c_int {
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite calls this on an open file.
     let Some(watch) = (unsafe { watch(file) }) else {
-        // SAFETY: `open` put an `Outer` here, whose layer is never freed.
+        // SAFETY: `open` wrote an `Outer` here, whose layer is never freed.
         if let Syncs::Slow(by) = unsafe { (*(*file.cast::<Outer>()).layer).syncs } {
             #[expect(clippy::disallowed_methods, reason = "the slowness that was asked for")]
             std::thread::sleep(by);
@@ -325,7 +325,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     if watch.tape.trouble(Call::Sync).is_some() {
         return ffi::SQLITE_IOERR_FSYNC;
     }
-    // What is on disk after a power cut is decided from the tape, so this machine's disk is not waited for.
+    // The tape decides what a power cut leaves, so there is no need to wait for the real disk.
     watch.tape.log(Entry::Sync { file: watch.file });
     if std::mem::take(&mut watch.syncs_directory) {
         watch.tape.log(Entry::SyncDirectory);
@@ -335,9 +335,9 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 
 unsafe extern "C" fn file_control(file: *mut sqlite3_file, op: c_int, argument: *mut c_void) -> c_int {
     if op == ffi::SQLITE_FCNTL_PRAGMA {
-        // SAFETY: SQLite calls this on an open file, with an array of C strings for this op, of which the second is the
-        // name of the pragma and the third its argument or null. The argument of a pragma that was written down as
-        // text is a copy that SQLite reads only after this call, and `OFF` is not longer than what it replaces.
+        // SAFETY: SQLite calls this on an open file, with an array of C strings for this op: the second is the name of
+        // the pragma, the third its argument or null. The argument of a pragma given as text is a copy that SQLite
+        // reads only after this call, and `OFF` is not longer than what it replaces.
         unsafe {
             let layer = (*file.cast::<Outer>()).layer;
             let words = argument.cast::<*mut c_char>();
@@ -359,7 +359,7 @@ fn size(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-// What follows only passes on.
+// The remaining methods only forward.
 
 unsafe extern "C" fn access(vfs: *mut sqlite3_vfs, path: *const c_char, flags: c_int, out: *mut c_int) -> c_int {
     below!(vfs, xAccess(path, flags, out), ffi::SQLITE_IOERR)

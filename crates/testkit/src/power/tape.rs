@@ -1,26 +1,26 @@
-//! What SQLite did to its files, in order, and the faults that it is made to meet.
+//! Records what SQLite does to its files, in order, and injects faults.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One thing done to the files of a store.
+/// One operation on the files of a store.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// A name appeared in the directory, for a file that is new and empty.
+    /// A name was added to the directory for a new, empty file.
     Create { name: String, file: usize },
-    /// A name disappeared from the directory.
+    /// A name was removed from the directory.
     Delete { name: String },
     /// Bytes were written.
     Write { file: usize, at: usize, bytes: Vec<u8> },
-    /// A file was cut off.
+    /// A file was truncated.
     Truncate { file: usize, size: usize },
-    /// All that was done to a file before is on disk.
+    /// All earlier changes of a file are on disk.
     Sync { file: usize },
-    /// All names are on disk as they are.
+    /// All current names are on disk.
     SyncDirectory,
 }
 
-/// What can be made to fail.
+/// The operations that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Write,
@@ -28,26 +28,26 @@ pub(super) enum Call {
     Sync,
 }
 
-/// How it fails.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// There is no room.
+    /// The disk is full.
     Full,
-    /// The disk does not work.
+    /// The disk has an I/O error.
     Io,
 }
 
-/// Whether a fault goes by itself.
+/// How long a fault lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stay {
-    /// Once, and all is well again.
+    /// It fails once.
     Once,
-    /// Until somebody does something about it.
+    /// It fails until it is cleared.
     UntilCleared,
 }
 
 struct Fault {
-    /// Calls that still go well, the failing one included.
+    /// The number of calls up to and including the failing one.
     left: usize,
     trouble: Trouble,
     stay: Stay,
@@ -73,22 +73,22 @@ impl Tape {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much is recorded.
+    /// The number of recorded entries.
     pub(super) fn position(&self) -> usize {
         self.inner().entries.len()
     }
 
-    /// Takes everything that was recorded.
+    /// Takes all recorded entries.
     pub(super) fn take(&self) -> Vec<Entry> {
         std::mem::take(&mut self.inner().entries)
     }
 
-    /// Lets the `nth` write, truncate or sync from now on fail.
+    /// Makes the `nth` write, truncate or sync from now on fail.
     pub(super) fn set_fault(&self, nth: usize, trouble: Trouble, stay: Stay) {
         self.inner().fault = Some(Fault { left: nth, trouble, stay, met: false });
     }
 
-    /// Takes the fault away and says whether anything met it.
+    /// Removes the fault and returns whether it fired.
     pub(super) fn clear_fault(&self) -> bool {
         self.inner().fault.take().is_some_and(|fault| fault.met)
     }
@@ -97,10 +97,10 @@ impl Tape {
         self.inner().entries.push(entry);
     }
 
-    /// The file under a name; a new one if there is none.
+    /// The file with a name; creates one if there is none.
     ///
-    /// The database itself is made by the store before SQLite opens it, and its directory is synced by the store too.
-    /// Neither is seen here, so the tape says that its name is *not* on disk yet: what is proven does not rely on it.
+    /// The store creates the database file before SQLite opens it, and syncs its directory. The tape sees neither, so
+    /// it treats the name as *not* on disk yet: the proof does not rely on it.
     pub(super) fn opened(&self, name: &str) -> usize {
         let mut inner = self.inner();
         if let Some(file) = inner.names.get(name) {
@@ -128,7 +128,7 @@ impl Tape {
         if fault.left > 0 || (fault.met && fault.stay == Stay::Once) {
             return None;
         }
-        // A disk without room can still sync and cut off what it has.
+        // A full disk can still sync and truncate.
         if fault.trouble == Trouble::Full && call != Call::Write {
             fault.left = 1;
             return None;

@@ -1,4 +1,4 @@
-//! Work on a store whose files are recorded: what was answered, when, and what the store was like after each answer.
+//! Runs a workload on a store whose files are recorded: the answers, their positions, and the state after each.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::fixture::{Engine, Seeded, TestClock, World};
 use crate::raw::{self, Dump};
 use crate::wander::{AGENTS, Dice, added, any_op};
 
-/// When an op counts as answered.
+/// When an op counts as acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     /// When the kernel returned.
     AfterCommit,
-    /// When all that a commit writes was written, and before it was synced: what a kernel would do that answers too
-    /// early. It is here to show that the checker sees it.
+    /// After the writes of the commit and before its sync: a kernel that answers too early. It proves that the checker
+    /// detects this.
     BeforeSync,
     /// Before the op began.
     BeforeCommit,
 }
 
-/// How to work.
+/// The configuration of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) seed: u64,
@@ -39,51 +39,50 @@ pub(super) struct Plan {
     pub(super) between: Between,
 }
 
-/// What happens between ops.
+/// The activity between ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Between {
-    /// Connections come and go, and the log is written back at any moment.
+    /// Connections open and close, and checkpoints run at any moment.
     Much,
-    /// Nothing, so that the log grows until SQLite writes it back by itself.
+    /// None, so that the log grows until SQLite's automatic checkpoint.
     Nothing,
 }
 
-/// An op that was sent.
 pub(super) struct Sent {
     pub(super) call: Call,
     pub(super) op: Op,
-    /// The response, or none for a refusal.
+    /// The response; `None` for a refusal.
     pub(super) answer: Option<String>,
 }
 
-/// One thing that was asked and answered.
+/// A request with its answer.
 pub(super) struct Step {
-    /// The op; none for the making of the store.
+    /// The op; `None` for the creation of the store.
     pub(super) sent: Option<Sent>,
-    /// How much was recorded when the answer was there.
+    /// The position of the recording when the answer was available.
     pub(super) answered: usize,
-    /// Every row after it.
+    /// All rows after it.
     pub(super) state: Dump,
 }
 
-/// Work that is over.
+/// A finished workload.
 pub(super) struct Recorded {
     pub(super) plan: Plan,
     pub(super) entries: Vec<Entry>,
-    /// Every row before the first step: none.
+    /// All rows before the first step: none.
     pub(super) empty: Dump,
     pub(super) steps: Vec<Step>,
-    /// The time at the end.
+    /// The clock at the end.
     pub(super) now: Time,
 }
 
 impl Recorded {
-    /// How many answers were given before a point of the recording.
+    /// The number of answers before a position of the recording.
     pub(super) fn answered_by(&self, position: usize) -> usize {
         self.steps.iter().take_while(|step| step.answered <= position).count()
     }
 
-    /// The rows after so many answers.
+    /// The rows after a number of answers.
     pub(super) fn state(&self, answers: usize) -> &Dump {
         match answers {
             0 => &self.empty,
@@ -102,7 +101,7 @@ struct Work {
     steps: Vec<Step>,
 }
 
-/// Works, from a place where there is nothing until every connection is closed.
+/// Runs a workload, from an empty directory until every connection is closed.
 pub(super) fn record(plan: Plan) -> Recorded {
     let shim = Shim::register(plan.syncs);
     let world = World::with(Engine::File, |options| {
@@ -134,8 +133,8 @@ pub(super) fn record(plan: Plan) -> Recorded {
     Recorded { plan, entries, empty, steps, now }
 }
 
-/// The recording and the real files must be the same, else nothing that is built from it means anything. All
-/// connections are closed, so the files may be read.
+/// The recording must reproduce the real files; otherwise no image built from it is meaningful. All connections are
+/// closed, so the files may be read.
 fn assert_recorded_all(entries: &[Entry], dir: &std::path::Path) {
     let mut disk = Disk::default();
     entries.iter().for_each(|entry| disk.play(entry));
@@ -158,20 +157,20 @@ impl Work {
         let answered = match self.plan.answers {
             Answers::AfterCommit => now,
             Answers::BeforeCommit => before,
-            // The last that a commit does is to sync.
+            // The last operation of a commit is the sync.
             Answers::BeforeSync => now.saturating_sub(1),
         };
         let state = raw::dump(self.kernels.last().unwrap());
         self.steps.push(Step { sent, answered, state });
     }
 
-    /// What happens between ops: connections come and go, the log is written back, time passes.
+    /// The activity between ops: connections open and close, checkpoints run, time passes.
     fn interlude(&mut self) {
         if self.plan.between == Between::Nothing {
             return;
         }
         match self.dice.below(8) {
-            // The last connection writes back what is in the log and removes it.
+            // The last connection checkpoints the log and removes it.
             0 if self.dice.once_in(2) => self.kernels.clear(),
             0 | 1 if self.kernels.len() > 1 => drop(self.kernels.remove(0)),
             2 => {
@@ -204,7 +203,7 @@ impl Work {
     }
 }
 
-/// A call under an id of its own: its answer is kept for longer than any of this work takes.
+/// A call with a given request id, whose record is kept for longer than the workload takes.
 pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
     let copy = || Checkout {
@@ -226,7 +225,7 @@ pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
     }
 }
 
-/// Writes back what is in the log, as SQLite does by itself every thousand pages.
+/// Checkpoints the log, as SQLite does by itself every thousand pages.
 fn checkpoint(world: &World, vfs: &str, how: &str) {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags_and_vfs(raw::file(world), flags, vfs).unwrap();
@@ -239,14 +238,14 @@ fn checkpoint(world: &World, vfs: &str, how: &str) {
     connection.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(())).unwrap();
 }
 
-/// A kernel on files as SQLite itself sees them, at a time.
+/// A kernel on files with the default VFS, at a given time.
 pub(super) fn stock(path: std::path::PathBuf, now: Time) -> Kernel {
     let options = Options {
         clock: Arc::new(TestClock::at(now)),
         entropy: Arc::new(Seeded::new(99)),
-        // Nobody else is there to take turns with.
+        // There is no other process to take turns with.
         turnstile: false,
-        // What a power cut leaves is put into new files here. In the world it is the same file.
+        // The image is written to new files here; in the simulated world it is the same file.
         any_file: true,
         ..Options::default()
     };

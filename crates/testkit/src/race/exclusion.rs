@@ -1,4 +1,4 @@
-//! Who gets a path: 32 processes for one path, and two edit guards for one file, round after round.
+//! Exclusion of paths: 32 processes race for one path, and two edit guards for one file, round after round.
 
 use std::path::Path;
 use std::process::Child;
@@ -14,21 +14,21 @@ use crate::fleet::ground::{Answer, Ground, feed};
 use crate::replay::replay;
 use crate::report::{Budget, Section};
 
-/// How many rounds a long run has, of each race on each engine.
+/// The number of rounds of a soak test, for each race on each engine.
 const ROUNDS: usize = 200;
 /// The sessions whose guards race.
 const SESSIONS: [&str; 2] = ["one", "two"];
 
-/// A race of edit guards: what the tool of each session is told before it edits the same file.
+/// The results of a race of edit guards, in which each session is about to edit the same file.
 #[derive(Debug, Default)]
 struct Guards {
     rounds: usize,
-    /// How often each session was let through.
+    /// How often each session was allowed.
     won: [usize; 2],
     violations: Vec<String>,
 }
 
-/// Two guards for one file, a new one in each round: one is let through, the other is told who was.
+/// Two guards race for one file, a new one in each round: one is allowed, the other is told the name of the winner.
 fn guards(root: &Path, engine: Engine, rounds: usize) -> Guards {
     let ground = Ground::new(root, engine, 1);
     for session in SESSIONS {
@@ -49,7 +49,7 @@ fn guards(root: &Path, engine: Engine, rounds: usize) -> Guards {
     found
 }
 
-/// One round; `first` is started before the other, and both are given what they wait for when both run.
+/// One round. `first` is started first, and both receive their input when both are running.
 fn one_round(ground: &Ground, file: &str, first: usize) -> Result<usize, String> {
     let start = || ground.start(&[("CLAUDECODE", "1")], &["hook", "claude", "PreToolUse"]);
     let mut order = [(first, start()), (1 - first, start())];
@@ -62,7 +62,7 @@ fn one_round(ground: &Ground, file: &str, first: usize) -> Result<usize, String>
     judge(&answers.map(|(_, answer)| (answer.exit, answer.stdout)))
 }
 
-/// Exactly one is let through in silence, and the other is refused with the name of that one.
+/// Exactly one is allowed silently, and the other is refused with the name of the winner.
 fn judge(answers: &[(i32, String); 2]) -> Result<usize, String> {
     let silent = |at: usize| answers[at] == (0, String::new());
     let told = |at: usize, winner: usize| {
@@ -84,7 +84,7 @@ fn hook(ground: &Ground, session: &str, name: &str, fields: &serde_json::Value) 
     child
 }
 
-/// The log has one grant for each round, and replays.
+/// The log has one grant per round, and replays.
 fn compare(events: &[LoggedEvent], found: &Guards) -> Vec<String> {
     let granted = events.iter().filter(|event| event.kind == kind::PATH_RESERVED).count();
     let mut wrong = Vec::new();
@@ -97,7 +97,7 @@ fn compare(events: &[LoggedEvent], found: &Guards) -> Vec<String> {
     wrong
 }
 
-/// The long run.
+/// The soak test.
 pub(super) fn soak(_: Budget) -> Section {
     let mut section = Section::new("Exclusion");
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Mail under load: many processes write to one agent while two processes of that agent read and confirm, each of which
-//! now and then dies between what it read and the confirmation.
+//! Mail under load: many processes write to one agent while two processes of that agent read and confirm. Each reader
+//! sometimes dies between reading and confirming.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -17,16 +17,16 @@ use tenure_store::{Durability, Options};
 use super::{Order, add, call, events, heard, location, say};
 use crate::report::{Budget, Section};
 
-/// Whom all write to.
+/// The recipient of all messages.
 const READER: &str = "reader";
-/// Who gets every other message too.
+/// The second recipient of every other message.
 const OTHER: &str = "other";
-/// How many messages a reader asks for at a time.
+/// The page size of a reader.
 const PAGE: usize = 7;
-/// How many processes read as one agent.
+/// The number of processes that read as one agent.
 const READERS: usize = 2;
 
-/// One response that a reader got: the numbers of its messages and whether each was offered before.
+/// A response to a reader: the numbers of its messages, and whether each was offered before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Response {
     messages: Vec<(i64, bool)>,
@@ -34,7 +34,7 @@ struct Response {
 }
 
 fn open(store: &str) -> Kernel {
-    // What a power cut leaves is looked at elsewhere: most of the time would be waiting for the disk.
+    // Durability is tested elsewhere; here most of the time would be waiting for the disk.
     Kernel::new(
         location(store),
         Options { durability: Durability::Fast, ..Options::default() },
@@ -43,7 +43,7 @@ fn open(store: &str) -> Kernel {
     .unwrap()
 }
 
-/// A sender: waits for a byte, writes, and says what failed.
+/// A sender: waits for a byte, sends, and reports failures.
 pub(super) fn write(input: &mut impl BufRead, store: &str, sender: usize, messages: usize) -> i32 {
     let kernel = open(store);
     let mut start = [0];
@@ -77,7 +77,7 @@ pub(super) fn read(input: &mut impl BufRead, store: &str, reader: usize, rounds:
     input.read_exact(&mut byte).unwrap();
     loop {
         let response = one(&kernel, READER, true);
-        // What was confirmed and comes again would come for ever: seen once more, it is a violation.
+        // A confirmed message that returns would return for ever: seeing it once more is a violation.
         let stuck = responses.last().is_some_and(|last: &Response| {
             last.confirmed && !last.messages.is_empty() && last.messages.first() == response.messages.first()
         });
@@ -121,7 +121,7 @@ fn start(order: &Order) -> Worker {
     Worker { child, orders, answers }
 }
 
-/// Lets many write and two read, and says what was wrong.
+/// Runs the senders and the two readers, and returns the violations.
 fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
     let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let task = add(&kernel, 1).remove(0);
@@ -162,7 +162,7 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
         wrong.push(format!("{} messages in the log, not {}", sent.len(), senders * messages));
     }
     wrong.extend(judge(&sent, &read));
-    // The other recipient has read nothing so far: all that is for it is new, once.
+    // The other recipient has read nothing so far: all its messages are new, once.
     let mut others = Vec::new();
     loop {
         let response = one(&kernel, OTHER, true);
@@ -175,7 +175,7 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
     wrong
 }
 
-/// Each message is new in one response, is in a response that was confirmed, and none comes before an earlier one.
+/// Each message is new in one response, is in a confirmed response, and messages arrive in order.
 fn judge(sent: &[i64], read: &[Vec<Response>]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut new: BTreeMap<i64, usize> = BTreeMap::new();
@@ -264,7 +264,8 @@ mod tests {
         let good = response(&[(3, true), (5, false)], true);
         assert_eq!(judge(&[3, 5], &[vec![dead.clone()], vec![good.clone()]]), [""; 0]);
         let bad: [Vec<Vec<Response>>; 6] = [
-            // Never confirmed, new twice, never new, with a gap, out of order, and back after it was confirmed.
+            // Invalid: never confirmed, new twice, never new, with a gap, out of order, and returned after it was
+            // confirmed.
             vec![vec![response(&[(3, false), (5, false)], false)]],
             vec![vec![response(&[(3, false), (5, false)], true)], vec![response(&[(3, false)], false)]],
             vec![vec![response(&[(3, true), (5, false)], true)]],

@@ -1,7 +1,6 @@
-//! A client that stops inside its turn, with the project's lock in its hands: a laptop that is closed, a debugger, a
-//! container that is frozen.
+//! A client that stops while it holds the project's lock: a closed laptop, a debugger, a frozen container.
 //!
-//! Ids are drawn under the lock, so a source of random bytes that stops its own process stops it there.
+//! Ids are drawn under the lock, so a random source that stops its own process stops it there.
 
 use std::io::BufReader;
 use std::process::{Child, ChildStdout, Stdio};
@@ -20,12 +19,12 @@ use tenure_store::{Entropy, Options, OsEntropy};
 use super::{Order, call, claiming, events, heard, location, say};
 use crate::report::{Budget, Section};
 
-/// How long a project may be held up by a client that stands still.
+/// The longest time that a stopped client may block a project.
 const AT_MOST: Duration = Duration::from_secs(6);
-/// How long a client may stand still: what the server allows.
+/// The longest time that another project may wait meanwhile.
 const ALLOWED: Duration = Duration::from_secs(2);
 
-/// Stops the process at the first byte it is asked for.
+/// Stops the process at the first random byte requested.
 struct Stops(AtomicBool);
 
 impl Entropy for Stops {
@@ -41,7 +40,7 @@ fn stopping(project: &str) -> Call {
     Call { request_id: RequestId::given("stopped").unwrap(), ..call(project, "stopped") }
 }
 
-/// The client: claims a task, stops in the middle of it, and says how it ended when it was continued.
+/// The client: claims a task, stops in the middle, and reports the outcome after it is continued.
 pub(super) fn play(store: &str, project: &str, task: &str) -> i32 {
     let options = Options { entropy: Arc::new(Stops(AtomicBool::new(true))), ..Options::default() };
     let kernel = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
@@ -58,7 +57,7 @@ struct Client {
     out: BufReader<ChildStdout>,
 }
 
-/// A test that fails must leave nobody standing still for ever.
+/// A failing test must not leave stopped processes behind.
 impl Drop for Client {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -83,7 +82,7 @@ impl Client {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
-    /// Lets it go on, and hears how its call ended.
+    /// Continues the client and reads the outcome of its call.
     fn go_on(mut self) -> Value {
         kill_process(self.pid(), Signal::CONT).unwrap();
         let answer = heard(&mut self.out);
@@ -114,7 +113,7 @@ pub(super) fn postgres() {
     hold_up();
 }
 
-/// Two clients stop, each in a project of its own. One finds its task taken when it goes on, the other does not. Returns
+/// Two clients stop, each in its own project. One finds its task taken when it continues, the other does not. Returns
 /// how long others had to wait.
 fn hold_up() -> Duration {
     let server = crate::pg::server();
@@ -135,7 +134,7 @@ fn hold_up() -> Duration {
     answer.unwrap();
     assert!(held_up <= AT_MOST, "the project was held up for {held_up:?}");
 
-    // Its transaction is gone, so its call begins anew, and is answered by what is true now.
+    // Its transaction was rolled back, so its call starts again and is answered by the current state.
     let refused = beaten.go_on();
     assert_eq!((&refused["code"], &refused["details"]["blockers"][0]["holder"]), (&"task_held".into(), &"b".into()));
     assert_eq!(grants(&kernel, "p"), [("b".to_owned(), winner.request_id.as_str().to_owned())]);
@@ -152,14 +151,14 @@ pub(super) fn sqlite() {
     make_busy();
 }
 
-/// The file has one writer, and it stands still: all others are told that it is busy, in their time, and nothing is
-/// wrong; when it goes on so does everybody. Returns how long the others waited to be told.
+/// The stopped client is the only writer of the file. All others are told in time that the store is busy, and nothing
+/// breaks; when it continues, they succeed. Returns how long the others waited to be told.
 fn make_busy() -> Duration {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
     let store = dir.path().join("tenure.db").display().to_string();
     let options = |turnstile| Options { patience: Duration::from_millis(200), turnstile, ..Options::default() };
     let kernel = Kernel::new(location(&store), options(true), tenure_client::phrasing::of).unwrap();
-    // Order is the turnstile's, exclusion is SQLite's own: without the one the other still stands.
+    // The turnstile provides order, SQLite provides exclusion: without the turnstile, exclusion still holds.
     let disorderly = Kernel::new(location(&store), options(false), tenure_client::phrasing::of).unwrap();
     let (task, other) = (add(&kernel, "p"), add(&kernel, "q"));
     let client = Client::stopped(&store, "p", &task);

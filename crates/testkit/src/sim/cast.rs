@@ -1,4 +1,4 @@
-//! Who is who when a plan runs: what its numbers, relations and texts stand for.
+//! Resolves the symbolic numbers, relations and texts of a plan to concrete ids, fences and ops while the plan runs.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use super::model::files::PATTERNS;
 use super::model::{Lock, Model, PathHold, Place};
 use super::plan::{About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Which, Whose};
 
-/// What memories say.
+/// The texts of memories.
 pub const TEXTS: [&str; 6] =
     ["kiwi mango", "mango plum", "plum kiwi", "quince", "kiwi kiwi quince", "plum quince mango"];
 
-/// The names of locks; one of them is the spelling of a pattern too, and kinds never mix.
+/// The names of locks. One of them is also a valid pattern, because holds of different kinds never conflict.
 pub const NAMES: [&str; 3] = ["deploy", "src/a.rs", "the test database"];
 
-/// Who is who when a plan runs: the ids that its numbers got.
+/// Maps the task numbers of a plan to the ids that the kernel drew, and keeps the ops already sent.
 #[derive(Debug, Default)]
 pub struct Cast {
     tasks: BTreeMap<u32, String>,
     sent: BTreeMap<u32, Vec<(Request, Op)>>,
-    /// Up to where the last answer that reached an agent offered events.
+    /// Per agent: the last event offered by an answer that arrived.
     told: BTreeMap<String, i64>,
-    /// The same for mail.
+    /// Per agent: the last letter offered by an answer that arrived.
     mailed: BTreeMap<String, i64>,
 }
 
 impl Cast {
-    /// The id of a task; one that nothing has where it was never added.
+    /// The id of a task, or an id that matches no task if this one was never added.
     pub fn id(&self, task: u32) -> String {
         self.tasks.get(&task).cloned().unwrap_or_else(|| format!("t-zzz{task:05}"))
     }
@@ -44,14 +44,14 @@ impl Cast {
         self.tasks.iter().map(|(task, id)| (*task, id))
     }
 
-    /// Notes the ids that a request's new tasks got, in order. A number that has one keeps it.
+    /// Records the ids of the tasks that a request added, in order. A number that already has an id keeps it.
     pub fn added(&mut self, request: &Request, ids: impl Iterator<Item = String>) {
         for (task, id) in request.adds().into_iter().zip(ids) {
             self.tasks.entry(task).or_insert(id);
         }
     }
 
-    /// Notes what an answer that arrived has told an agent.
+    /// Records the events and mail that an answer offered to an agent.
     pub fn heard(&mut self, agent: &str, answer: &Value) {
         if let Some(offered) = answer["events"]["offered"].as_i64() {
             self.told.insert(agent.to_owned(), offered);
@@ -61,8 +61,8 @@ impl Cast {
         }
     }
 
-    /// The op that a call sends. A client that makes a request again sends the very same bytes, whatever has happened
-    /// to fences and versions since.
+    /// The op that a call sends. A retry sends the same bytes as the first attempt, even if fences and versions have
+    /// changed since.
     pub fn op(&mut self, call: &Call, model: &Model) -> Op {
         let sent = self.sent.entry(call.request).or_default();
         if let Some((_, op)) = sent.iter().find(|(request, _)| *request == call.op) {
@@ -77,7 +77,7 @@ impl Cast {
         tasks.iter().map(|task| self.id(*task)).collect()
     }
 
-    /// What `Acting` means: task, fence, force.
+    /// Resolves `Acting` to task, fence and force.
     fn acting(&self, on: &Acting, agent: &str, model: &Model) -> (Option<String>, Option<i64>, bool) {
         let task = on.task.map(|task| self.id(task));
         let meant = task.clone().or_else(|| model.agents.get(agent).map(|agent| agent.focus.clone()));
@@ -278,7 +278,7 @@ impl Cast {
         })
     }
 
-    /// The items of a batch: each has a key, by which those of the same batch refer to it.
+    /// The items of a batch. Each has a key, so that items of the same batch can refer to it.
     fn items(&self, items: &[Draft]) -> Vec<add_many::NewTask> {
         let within = |task: &u32| items.iter().any(|item| item.task == *task);
         let key = |task: u32| format!("item {task}");
@@ -299,7 +299,6 @@ impl Cast {
             .collect()
     }
 
-    /// The id of a hold.
     fn hold(&self, which: &Which, model: &Model) -> String {
         let none = || "h-zzz00000".to_owned();
         match which {
@@ -311,7 +310,7 @@ impl Cast {
         }
     }
 
-    /// A memory as it is sent. Its text says for whom it is, so that it can be told where it must not be seen.
+    /// The memory as sent. The text names its audience, so that a leak is recognisable in any output.
     fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::NewMemory {
         let task = item.task.map(|task| self.id(task));
         let words = TEXTS[item.text as usize % TEXTS.len()];
@@ -335,7 +334,7 @@ impl Cast {
     }
 }
 
-/// Up to where a door says that it has shown something.
+/// The number up to which a door confirms delivery.
 fn shown(up_to: Shown, told: i64, model: &Model) -> i64 {
     match up_to {
         Shown::All => told,
@@ -344,7 +343,7 @@ fn shown(up_to: Shown, told: i64, model: &Model) -> i64 {
     }
 }
 
-/// Patterns as they are typed.
+/// The patterns as typed by the caller.
 fn typed(patterns: &[u32]) -> Vec<String> {
     patterns.iter().map(|at| PATTERNS[*at as usize % PATTERNS.len()].0.to_owned()).collect()
 }
@@ -364,7 +363,7 @@ fn path_fence(fence: Fence, of: Option<&PathHold>) -> i64 {
     }
 }
 
-/// All locks of a name, over or not, in the order of their grants.
+/// All locks with a name, ended or not, in the order of their grants.
 fn locks_named(model: &Model, name: u32) -> impl DoubleEndedIterator<Item = &Lock> {
     let name = NAMES[name as usize % NAMES.len()];
     model.locks.iter().filter(move |lock| lock.name == name)
@@ -379,7 +378,7 @@ fn lock_fence(fence: Fence, name: u32, model: &Model) -> i64 {
     }
 }
 
-/// A file; one that cannot be where the number is 0.
+/// An artifact. Number 0 produces an invalid size.
 fn artifact(number: u32) -> note::Artifact {
     let size = i64::from(number) - 1;
     note::Artifact { path: format!("out/{number}.txt"), kind: None, sha256: "0a".repeat(32), size }

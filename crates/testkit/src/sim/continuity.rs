@@ -1,5 +1,5 @@
-//! Properties of going on: one task in every answer of `resume`, nothing of what happened skipped, batches whole, and
-//! nothing told to those whom it is not for.
+//! Properties of continuation: every answer of `resume` is about one task, no event is skipped, batches are atomic, and
+//! private memories do not leak.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::property::{Broken, Property};
 use super::run::{Happened, Scene};
 use crate::known::Known;
 
-/// What the model says of an answer to `resume`; of the rest only the shape is looked at.
+/// The part of a `resume` answer that the model predicts. Only the shape of the rest is checked.
 pub(super) fn promised(answer: &Value) -> Value {
     let item = |item: &Value| {
         let fields = ["number", "at", "kind", "actor", "subject", "again"];
@@ -27,14 +27,15 @@ pub(super) fn promised(answer: &Value) -> Value {
     })
 }
 
-/// The answer to a call, if it reached the caller and is not that to an earlier one.
+/// The answer to a call, if it reached the caller and is not a replay.
 fn answered(happened: &Happened<'_>) -> Option<Value> {
     let reply = happened.answer.as_ref().ok().filter(|reply| happened.struck.is_none() && !reply.replayed)?;
     Some(serde_json::from_str(&reply.body).unwrap())
 }
 
-/// L6, M2, M3: in every answer of `resume` the focus, the task, the hold and the brief are of one task, which is the one
-/// that is stored; the brief keeps its budget, has what must be in it, and nothing that is not for its reader.
+/// L6, M2, M3: in every answer of `resume`, the focus, the task, the hold and the brief belong to the same task, and
+/// that task is the stored focus. The brief respects its budget, contains the required parts, and contains nothing
+/// private to another reader.
 pub(super) struct OneTask;
 
 impl Property for OneTask {
@@ -89,7 +90,7 @@ fn shape_of_brief(brief: &Value, task: Option<&str>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// What is remembered for another agent or task is neither in the brief nor among the events.
+/// A memory of another agent or task appears neither in the brief nor among the events.
 fn private(scene: &Scene<'_>, answer: &Value, me: &str) -> Result<(), Broken> {
     let (mut seen, mut unseen) = (BTreeSet::new(), BTreeSet::new());
     for memory in &scene.model.memories {
@@ -99,7 +100,7 @@ fn private(scene: &Scene<'_>, answer: &Value, me: &str) -> Result<(), Broken> {
     let open = scene.model.news_between("", 0, i64::MAX).filter_map(|told| told.data["text"].as_str());
     seen.extend(open);
     let all = format!("{} {}", answer["brief"]["text"].as_str().unwrap(), answer["events"]);
-    // Part of a text that may be seen is no proof, so what is looked for is a whole one in its quotes.
+    // A private text may be a substring of a visible one, so the search is for the whole text after a quote.
     let leaks = |text: &&&str| ['"', '“', '\u{201d}'].iter().any(|quote| all.contains(&format!("{quote}{text}")));
     match unseen.difference(&seen).find(leaks) {
         None => Ok(()),
@@ -107,18 +108,19 @@ fn private(scene: &Scene<'_>, answer: &Value, me: &str) -> Result<(), Broken> {
     }
 }
 
-/// I3: what a door confirmed is, in order and without a gap, all that others did; what it did not is offered again.
+/// I3: the events that a door confirmed are all events of other agents, in order and without a gap. Unconfirmed events
+/// are offered again.
 #[derive(Default)]
 pub(super) struct NothingSkipped {
     readers: BTreeMap<String, Reader>,
 }
 
 struct Reader {
-    /// Up to here all was shown.
+    /// Every event up to this number was confirmed as shown.
     confirmed: i64,
-    /// Up to where the last answer that arrived offered.
+    /// The last event offered by an answer that arrived.
     heard: i64,
-    /// Events that answers which arrived have told.
+    /// The events contained in answers that arrived.
     told: BTreeSet<i64>,
 }
 
@@ -142,7 +144,7 @@ impl Property for NothingSkipped {
                 reader.told.extend(numbers);
                 reader.heard = answer["events"]["offered"].as_i64().unwrap();
             }
-            // Somebody was offered something for the first time, and nobody knows what.
+            // The kernel offered events for the first time, but the answer was lost.
             (Known::Resume(_), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let first = scene.model.registered(me);
                 let new = || Reader { confirmed: first, heard: 0, told: BTreeSet::new() };
@@ -151,7 +153,8 @@ impl Property for NothingSkipped {
             (Known::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let Some(reader) = self.readers.get_mut(me) else { return Ok(()) };
                 let up_to = happened.expected.unwrap().answer.as_ref().unwrap()["events"].as_i64().unwrap();
-                // A door that says more than it was told of is believed up to the offer, and answers for it itself.
+                // A door that confirms more than it received is trusted up to the offer; any gap is then the door's own
+                // error.
                 let honest = request.events.unwrap_or(0) <= reader.heard;
                 let mut all = scene.model.news_between(me, reader.confirmed, up_to);
                 let skipped = all.find(|told| !reader.told.contains(&told.number));
@@ -166,7 +169,7 @@ impl Property for NothingSkipped {
     }
 }
 
-/// L11, M1: a batch is whole, what is counted is there, and each place has a key once.
+/// L11, M1: a batch is applied completely, every reported row exists, and a key is unique within its scope.
 pub(super) struct Batches;
 
 impl Property for Batches {
@@ -185,7 +188,7 @@ impl Property for Batches {
         let notes = usize::from(matches!(Known::of(happened.op), Known::Note(_)));
         let found = [items.len(), told(kind::MEMORY_ADDED), told(kind::MEMORY_CHANGED), rows("note"), rows("artifact")];
         let expected = [memories, outcome("added"), outcome("changed"), notes, files];
-        // A key whose memory was over is free, and so is its row.
+        // The key of an expired memory is reusable, and so is its row.
         if found != expected || rows("memory") > outcome("added") {
             return Err(Broken::new("inv_l11_batches_are_whole", format!("expected {expected:?}, found {found:?}")));
         }

@@ -1,4 +1,4 @@
-//! Faults as inputs: the store asks at each moment of a write, and one of them strikes.
+//! Fault injection: the store calls `strike` at each moment of a write, and the planned fault fires at its moment.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use tenure_store::{Faults, Moment};
 
 use super::plan::Fault;
 
-/// The fault that is planned for the call under way, and whether it came.
+/// The fault planned for the current call, and whether it fired.
 #[derive(Debug, Default)]
 pub struct Strikes(Mutex<Next>);
 
@@ -24,7 +24,7 @@ impl Strikes {
         *self.0.lock().unwrap() = Next { planned: fault, ..Next::default() };
     }
 
-    /// The moment at which it struck.
+    /// The moment at which the fault fired.
     pub fn struck(&self) -> Option<Moment> {
         self.0.lock().unwrap().struck
     }
@@ -51,7 +51,7 @@ impl Faults for Strikes {
     }
 }
 
-/// What the caller is told.
+/// The error that the caller receives.
 fn error(at: Moment) -> Error {
     match at {
         Moment::Lock => Error::new(Code::StoreBusy, "a planned fault: no turn").at(Stage::Lock),

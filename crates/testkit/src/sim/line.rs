@@ -1,4 +1,5 @@
-//! Agents that wait for each other's paths, come back for them or do not; and at the end everybody lets go.
+//! Workload of the waiting line: agents wait for paths that others hold, and return for them or not. At the end of a
+//! plan all holds are released.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +16,11 @@ use super::run::Scene;
 use super::workload::{AGENTS, Sight, Workload};
 
 const SECOND: i64 = 1_000_000;
-/// How many steps a plan has, and after how many of them everybody lets go.
+/// The number of steps of a plan, and the step after which agents only release.
 pub const STEPS: usize = 170;
 pub(super) const LETS_GO: usize = 110;
 
-/// The waiting line.
+/// The workload of the waiting line.
 pub struct Line;
 
 impl Workload for Line {
@@ -40,7 +41,8 @@ impl Workload for Line {
         let own: Vec<&InLine> =
             sight.model.places.iter().filter(|place| living.contains(&place.agent.as_str())).collect();
         let step = match dice.below(100) {
-            // The end of a place or of an offer, a moment before or after; or a little time.
+            // Moves the clock to the expiry of a place or an offer, one microsecond before or after it, or by a short
+            // time.
             0..=4 if !sight.model.places.is_empty() => {
                 let ends: Vec<i64> = sight.model.places.iter().map(|place| place.expires_at).collect();
                 Step::Clock { by_us: (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0) }
@@ -58,8 +60,8 @@ impl Workload for Line {
     }
 }
 
-/// Nothing goes wrong of which only the run knows whether it does; and no task is handed to somebody who waits, which is
-/// how a circle comes about that nobody asked for.
+/// Removes steps whose outcome the plan cannot predict (a statement fault), and transfers of tasks: a task handed to a
+/// waiting agent can create a cycle that no request caused.
 pub(super) fn certain(step: Step) -> Step {
     match step {
         Step::Call(call) if matches!(call.op, Request::Transfer { .. }) => Step::Clock { by_us: SECOND },
@@ -94,7 +96,7 @@ pub(super) fn plainly(sight: &Sight<'_>, agent: &str, checkout: &str, op: Reques
     })
 }
 
-/// The same request again: the place is renewed, or what is offered is taken.
+/// Repeats the request: it renews the place, or accepts the offer.
 fn again(sight: &Sight<'_>, place: &InLine) -> Step {
     if place.name {
         let op = Request::Lock(Lock { name: name_number(&place.wanted[0]), wait: true, ..Lock::default() });
@@ -121,8 +123,8 @@ fn released(dice: &Dice, sight: &Sight<'_>, living: &[&str]) -> Option<Step> {
     if live.is_empty() { None } else { Some(gives_back(sight, live[dice.below(live.len())])) }
 }
 
-/// Nobody asks for anything new. Who was offered something takes it, who holds something and does not wait gives it back,
-/// who waits comes back in time, and the dead are proven dead.
+/// The final phase makes no new requests. An agent with an offer accepts it, a holder that does not wait releases, a
+/// waiting agent renews its place in time, and dead agents are proven dead.
 pub(super) fn let_go(sight: &Sight<'_>) -> Step {
     let alive = |agent: &str| !sight.dead.contains(agent);
     let (model, now) = (sight.model, sight.now);
@@ -137,7 +139,7 @@ pub(super) fn let_go(sight: &Sight<'_>) -> Step {
     if let Some(path) = model.paths.iter().find(idle) {
         return gives_back(sight, path);
     }
-    // A lock is given back by those who wait too: it may be that for which another run of them waits.
+    // A waiting agent releases its lock too: another process of the same agent may wait for it.
     if let Some((_, lock)) = model.live_locks(now).find(|(_, lock)| alive(&lock.holder) && lock.place.is_empty()) {
         let op = Request::ReleaseLock { name: name_number(&lock.name), fence: None, force: false };
         return plainly(sight, &lock.holder, "", op);
@@ -151,7 +153,7 @@ pub(super) fn let_go(sight: &Sight<'_>) -> Step {
     }
 }
 
-/// R7: nobody waits for itself, however far around: of those who wait, somebody waits only for those who do not.
+/// R7: the wait graph has no cycle. Among the waiting agents, at least one waits only for agents that do not wait.
 pub(super) struct SomebodyGoesOn;
 
 impl Property for SomebodyGoesOn {

@@ -1,4 +1,5 @@
-//! Agents that take named locks, by hand and for commands, show fences that are new or old, and wait for each other.
+//! Workload of named locks: agents take locks by hand and for commands, show current and stale fences, and wait for
+//! each other.
 
 use super::cast::NAMES;
 use super::dice::Dice;
@@ -8,7 +9,7 @@ use super::paths::by;
 use super::plan::{Call, Fault, Fence, Lock as Asked, Request, Step, Which};
 use super::workload::{AGENTS, Sight, Workload};
 
-/// Named locks, among paths and what goes with them.
+/// The workload of named locks, mixed with paths and the waiting line.
 pub struct Locks;
 
 impl Workload for Locks {
@@ -29,10 +30,10 @@ impl Workload for Locks {
         let name = u32::try_from(dice.below(NAMES.len())).unwrap();
         let held = sight.model.locks.iter().rev().find(|lock| lock.name == NAMES[name as usize]);
         let had = held.map(|lock| lock.holder.as_str()).filter(|holder| living.contains(holder));
-        // Mostly whoever had it last shows its fence or gives it back.
+        // In two of three cases the last holder shows its fence or releases.
         let who = had.filter(|_| !dice.once_in(3)).unwrap_or(agent);
         let step = match dice.below(100) {
-            // The end of a lock, a moment before or after.
+            // Moves the clock to the expiry of a lock, or one microsecond before or after it.
             0..=5 => match sight.model.locks.iter().rev().find(|lock| lock.ended.is_none()) {
                 Some(lock) => Step::Clock { by_us: (lock.expires_at - sight.now + dice.within(-1, 1)).max(0) },
                 None => Line.step(dice, sight),
@@ -43,7 +44,7 @@ impl Workload for Locks {
                 by(dice, sight, who, Request::Lock(Asked { fence, wait: false, ..locking(dice, name) }))
             }
             41..=52 => {
-                // Some of those who wait leave the line.
+                // Some waiting agents leave the line.
                 let waits = |place: &&InLine| {
                     place.name
                         && !place.offered
@@ -58,7 +59,7 @@ impl Workload for Locks {
                 let (hold, fence, force) = (Which::Lock(name), fence(dice), forces(dice, who));
                 by(dice, sight, who, Request::ReleaseHold { hold, fence, force })
             }
-            // What is offered is taken by its fence too.
+            // An offer can also be accepted by its fence.
             58..=60 => {
                 let offered = |lock: &&Lock| !lock.place.is_empty() && living.contains(&lock.holder.as_str());
                 match sight.model.live_locks(sight.now).map(|(_, lock)| lock).find(offered) {

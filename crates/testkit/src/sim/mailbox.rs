@@ -1,4 +1,4 @@
-//! What is seen of paths and mail, and that mail is new once.
+//! Checks queries of paths and mail against the model, and that each letter is new exactly once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::run::{Scene, place};
 use super::seen::compare;
 use crate::known::Known;
 
-/// One agent's question after the other, from one checkout after the other.
+/// Queries paths in turn as each agent and from each checkout.
 pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
     if scene.model.paths.is_empty() {
         return Ok(());
@@ -37,7 +37,7 @@ pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_r2_holds_as_seen", &json!(scene.model.met(name, &typed[0], scene.now)), &json!(found))
 }
 
-/// One agent's mail after the other's, without offering it.
+/// Queries the mail of each agent in turn, without offering it.
 pub(super) fn seen(scene: &Scene<'_>) -> Result<(), Broken> {
     let agent = ["a", "b", "c", "d", "person:ann", "person:bob"][scene.step % 6];
     let limit = if scene.step.is_multiple_of(4) { 1 } else { 20 };
@@ -45,16 +45,16 @@ pub(super) fn seen(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_m6_mail_as_seen", &scene.model.letters(agent, limit), &json!(found))
 }
 
-/// M6: a letter is new in one answer, letters come in order, and what a door confirmed is all there was and never comes
-/// again.
+/// M6: a letter is new in one answer only, letters arrive in order, and confirmed letters have no gap and are never
+/// delivered again.
 #[derive(Default)]
 pub(super) struct NewOnce(BTreeMap<String, Reader>);
 
 #[derive(Default)]
 struct Reader {
-    /// New in an answer, whether it arrived or not.
+    /// Letters that were new in an answer, delivered or lost.
     new: BTreeSet<i64>,
-    /// In an answer that arrived.
+    /// Letters in an answer that arrived.
     told: BTreeSet<i64>,
     heard: i64,
     confirmed: i64,

@@ -1,9 +1,10 @@
-//! Simulation: the real kernel against a small model, one seed, one thread, a clock that moves when told to.
+//! Deterministic simulation: runs the real kernel against a small model, from one seed, on one thread, with a simulated
+//! clock.
 //!
-//! A [`workload`] makes a [`plan`] from a seed; [`run`] takes the kernel through it, the [`model`] beside it, and looks at
-//! every [`property`] after every step. Faults are part of the plan. A seed is run twice and both transcripts compared
-//! byte for byte; some are run on the other engines too, with the same bytes. A plan that fails is shrunk and can be
-//! kept as a regression.
+//! A [`workload`] generates a [`plan`] from a seed. [`run`] executes it on the kernel and the [`model`] and checks
+//! every [`property`] after every step. Faults are part of the plan. Each seed runs twice, and the transcripts must
+//! match byte for byte; some seeds also run on the other engines, with the same bytes. A failing plan is shrunk and can
+//! be kept as a regression.
 
 pub mod cast;
 pub mod continuity;
@@ -73,15 +74,15 @@ pub(crate) const CHECKS: &[Check] = &[
 
 pub(crate) const SOAKS: &[Soak] = &[Soak { name: "sim", share: 3, run: soak }];
 
-/// How many plans of a kind a short run has at the least.
+/// The minimum number of plans of each kind in a short run.
 const SEEDS: usize = 10;
-/// The fewest seeds of a long run.
+/// The minimum number of seeds in a long run.
 const LEAST: u64 = 1_000;
-/// Each of so many seeds of a long run is run on PostgreSQL, and each of so many on a file: numbers that have nothing in
-/// common with the tenth of the seeds that is a crowd.
+/// In a long run, every 19th seed also runs on PostgreSQL and every 23rd on a file. Both are coprime to 10, so they do
+/// not correlate with the `Crowd` workload, which is every tenth seed.
 const ON_POSTGRES: u64 = 19;
 const ON_FILE: u64 = 23;
-/// How many plans are tried at the most to find the least one that fails.
+/// The maximum number of plans that shrinking tries.
 const SHRINKS: usize = 600;
 
 /// The plan of a seed in a long run.
@@ -94,7 +95,7 @@ pub fn planned(seed: u64) -> Plan {
     }
 }
 
-/// The plan of a seed with tasks and sessions.
+/// The plan of a seed of the task and session workloads.
 pub fn plan_of(seed: u64) -> Plan {
     match seed % 10 {
         0 => workload::plan(seed, 130, &Crowd),
@@ -103,7 +104,7 @@ pub fn plan_of(seed: u64) -> Plan {
     }
 }
 
-/// The plan of a number with paths, mail and the waiting line.
+/// The plan of a number of the workloads with paths, mail and the waiting line.
 fn shared_paths(number: u64) -> Plan {
     let digit = [2, 5, 8, 9][(number % 4) as usize];
     let seed = number / 4 * 10 + digit;
@@ -113,13 +114,13 @@ fn shared_paths(number: u64) -> Plan {
     }
 }
 
-/// The plan of a seed with named locks.
+/// The plan of a seed of the named lock workload.
 fn named_locks(seed: u64) -> Plan {
     workload::plan(seed, line::STEPS, &Locks)
 }
 
-/// Runs a plan twice in memory, the second time without a look at anything, and once on each of some other engines: the
-/// transcripts must be the same, byte for byte.
+/// Runs a plan twice in memory, the second time without checking properties, and once on each engine in `others`. The
+/// transcripts must match byte for byte.
 pub fn examine(plan: &Plan, others: &[Engine]) -> Result<Ran, Failure> {
     let first = run(plan, Engine::Memory, Watch::Closely);
     if let Some(failure) = first.failure {
@@ -149,12 +150,12 @@ fn same(property: &'static str, one: &Ran, other: &Ran) -> Result<(), Failure> {
     }
 }
 
-/// Shrinks a plan that fails, and says everything that is needed to see it again.
+/// Shrinks a failing plan and reports everything needed to reproduce it.
 fn report(plan: &Plan, failure: &Failure, others: &[Engine]) -> String {
     let runs = Cell::new(0);
     let fails = |tried: &Plan| {
         runs.set(runs.get() + 1);
-        // A plan of many steps that all matter would be tried for longer than anybody waits.
+        // A limit, because a long plan in which every step matters takes too long to shrink.
         runs.get() < SHRINKS && examine(tried, others).err().is_some_and(|found| found.property == failure.property)
     };
     let mut cut = plan.clone();
@@ -164,7 +165,7 @@ fn report(plan: &Plan, failure: &Failure, others: &[Engine]) -> String {
     least.about = format!("{}: {}", plan.about, failure.property);
     let text = serde_json::to_string_pretty(&least).unwrap();
     let path = directory().join(format!("{}_{}.json", failure.property, plan.about.replace(' ', "_")));
-    // Only on request: a test run leaves the source tree as it is.
+    // Only on request: a test run does not modify the source tree.
     let kept = if std::env::var_os("TENURE_SIM_KEEP").is_some() {
         std::fs::write(&path, &text).unwrap();
         "kept as"
@@ -174,12 +175,12 @@ fn report(plan: &Plan, failure: &Failure, others: &[Engine]) -> String {
     format!("{} broke {}\n{what}\nThe least plan, {kept} {}:\n{text}", plan.about, failure.property, path.display())
 }
 
-/// Plans that failed once, and a few that are worth keeping.
+/// The directory of plans that failed once or are worth keeping.
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions/sim")
 }
 
-/// What must have come up somewhere, in answers: a rule that never fires is never compared.
+/// Fragments that must occur in some answer. A rule that never fires is never compared with the model.
 const COMES_UP: [&str; 14] = [
     "\"rule\":\"focus\"",
     "\"rule\":\"unblocked\"",
@@ -197,7 +198,7 @@ const COMES_UP: [&str; 14] = [
     "people_only",
 ];
 
-/// The same of paths, mail and the waiting line.
+/// The same for paths, mail and the waiting line.
 const PATHS_COME_UP: [&str; 10] = [
     "path_held",
     "path.changed",
@@ -211,7 +212,7 @@ const PATHS_COME_UP: [&str; 10] = [
     "waits_in_circle",
 ];
 
-/// The same of named locks.
+/// The same for named locks.
 const LOCKS_COME_UP: [&str; 9] = [
     "lock_held",
     "stale_fence",
@@ -236,7 +237,7 @@ fn paths_in_memory() {
     covering(&PATHS_COME_UP, (0..24).map(shared_paths));
 }
 
-/// Runs the first few plans, and of the others as many as it takes until everything has come up that must.
+/// Runs at least `SEEDS` plans, and more until every required fragment has occurred.
 fn covering(words: &[&'static str], plans: impl Iterator<Item = Plan>) {
     let mut tally = Tally::default();
     for (number, plan) in plans.enumerate() {
@@ -250,14 +251,14 @@ fn covering(words: &[&'static str], plans: impl Iterator<Item = Plan>) {
     tally.assert_troubled();
 }
 
-/// Runs plans, in memory and on other engines.
+/// Runs plans in memory and on other engines.
 fn seeds(plans: impl Iterator<Item = Plan>, others: &[Engine]) {
     let mut tally = Tally::default();
     plans.for_each(|plan| tally.take(&plan, others));
     tally.assert_troubled();
 }
 
-/// What some plans met.
+/// Counts of what the plans exercised.
 #[derive(Default)]
 struct Tally {
     struck: usize,
@@ -270,7 +271,7 @@ impl Tally {
     /// Runs a plan; panics if it fails.
     fn take(&mut self, plan: &Plan, others: &[Engine]) {
         let ran = examine(plan, others).unwrap_or_else(|failure| panic!("{}", report(plan, &failure, others)));
-        // Whoever came back for it was served, once everybody had let go.
+        // After all holds are released, no agent that kept its place is still waiting.
         let served = !["line", "locks"].iter().any(|name| plan.about.starts_with(name)) || ran.waiting == 0;
         assert!(served, "inv_r7_all_are_served: {} left {} waiting", plan.about, ran.waiting);
         self.struck += ran.struck;
@@ -286,7 +287,7 @@ impl Tally {
         words.iter().copied().filter(|word| !self.came_up.contains(word)).collect()
     }
 
-    /// A run in which nothing goes wrong proves nothing.
+    /// A run without faults, replays and refusals proves nothing.
     fn assert_troubled(&self) {
         let Tally { struck, replayed, refused, .. } = self;
         assert!(
@@ -346,7 +347,7 @@ fn soak(budget: Budget) -> Section {
             totals.0.violations.extend(violation);
         }
     };
-    // One thread a core; each seed stays on one.
+    // Two threads; each seed runs on one of them.
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(work);

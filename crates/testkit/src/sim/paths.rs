@@ -1,4 +1,5 @@
-//! Agents that share checkouts: they reserve paths, with a task and without, ask each other for them, and go.
+//! Workload of shared checkouts: agents reserve paths, with and without a task, send each other requests for them, and
+//! leave.
 
 use super::dice::Dice;
 use super::model::files::PATTERNS;
@@ -6,7 +7,7 @@ use super::plan::{About, Acting, Call, Draft, Fault, Fence, Request, Reserve, Sh
 use super::sessions::resuming;
 use super::workload::{AGENTS, Sight, Workload, claiming, fault, time};
 
-/// Paths, what they are held for, and mail about them.
+/// The workload of paths, bound holds and mail.
 pub struct Paths;
 
 impl Workload for Paths {
@@ -20,7 +21,7 @@ impl Workload for Paths {
             Some(call) if call.fault == Some(Fault::Acknowledgement) && !dice.once_in(4) => {
                 return Step::Call(Call { fault: None, ..call.clone() });
             }
-            // A door that has shown the mail says so; one in three dies before.
+            // A door confirms the mail it has shown; one in three dies before.
             Some(call) if matches!(call.op, Request::Inbox { .. } | Request::Resume { .. }) && !dice.once_in(3) => {
                 let op = Request::ConfirmMail { up_to: shown(dice) };
                 return by(dice, sight, &call.agent.clone(), op);
@@ -70,7 +71,7 @@ pub(super) fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> St
     })
 }
 
-/// The same request again, or another one under its id.
+/// Repeats a request, or sends a different one under the same id.
 fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
     let recent = &sight.past[sight.past.len().saturating_sub(8)..];
     let before = dice.one(recent).clone();
@@ -112,7 +113,7 @@ fn a_fence(dice: &Dice) -> Option<Fence> {
     dice.maybe(6, || if dice.once_in(3) { Fence::Older } else { Fence::Newest })
 }
 
-/// Mostly what the agent holds, or once held.
+/// Mostly the agent's current holds, sometimes former ones.
 fn released(dice: &Dice, sight: &Sight<'_>, agent: &str) -> Request {
     let own: Vec<&str> = sight
         .model
@@ -131,7 +132,7 @@ fn released(dice: &Dice, sight: &Sight<'_>, agent: &str) -> Request {
     Request::ReleasePaths { patterns, fence: a_fence(dice), force }
 }
 
-/// A hold that there is, mostly.
+/// Mostly an existing hold.
 fn which(dice: &Dice, sight: &Sight<'_>, task: u32) -> Which {
     let held: Vec<Which> = sight
         .model
@@ -156,7 +157,7 @@ fn releasing(dice: &Dice, sight: &Sight<'_>, agent: &str, task: u32) -> Step {
     by(dice, sight, &holder, Request::ReleaseHold { hold, fence: a_fence(dice), force })
 }
 
-/// Somebody ends or hands over a task, mostly whoever has it.
+/// Ends or transfers a task, mostly as its last holder.
 fn leaving(dice: &Dice, sight: &Sight<'_>, task: u32) -> Step {
     let last = sight.task(task).map_or(String::new(), |task| task.last_holder.clone());
     let agent = if last.is_empty() || sight.dead.contains(&last) || dice.once_in(3) {

@@ -1,17 +1,17 @@
-//! Plans: what happens in a simulation, as plain data that can be stored, shrunk and run again.
+//! Plans: the steps of a simulation as plain data that can be stored, shrunk and run again.
 //!
-//! A plan never names an id, because ids are drawn when it runs: a task is known by the number under which the plan adds
-//! it, a request by its number, a fence by how it relates to the newest one. So any step can be taken out and the rest
-//! still means something.
+//! A plan never contains an id, because ids are drawn when it runs. A task is named by the number under which the plan
+//! adds it, a request by its number, and a fence by its relation to the newest one. So the rest of a plan stays
+//! meaningful when any step is removed.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::memory::MemoryKind;
 use tenure_kernel::op::remember::MemoryReach;
 
-/// What happens, step by step.
+/// A sequence of steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Where it comes from or what it shows.
+    /// The origin of the plan, or what it shows.
     pub about: String,
     /// The steps.
     pub steps: Vec<Step>,
@@ -21,14 +21,14 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// An agent calls.
+    /// A call of an agent.
     Call(Call),
-    /// The clock moves: a little, by hours or years, after a suspend, or back.
+    /// Moves the clock: by a little, by hours or years, by a suspend, or back.
     Clock {
-        /// By how much, in microseconds.
+        /// The distance in microseconds.
         by_us: i64,
     },
-    /// An agent dies: what it would still have called does not happen.
+    /// An agent dies: its remaining calls do not happen.
     Dies {
         /// The agent.
         agent: String,
@@ -39,72 +39,72 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// Who.
+    /// The calling agent.
     pub agent: String,
-    /// The number of its request id: calls with the same number carry the same id.
+    /// The number of the request id. Calls with the same number carry the same id.
     pub request: u32,
-    /// Whether that id was given by the caller, whose answers are kept longer.
+    /// Whether the caller chose the id; such answers are kept longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub given: bool,
-    /// The working tree it comes from, empty for none.
+    /// The checkout of the caller; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checkout: String,
-    /// What.
+    /// The op.
     pub op: Request,
-    /// What goes wrong.
+    /// The injected fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// Agents whose processes the door has just proven dead.
+    /// The agents whose processes the door has just proven dead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_dead: Vec<String>,
 }
 
-/// What goes wrong in a call.
+/// A fault injected into a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// The lock cannot be had.
+    /// The store is busy: the lock is not granted.
     Busy,
-    /// This statement fails, counted from 1; none if there are fewer.
+    /// The statement with this number fails, counted from 1. Nothing fails if there are fewer statements.
     Statement(u32),
     /// The commit fails.
     Commit,
-    /// The commit is done and its acknowledgement lost.
+    /// The commit succeeds and its acknowledgement is lost.
     Acknowledgement,
 }
 
-/// A fence that a caller gives.
+/// The fence that a caller gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fence {
-    /// The newest of the task.
+    /// The newest fence of the task.
     Newest,
-    /// The one before it.
+    /// The fence before it.
     Older,
-    /// Any number.
+    /// An arbitrary number.
     Number(i64),
 }
 
-/// A version that a caller expects.
+/// The version that a caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// As it is.
+    /// The current version.
     Current,
-    /// One less.
+    /// One less than the current version.
     Behind,
 }
 
-/// On what and with what right.
+/// The target of an op and the caller's right.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Acting {
-    /// The task, by its number in the plan; without it the focus.
+    /// The number of the task in the plan; the focus if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
     /// The fence given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
-    /// Whether a person overrides.
+    /// Whether a person overrides the holder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
@@ -112,86 +112,86 @@ pub struct Acting {
 /// A new task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The number it has in the plan.
+    /// The number of the task in the plan.
     pub task: u32,
     /// Its priority.
     pub priority: i64,
     /// Its labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// What it comes after.
+    /// Its dependencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<u32>,
 }
 
-/// Up to where a door says that it has shown what was offered.
+/// The number up to which a door confirms delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// Up to where the last answer that arrived offered.
+    /// The last number offered by an answer that arrived.
     All,
-    /// So many events less.
+    /// So many less than the last offered.
     ButLast(i64),
-    /// So many more than were ever offered.
+    /// So many beyond the last event.
     Beyond(i64),
 }
 
-/// Something to remember.
+/// A memory to store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// The number of its text.
+    /// The index of its text.
     pub text: u32,
     /// Its key, in any spelling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: MemoryKind,
-    /// For whom.
+    /// Its scope.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryReach>,
-    /// For which task.
+    /// Its task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
-    /// For how long.
+    /// Its time to live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<i64>,
 }
 
-/// A memory that is there already: under a key, of somebody.
+/// An existing memory, named by scope and key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Of whom.
+    /// Its scope.
     pub whose: Whose,
     /// Its key.
     pub key: String,
 }
 
-/// Whose a memory is.
+/// The scope of an existing memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
-    /// Of everybody in the project.
+    /// The project.
     Project,
-    /// Of an agent.
+    /// An agent.
     Agent(String),
-    /// Of a task.
+    /// A task.
     Task(u32),
 }
 
-/// A hold that there is or was.
+/// A hold that exists or existed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
-    /// The newest on a task.
+    /// The newest hold on a task.
     Task(u32),
-    /// The newest of an agent on a pattern, by its number.
+    /// The newest hold of an agent on a pattern, by the pattern's number.
     Path(String, u32),
-    /// The newest of a lock, by the number of its name.
+    /// The newest hold of a lock, by the number of its name.
     Lock(u32),
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
@@ -201,48 +201,48 @@ pub enum About {
     Hold(Which),
 }
 
-/// Paths to take.
+/// A request for paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reserve {
     /// The numbers of the patterns.
     pub patterns: Vec<u32>,
-    /// Whether others may have them too.
+    /// Whether the holds are shared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
-    /// For how long.
+    /// The time to live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<i64>,
-    /// What for.
+    /// The reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Whether in every checkout.
+    /// Whether the holds apply to every checkout.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_checkouts: bool,
-    /// Whether to wait where others are in the way.
+    /// Whether to wait for conflicting holds.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
 }
 
-/// A named lock to take or renew.
+/// A request to take or renew a named lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lock {
     /// The number of its name.
     pub name: u32,
-    /// For how long.
+    /// The time to live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<i64>,
-    /// What for.
+    /// The reason.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The fence shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
-    /// Whether only its fence renews it.
+    /// Whether only the fence renews the lock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub runner: bool,
-    /// Whether to wait where somebody has it.
+    /// Whether to wait for the current holder.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
 }
@@ -318,7 +318,7 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         urgent: bool,
     },
-    /// Looks into the mail, and acknowledges some of it, counted from the newest.
+    /// Reads the mail and acknowledges some letters, counted from the newest.
     Inbox {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<usize>,
@@ -380,7 +380,7 @@ pub enum Request {
     Edit(Edit),
 }
 
-/// Changes of a task.
+/// An edit of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Edit {
@@ -392,22 +392,22 @@ pub struct Edit {
     /// Labels to add.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub add_labels: Vec<String>,
-    /// Labels to take away.
+    /// Labels to remove.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remove_labels: Vec<String>,
-    /// Whom it is for; empty for anyone.
+    /// The assignee; empty for any agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
-    /// What it comes after.
+    /// The dependencies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Vec<u32>>,
-    /// The version it is made for.
+    /// The expected version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
 }
 
 impl Request {
-    /// The tasks it adds, by their numbers in the plan, in order.
+    /// The tasks that the request adds, by their numbers in the plan, in order.
     pub fn adds(&self) -> Vec<u32> {
         match self {
             Request::Add { draft, .. } => vec![draft.task],

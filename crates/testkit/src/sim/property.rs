@@ -1,4 +1,4 @@
-//! Properties: what must hold after every step of every plan. Each is named after the invariants it proves.
+//! Properties that must hold after every step of every plan. Each is named after the invariants it proves.
 
 use std::collections::BTreeMap;
 
@@ -19,29 +19,29 @@ use crate::known::Known;
 use crate::raw::{TABLES, differing, dump};
 use crate::replay::replay;
 
-/// A property that did not hold, and what was seen instead.
+/// A violated property and the evidence.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The property.
     pub property: &'static str,
-    /// What was seen.
+    /// The evidence.
     pub what: String,
 }
 
 impl Broken {
-    /// A broken property.
+    /// Creates a violation.
     pub fn new(property: &'static str, what: impl Into<String>) -> Broken {
         Broken { property, what: what.into() }
     }
 }
 
-/// Something that is looked at after every step.
+/// A check that runs after every step.
 pub trait Property {
-    /// Looks. May ask any query, and must change nothing.
+    /// Checks the scene. It may ask any query and must change nothing.
     fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken>;
 }
 
-/// All properties, in the order in which they are looked at: what says most about a cause comes first.
+/// All properties, in the order in which they are checked: the most specific cause comes first.
 pub fn all() -> Vec<Box<dyn Property>> {
     vec![
         Box::new(AllOrNothing),
@@ -60,7 +60,7 @@ pub fn all() -> Vec<Box<dyn Property>> {
     ]
 }
 
-/// Where two JSON values differ, in a line each.
+/// The differences of two JSON values, one per line.
 pub(super) fn difference(expected: &Value, found: &Value) -> Option<String> {
     if expected == found {
         return None;
@@ -79,8 +79,8 @@ pub(super) fn difference(expected: &Value, found: &Value) -> Option<String> {
     Some(format!("expected {expected}, found {found}"))
 }
 
-/// An answer without what checkouts are called and who is in others: the model has no names and no ids for them. What is
-/// told of others is tried in `conformance/elsewhere.rs`.
+/// An answer without the names of checkouts and the agents in other checkouts, which the model does not know.
+/// `conformance/elsewhere.rs` tests those.
 pub(super) fn without_names(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(fields) => {
@@ -95,7 +95,7 @@ pub(super) fn without_names(mut answer: Value) -> Value {
     answer
 }
 
-/// T4: an op that fails leaves nothing; one whose acknowledgement is lost leaves everything.
+/// T4: a failed op leaves no trace; an op whose acknowledgement is lost is applied completely.
 struct AllOrNothing;
 
 impl Property for AllOrNothing {
@@ -118,7 +118,8 @@ impl Property for AllOrNothing {
     }
 }
 
-/// T6: the same request has the same answer, byte for byte, and nothing else happens; another one under its id is refused.
+/// T6: a retried request has the same answer, byte for byte, and no further effect. A different request under the same
+/// id is refused.
 #[derive(Default)]
 struct OncePerRequest(BTreeMap<(String, &'static str, String), String>);
 
@@ -129,7 +130,7 @@ impl Property for OncePerRequest {
         let Some(expected) = happened.expected else { return Ok(()) };
         let key = (happened.call.agent.clone(), happened.op.name(), happened.request.to_owned());
         if happened.struck.is_some() {
-            // Run anew after its record was dropped, and nobody has read the answer.
+            // The request ran again after its record was pruned, and the answer was lost.
             self.0.remove(&key);
             return Ok(());
         }
@@ -157,7 +158,7 @@ impl Property for OncePerRequest {
     }
 }
 
-/// L4, L7, L8, L9, L10: every answer is the model's.
+/// L4, L7, L8, L9, L10: every answer matches the model.
 struct Answers;
 
 impl Property for Answers {
@@ -183,7 +184,7 @@ impl Property for Answers {
     }
 }
 
-/// R6: a refusal names all who stand in the way.
+/// R6: a refusal names every blocker.
 fn in_the_way(happened: &Happened<'_>, expected: &Outcome) -> Option<String> {
     let error = happened.answer.as_ref().err()?;
     if !["path_held", "lock_held"].contains(&error.code().as_str()) {
@@ -194,7 +195,7 @@ fn in_the_way(happened: &Happened<'_>, expected: &Outcome) -> Option<String> {
     difference(&json!([expected.blockers, expected.blockers.len()]), &json!([found, total]))
 }
 
-/// The invariant that an unexpected answer is about.
+/// The invariant that an unexpected answer violates.
 fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'static str {
     let codes =
         [expected.answer.as_ref().err(), found.as_ref().err()].map(|refusal| refusal.map_or("", |refusal| refusal.1));
@@ -255,7 +256,7 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     }
 }
 
-/// T3, T9, L8, R8: the log is the model's, event by event, without a gap.
+/// T3, T9, L8, R8: the log matches the model, event by event, without a gap.
 struct Log;
 
 fn same(expected: &Told, found: &LoggedEvent, happened: &Happened<'_>) -> bool {
@@ -298,7 +299,7 @@ impl Property for Log {
     }
 }
 
-/// T15: a refused op may commit settling and presence, nothing of its own.
+/// T15: a refused op may commit settling and presence, but no effect of its own.
 struct Refused;
 
 impl Property for Refused {
@@ -309,7 +310,7 @@ impl Property for Refused {
             return Ok(());
         }
         let settles = [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED, kind::CLOCK_STEPPED, kind::MESSAGE_ENDED];
-        // What settling ended is offered to those who waited for it; what they shared may become theirs alone.
+        // Settling may make offers to waiting agents, and a shared hold may become exclusive.
         let line = [kind::PLACE_LAPSED, kind::PATH_OFFERED, kind::LOCK_OFFERED, kind::PATH_CHANGED];
         let offers = [kind::PATH_OFFERED, kind::LOCK_OFFERED];
         let offered = happened.events.iter().filter(|event| offers.contains(&event.kind.as_str())).count();
@@ -324,11 +325,11 @@ impl Property for Refused {
                 format!("{} and {own:?}", error.code().as_str()),
             ));
         }
-        // Answers whose time is over may be dropped, and nothing else may come or go.
+        // Expired request records may be pruned; no other row may appear or disappear.
         let kept = |table: &str| table != "event" && table != "request" && table != "project";
         for (table, _) in TABLES.iter().filter(|(table, _)| kept(table)) {
             let (before, after) = (happened.before[table].len(), happened.after[table].len());
-            // What settling ended is told to those who wrote about it.
+            // Settling notifies the authors of messages about ended holds.
             let more = match *table {
                 "mail" => told,
                 "hold" => offered,
@@ -351,7 +352,7 @@ impl Property for Refused {
     }
 }
 
-/// T5: all the queries that the other properties asked have changed nothing.
+/// T5: the queries of the other properties have changed nothing.
 struct Pure;
 
 impl Property for Pure {
@@ -362,7 +363,7 @@ impl Property for Pure {
     }
 }
 
-/// L1: the log alone tells of one holder at a time.
+/// L1: by the log alone, a task has at most one holder at a time.
 struct OneHolder;
 
 impl Property for OneHolder {

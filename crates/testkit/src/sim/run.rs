@@ -1,4 +1,4 @@
-//! Runs a plan: the real kernel on an engine, the model beside it, and the properties after every step.
+//! Runs a plan on the real kernel and on the model, and checks the properties after every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,19 +22,19 @@ use super::property::{self, Broken, Property};
 use crate::fixture::{Engine, Seeded, World};
 use crate::raw::{Dump, dump};
 
-/// The proof that an agent of a plan is dead: none of them has a process.
+/// Evidence that an agent of a plan is dead. Agents of a plan have no process.
 fn proof(agent: String) -> Evidence {
     Evidence { agent: agent.into(), process: Process::default() }
 }
 
-/// The working tree with a name.
+/// The checkout with a name.
 pub(super) fn place(name: &str) -> Option<Checkout> {
     let (host, path) = ("host".to_owned(), format!("/repos/{name}"));
     let here = Checkout { host, path, common: None, trust: Trust::Any, tree: WorkingTree::default() };
     Some(here).filter(|_| !name.is_empty())
 }
 
-/// The ids that working trees got, by their names.
+/// The ids of the checkouts, by name.
 fn checkouts(world: &World) -> BTreeMap<String, String> {
     let project = |row: &mut tenure_store::Row| row.text(0);
     let rows = world.kernel.store().read("", |tx, _| tx.query(Sql::same("SELECT id FROM project"), &[])).unwrap();
@@ -45,7 +45,7 @@ fn checkouts(world: &World) -> BTreeMap<String, String> {
     all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id.into())).collect()
 }
 
-/// What a call led to.
+/// The effects of a call.
 pub struct Happened<'a> {
     /// The call as planned.
     pub call: &'a Call,
@@ -53,74 +53,74 @@ pub struct Happened<'a> {
     pub op: &'a Op,
     /// Its request id.
     pub request: &'a str,
-    /// The moment at which the planned fault struck.
+    /// The moment at which the planned fault fired.
     pub struck: Option<Moment>,
-    /// What the kernel answered.
+    /// The kernel's answer.
     pub answer: &'a Result<Reply>,
-    /// What the model says; nothing where a fault took everything back.
+    /// The model's prediction; `None` if a fault rolled the op back.
     pub expected: Option<&'a Outcome>,
-    /// The events that were appended.
+    /// The appended events.
     pub events: &'a [LoggedEvent],
-    /// Every row before.
+    /// All rows before the call.
     pub before: &'a Dump,
-    /// Every row after.
+    /// All rows after the call.
     pub after: &'a Dump,
 }
 
-/// What a property looks at after a step.
+/// The input of a property after a step.
 pub struct Scene<'a> {
-    /// The place of the step in the plan.
+    /// The index of the step in the plan.
     pub step: usize,
-    /// Whether it is the last.
+    /// Whether it is the last step.
     pub last: bool,
     /// The kernel and its clock.
     pub world: &'a World,
-    /// What is true.
+    /// The expected state.
     pub model: &'a Model,
     /// The time that a query or an op would use.
     pub now: i64,
-    /// Whether the clock was set back and no write has told of it yet.
+    /// Whether the clock was set back and no write has recorded it yet.
     pub stepped: bool,
-    /// What the step did, if it was a call.
+    /// The effects of the step, if it was a call.
     pub happened: Option<Happened<'a>>,
 }
 
-/// A property that did not hold.
+/// A violated property.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The property.
     pub property: &'static str,
-    /// The place of the step in the plan.
+    /// The index of the step in the plan.
     pub step: usize,
-    /// What was seen.
+    /// The evidence.
     pub what: String,
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Ran {
-    /// All answers, the whole log and every row at the end.
+    /// All answers, the complete log, and all rows at the end.
     pub transcript: Vec<String>,
-    /// What went wrong, if anything.
+    /// The violated property, if any.
     pub failure: Option<Failure>,
-    /// Calls made.
+    /// The number of calls.
     pub calls: usize,
-    /// Faults that struck.
+    /// The number of faults that fired.
     pub struck: usize,
-    /// Answers from a record.
+    /// The number of replayed answers.
     pub replayed: usize,
-    /// Refusals.
+    /// The number of refusals.
     pub refused: usize,
-    /// How many still waited in the line at the end.
+    /// The number of places still waiting at the end.
     pub waiting: usize,
 }
 
-/// Whether properties are checked on the way.
+/// Whether properties are checked during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// All, after every step.
+    /// All properties, after every step.
     Closely,
-    /// None: the transcript is wanted.
+    /// None: only the transcript is of interest.
     Not,
 }
 
@@ -128,7 +128,7 @@ thread_local! {
     static QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs something that may panic, without a word on standard error.
+/// Runs a closure that may panic, without output on standard error.
 pub(super) fn quietly<T>(what: impl FnOnce() -> T) -> std::result::Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -184,7 +184,7 @@ impl Run {
         let strikes = Arc::new(Strikes::default());
         let world = World::with(engine, |options| {
             options.faults = Some(strikes.clone());
-            // The rows of all engines are compared, and only one of the engines has a file to know.
+            // The rows of all engines are compared, and only one engine has a file to identify.
             options.any_file = true;
         });
         world.kernel.store().create().unwrap();
@@ -291,7 +291,6 @@ impl Run {
         self.properties.iter_mut().try_for_each(|property| property.check(&scene))
     }
 
-    /// The events after a number.
     fn events(&self, after: i64) -> Vec<LoggedEvent> {
         events(&self.world, after)
     }
@@ -305,7 +304,7 @@ pub(super) fn events(world: &World, after: i64) -> Vec<LoggedEvent> {
         let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
         let page = match world.kernel.ask(&world.call("person:ann"), &filter) {
             Ok(page) => page,
-            // Nothing has happened beyond what the caller knows of.
+            // There are no events after those the caller knows.
             Err(error) if after > 0 => panic!("the log ends before {after}: {error:?}"),
             Err(_) => return all,
         };
@@ -317,7 +316,7 @@ pub(super) fn events(world: &World, after: i64) -> Vec<LoggedEvent> {
     }
 }
 
-/// The id that a request's number stands for: the same whenever the number is the same.
+/// The request id of a call: equal numbers give equal ids.
 fn request_id(call: &Call) -> RequestId {
     if call.given {
         return RequestId::given(&format!("request-{}", call.request)).unwrap();
@@ -325,7 +324,7 @@ fn request_id(call: &Call) -> RequestId {
     RequestId::draw(&Seeded::new(u64::from(call.request) << 20))
 }
 
-/// The code of an answer, `ok` for none.
+/// The kind and code of an answer, `ok` for a success.
 pub(super) fn code(answer: &Result<Reply>) -> (&'static str, &'static str) {
     answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code().as_str()), |_| ("ok", "ok"))
 }

@@ -1,4 +1,4 @@
-//! What queries show after every step is what the model says, settled or not.
+//! Compares the queries with the model after every step, settled or not.
 
 use serde_json::{Value, json};
 use tenure_core::task::TaskState;
@@ -39,7 +39,7 @@ pub(super) fn compare(property: &'static str, expected: &Value, found: &Value) -
     difference(expected, &found).map_or(Ok(()), |what| Err(Broken::new(property, what)))
 }
 
-/// Compares lists item by item, so that the first that differs is told.
+/// Compares lists item by item, so that the failure names the first difference.
 fn compare_all(property: &'static str, expected: &[Value], found: &[Value], id: &str) -> Result<(), Broken> {
     let ids = |of: &[Value]| Value::Array(of.iter().map(|item| item[id].clone()).collect());
     compare(property, &ids(expected), &ids(found))?;
@@ -94,9 +94,9 @@ fn status(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
         "stuck_by": found.stuck_by.iter().map(|task| task.id.clone()).collect::<Vec<_>>(),
     });
     let mut expected = scene.model.status(scene.now);
-    // Whoever said good-bye may or may not be told among those seen within the hour.
+    // An agent whose session ended may or may not appear among the agents seen within the hour.
     if scene.stepped || scene.model.agents.values().any(|agent| agent.ended) {
-        // Until a write has told of a clock that was set back, nobody can say who was seen within the hour.
+        // After the clock was set back, the agents seen within the hour are undefined until a write records the step.
         expected["agents"] = Value::Null;
         found["agents"] = Value::Null;
     }
@@ -113,7 +113,7 @@ fn counters(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
     compare("inv_r8_unsettled_holds", &expected, &json!([health.lapsed, health.events]))
 }
 
-/// One state and label after the other.
+/// Filters by each state and label in turn.
 fn filtered(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
     let state = TaskState::ALL[scene.step % TaskState::ALL.len()];
     let label = ["", "x", "y"][scene.step % 3].to_owned();
@@ -139,7 +139,7 @@ fn next(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_l7_next_as_seen", &scene.model.next(actor, &labels, scene.now), &found)
 }
 
-/// What `resume` would take and tell.
+/// Compares `peek`: the task that `resume` would take, and the events it would report.
 fn peek(scene: &Scene<'_>) -> Result<(), Broken> {
     let actor = ["a", "b", "c", "d", "person:ann", "nobody"][scene.step % 6];
     let labels: Vec<String> = if scene.step.is_multiple_of(4) { vec!["x".to_owned()] } else { Vec::new() };
@@ -150,7 +150,7 @@ fn peek(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_l6_peek_as_seen", &expected, &promised(&json!(found)))
 }
 
-/// What one reader after the other sees of what is remembered, about one task after the other.
+/// Lists the memories as each reader in turn, about each task in turn.
 fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
     let reader = ["a", "b", "c", "person:ann", "nobody"][scene.step % 5];
     let tasks = scene.model.tasks.len();
@@ -177,13 +177,13 @@ fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_m3_recall_as_seen", &json!(expected), &json!(found))
 }
 
-/// M1: the sums that ranking rests on are those of the rows.
+/// M1: the sums used for ranking match the rows.
 fn sums(scene: &Scene<'_>) -> Result<(), Broken> {
     let rows = scene.world.kernel.store().read("", |tx, _| tx.query(WRONG_SUMS, &[])).unwrap();
     if rows.is_empty() { Ok(()) } else { Err(Broken::new("inv_m1_sums_count", format!("{rows:?}"))) }
 }
 
-/// One task after the other.
+/// Compares `show` for each task in turn.
 fn show(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
     if scene.model.tasks.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Sessions: agents that come, resume, work, note, remember, and go without a word.
+//! Workload of sessions: agents start, resume, work, note, remember, and die without notice.
 
 use tenure_core::memory::MemoryKind;
 use tenure_kernel::op::remember::MemoryReach;
@@ -7,12 +7,12 @@ use super::dice::Dice;
 use super::plan::{Acting, Call, Fault, Kept, Memory, Request, Shown, Step, Whose};
 use super::workload::{AGENTS, Sight, Workload, again, call, fault, labels, time};
 
-/// Keys in several spellings, of which some are one, and one that none has.
+/// Keys in several spellings. Some are equal in normal form, and one is invalid.
 const KEYS: [&str; 6] = ["DB Schema", "db_schema", "ports", "Ports", "how-to/build", "`bad`"];
-/// The same as they are kept.
+/// Keys in normal form, and one that does not exist.
 const KEPT: [&str; 4] = ["db-schema", "ports", "how-to/build", "nothing"];
 
-/// What sessions do: mostly resume, note, remember and what follows from it; else anything.
+/// The workload of sessions: mostly resume, note and remember with what follows, else any step.
 pub struct Sessions;
 
 impl Workload for Sessions {
@@ -26,7 +26,7 @@ impl Workload for Sessions {
             Some(call) if call.fault == Some(Fault::Acknowledgement) && !dice.once_in(4) => {
                 return Step::Call(Call { fault: None, ..call.clone() });
             }
-            // A door that has shown an answer says so; one in three dies before.
+            // A door confirms the answer it has shown; one in three dies before.
             Some(call) if matches!(call.op, Request::Resume { .. }) && !dice.once_in(3) => {
                 return by(dice, sight, &call.agent, Request::Confirm { up_to: shown(dice) });
             }
@@ -50,7 +50,7 @@ impl Workload for Sessions {
     }
 }
 
-/// Somebody at work finds that another task comes first.
+/// A working agent finds that another task must come first.
 fn blocking(dice: &Dice, sight: &Sight<'_>, living: &[&str]) -> Option<Step> {
     let works = |agent: &&&str| sight.model.agents.get(**agent).is_some_and(|agent| !agent.focus.is_empty());
     let busy: Vec<&str> = living.iter().filter(works).copied().collect();
@@ -62,7 +62,7 @@ fn blocking(dice: &Dice, sight: &Sight<'_>, living: &[&str]) -> Option<Step> {
 }
 
 fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
-    // Whether others are alive is what a session that begins looks at.
+    // A starting session checks whether other agents are alive.
     let others = AGENTS[..4].iter().filter(|other| **other != agent && matches!(op, Request::Resume { .. }));
     let proven_dead = others.filter(|other| sight.dead.contains(**other) || dice.once_in(16));
     Step::Call(Call {
@@ -76,7 +76,7 @@ fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
     })
 }
 
-/// A resume, with or without a filter and limits.
+/// A resume, with or without labels and limits.
 pub(super) fn resuming(dice: &Dice) -> Request {
     Request::Resume {
         labels: if dice.once_in(3) { labels(dice, 3) } else { Vec::new() },
@@ -131,7 +131,7 @@ fn item(dice: &Dice, sight: &Sight<'_>) -> Memory {
     }
 }
 
-/// One that is there, mostly; also one of another agent.
+/// Mostly an existing memory, sometimes one of another agent.
 fn kept(dice: &Dice, sight: &Sight<'_>) -> Kept {
     let whose = match dice.below(3) {
         0 => Whose::Project,

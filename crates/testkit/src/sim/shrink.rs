@@ -1,8 +1,8 @@
-//! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
+//! Shrinks a failing plan to a minimal one: no step can be removed or simplified.
 
 use super::plan::{Acting, Call, Edit, Lock, Memory, Plan, Request, Reserve, Step};
 
-/// Shrinks a plan as long as `fails` says that it still fails in the same way.
+/// Shrinks a plan while `fails` reports the same failure.
 pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
     let mut best = plan.clone();
     loop {
@@ -15,7 +15,7 @@ pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
     }
 }
 
-/// Leaves out ever smaller runs of steps, the last first: what comes late depends on what comes early.
+/// Removes ever smaller runs of steps, from the end, because late steps depend on early ones.
 fn leave_out(best: &mut Plan, fails: &dyn Fn(&Plan) -> bool) {
     let mut size = (best.steps.len() / 2).max(1);
     loop {
@@ -48,7 +48,7 @@ fn simplify(best: &mut Plan, fails: &dyn Fn(&Plan) -> bool) {
     }
 }
 
-/// Simpler forms of a step, each with one thing less.
+/// Simpler forms of a step, each with one detail removed.
 fn simpler(step: &Step) -> Vec<Step> {
     match step {
         Step::Call(call) => {
@@ -68,7 +68,7 @@ fn simpler(step: &Step) -> Vec<Step> {
     }
 }
 
-/// All but one of a list, for each one.
+/// Every list with one element removed.
 fn fewer<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
     (0..all.len())
         .map(|at| all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| one.clone()).collect())

@@ -1,5 +1,5 @@
-//! Workloads: what agents do. A plan is made from a seed before any kernel runs it; what a step needs to know of the
-//! state, so that a plan is not a row of refusals, the model says.
+//! Workloads: what the simulated agents do. A plan is generated from a seed before any kernel runs it. The model
+//! supplies the state that a step needs, so that a plan is not a series of refusals.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use crate::fixture::TestClock;
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
 
-/// What a workload sees when it makes a step.
+/// The state that a workload sees when it generates a step.
 pub struct Sight<'a> {
-    /// Everything that is true.
+    /// The expected state.
     pub model: &'a Model,
-    /// Which task is which.
+    /// The ids of the plan's tasks.
     pub cast: &'a Cast,
     /// The time of the next op.
     pub now: i64,
@@ -27,18 +27,18 @@ pub struct Sight<'a> {
     pub past: &'a [Call],
     /// Agents that died.
     pub dead: &'a BTreeSet<String>,
-    /// How many steps there were.
+    /// The number of steps so far.
     pub steps: usize,
 }
 
 impl Sight<'_> {
-    /// A number that no task has.
+    /// An unused task number.
     pub fn new_task(&self) -> u32 {
         let numbers = self.past.iter().flat_map(|call| call.op.adds());
         numbers.max().map_or(1, |highest| highest + 1)
     }
 
-    /// A number that no request has.
+    /// An unused request number.
     pub fn new_request(&self) -> u32 {
         self.past.iter().map(|call| call.request).max().map_or(1, |highest| highest + 1)
     }
@@ -49,15 +49,15 @@ impl Sight<'_> {
     }
 }
 
-/// A way to use the kernel.
+/// A generator of steps.
 pub trait Workload {
-    /// What it is called.
+    /// The name of the workload.
     fn name(&self) -> &'static str;
     /// The next step.
     fn step(&self, dice: &Dice, sight: &Sight<'_>) -> Step;
 }
 
-/// Makes a plan of so many steps.
+/// Generates a plan with a number of steps.
 pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
     let dice = Dice::new(seed);
     let mut plan = Plan { about: format!("{} {seed}", workload.name()), steps: Vec::new() };
@@ -75,7 +75,7 @@ pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
             }
             Step::Call(call) => {
                 let op = cast.op(call, &model);
-                // Which statement fails is known when the plan runs; here a guess does.
+                // Which statement fails is known only when the plan runs; an estimate suffices here.
                 let fails = matches!(call.fault, Some(Fault::Busy | Fault::Commit | Fault::Statement(..12)));
                 if !fails {
                     let request = call.request.to_string();
@@ -104,7 +104,7 @@ pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
     plan
 }
 
-/// Tasks and holds: everything that agents and people do with them.
+/// The workload of tasks and holds: everything that agents and people do with them.
 pub struct Tasks;
 
 pub(super) const AGENTS: [&str; 6] = ["a", "b", "c", "d", "person:ann", "person:bob"];
@@ -129,7 +129,7 @@ impl Workload for Tasks {
     }
 }
 
-/// So many tasks and holds that no write settles all of them.
+/// So many tasks and holds that no single write settles all of them.
 pub struct Crowd;
 
 impl Workload for Crowd {
@@ -145,7 +145,8 @@ impl Workload for Crowd {
             Step::Call(Call { agent, request, given: false, checkout, op, fault: None, proven_dead: Vec::new() })
         };
         match sight.steps {
-            // The holds that end last, which the first write leaves to others, are on the tasks that come first.
+            // The holds that expire last, which the first write leaves unsettled, are on the tasks that are chosen
+            // first.
             0 => {
                 let priority = |task: u32| if task <= count - 64 { 0 } else { dice.within(1, 4) };
                 let draft = |task| Draft { task, priority: priority(task), labels: labels(dice, 3), after: Vec::new() };
@@ -166,7 +167,7 @@ impl Workload for Crowd {
     }
 }
 
-/// By how much the clock moves.
+/// How far the clock moves.
 pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     let holds = sight.model.tasks.values().filter_map(|task| task.hold.as_ref()).map(|hold| hold.expires_at);
     let memories = sight.model.memories.iter().filter_map(|memory| memory.until).filter(|until| *until > sight.now);
@@ -175,7 +176,7 @@ pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     let locks = sight.model.locks.iter().filter(|lock| lock.ended.is_none()).map(|lock| lock.expires_at);
     let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(locks).chain(places).collect();
     match dice.below(100) {
-        // To the very end of a hold or a memory, an instant before it or after it.
+        // To the expiry of a hold or a memory, or one microsecond before or after it.
         0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),
         0..=69 => dice.within(1, 900) * SECOND + dice.within(0, SECOND - 1),
         70..=79 => dice.within(900, 3_600) * SECOND,
@@ -187,7 +188,7 @@ pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     }
 }
 
-/// The same request again: the very same, or another payload under the same id.
+/// Repeats a request, or sends another payload under the same id.
 pub(super) fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
     let recent = &sight.past[sight.past.len().saturating_sub(8)..];
     let before = dice.one(recent).clone();
@@ -220,7 +221,7 @@ pub(super) fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
     let task = sight.task(number);
     let living: Vec<&str> = AGENTS.into_iter().filter(|agent| !sight.dead.contains(*agent)).collect();
     let anyone = (*dice.one(&living)).to_owned();
-    // Half of the time whoever has or had the task acts: a row of refusals gets nowhere.
+    // Half of the calls come from the last holder of the task, so that a plan is not a series of refusals.
     let last = task.map_or(String::new(), |task| task.last_holder.clone());
     let agent = if last.is_empty() || sight.dead.contains(&last) || dice.once_in(2) { anyone } else { last };
     let op = match tasks.len() {
@@ -271,7 +272,7 @@ fn adding(dice: &Dice, sight: &Sight<'_>) -> Request {
     let items = (first..first + count)
         .map(|task| {
             let mut draft = Draft { task, ..draft(dice, sight) };
-            // Mostly the earlier ones of the batch; now and then any, which may close a circle.
+            // Mostly earlier items of the batch; sometimes any item, which may close a cycle.
             let reach = if dice.once_in(8) { first + count } else { task };
             draft.after.extend((first..reach).filter(|_| dice.once_in(3)));
             draft

@@ -1,4 +1,4 @@
-//! The kernel inside this process, called as by a program that links it.
+//! Calls the kernel in this process, as a program that links the library does.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, OsEntropy};
 
-/// One agent in one project. A kernel that is used by one thread has one connection.
+/// One agent in one project. A kernel used by one thread has one connection.
 pub(crate) struct Caller {
     pub(crate) kernel: Arc<Kernel>,
     project: project::NamedProject,
@@ -21,7 +21,7 @@ impl Caller {
         Caller { kernel, project: name(project), agent: agent.to_owned() }
     }
 
-    /// The same agent on the same connection in another project.
+    /// The same agent on the same connection, in another project.
     pub(crate) fn elsewhere(&self, project: &str) -> Caller {
         Caller { kernel: self.kernel.clone(), project: name(project), agent: self.agent.clone() }
     }
@@ -39,7 +39,7 @@ impl Caller {
         }
     }
 
-    /// Runs an op; its answer as it is stored.
+    /// Runs an op and returns the stored response.
     pub(crate) fn run(&self, op: &Op) -> String {
         self.kernel.run(&self.call(), op).unwrap().body
     }

@@ -1,4 +1,4 @@
-//! The same calls among 100, 1,000, 10,000 and 100,000 tasks: as processes and as calls of the library.
+//! Measures the same calls among 100, 1,000, 10,000 and 100,000 tasks, as processes and as library calls.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::table::{Table, ms, quantile};
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
-/// What was measured: for each call its times at each size.
+/// The measured times of each call at each size.
 struct Measured {
     title: String,
     calls: Vec<(&'static str, [Vec<Duration>; 4])>,
@@ -53,12 +53,13 @@ impl Measured {
     }
 }
 
-/// The sizes, beginning with another one in each round: whichever is first finds the caches filled by another call.
+/// The sizes, starting with a different one in each round, because the first one finds caches filled by another call.
 fn in_turn(round: usize) -> impl Iterator<Item = usize> {
     (0..SIZES.len()).map(move |n| (n + round) % SIZES.len())
 }
 
-/// Whole processes. Each round adds one task and finishes one, so that all stores keep what is ready.
+/// Measures whole processes. Each round adds one task and finishes one, so that the number of ready tasks stays
+/// constant.
 pub(crate) fn of_the_command_line(programs: &Programs, engine: Engine, runs: usize) -> (Table, Plot) {
     let calls: [(&'static str, &[&str]); 7] = [
         ("add", &["add", "one more"]),
@@ -83,7 +84,7 @@ pub(crate) fn of_the_command_line(programs: &Programs, engine: Engine, runs: usi
 
 type Work<'a> = &'a dyn Fn(&Caller);
 
-/// Calls of the library, in this process.
+/// Measures library calls in this process.
 pub(crate) fn of_the_library(engine: Engine, runs: usize) -> (Table, Plot) {
     let page = list::List { limit: 20, ..list::List::default() };
     let newest = log::Log { limit: 20, ..log::Log::default() };
@@ -131,13 +132,13 @@ fn line(item: &add_many::NewTask) -> String {
     format!("{line}\n")
 }
 
-/// So many tasks, in batches that one call takes.
+/// Splits the tasks into batches of the size that one call accepts.
 fn batches(tasks: usize) -> impl Iterator<Item = Vec<add_many::NewTask>> {
     (0..tasks).step_by(add_many::AT_MOST).map(move |from| items(add_many::AT_MOST.min(tasks - from)))
 }
 
-/// A batch: the first half ready, each of the others after four earlier ones; so twice as many dependencies as tasks,
-/// and about four tasks that wait for each.
+/// A batch: the first half is ready, and each task of the second half depends on four earlier ones. So there are twice
+/// as many dependencies as tasks, and about four dependents per task.
 fn items(tasks: usize) -> Vec<add_many::NewTask> {
     let mut seed = 1_u64;
     let mut draw = |below: usize| {

@@ -1,4 +1,4 @@
-//! What is measured, and where.
+//! The programs under measurement, and isolated home directories to run them in.
 
 use std::env;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tenure_testkit::pg;
 
-/// The programs that are measured, built as this one was.
+/// The measured programs, built with the same profile as this one.
 pub(crate) struct Programs {
     tenure: PathBuf,
     floor: PathBuf,
@@ -43,11 +43,11 @@ impl Engine {
     }
 }
 
-/// A home directory with one repository in it, and nothing of whoever measures.
+/// A home directory with one repository, isolated from the user's own environment.
 pub(crate) struct Home<'a> {
     programs: &'a Programs,
     dir: PathBuf,
-    /// Of whoever made it.
+    /// The temporary directory, if this process created it.
     kept: Option<TempDir>,
     schema: Option<String>,
 }
@@ -62,12 +62,12 @@ impl<'a> Home<'a> {
         home
     }
 
-    /// One that another process made and will clear away.
+    /// A home that another process created and will remove.
     pub(crate) fn at(programs: &'a Programs, dir: PathBuf) -> Home<'a> {
         Home { programs, dir, kept: None, schema: None }
     }
 
-    /// With these tasks, one JSON object a line, one call a batch.
+    /// A home with these tasks: one JSON object per line, one call per batch.
     pub(crate) fn with_batches(
         programs: &'a Programs,
         engine: Engine,
@@ -86,21 +86,22 @@ impl<'a> Home<'a> {
         self.dir.join("repository")
     }
 
-    /// Standard input with a text in it: a file, which waits for nobody.
+    /// Standard input with a text, as a file, which never blocks the reader.
     fn input(&self, text: &str) -> File {
         let file = self.dir.join("input");
         fs::write(&file, text).unwrap();
         File::open(file).unwrap()
     }
 
-    /// Makes a call that reads a text.
+    /// Makes a call with a text on standard input.
     pub(crate) fn feed(&self, words: &[&str], text: &str) {
         let mut command = self.command(&self.programs.tenure, words);
         assert!(command.stdin(self.input(text)).status().unwrap().success(), "failed: tenure {}", words.join(" "));
     }
 
-    /// A program in the repository. The directory is this process's own, not one given to the child: a static Rust
-    /// program cannot hand one to posix_spawn and would fork instead, which costs more than what is measured.
+    /// A program that runs in the repository. This process changes its own directory instead of setting one for the
+    /// child: with a child directory, a static Rust program cannot use posix_spawn and forks instead, which costs more
+    /// than the measured call.
     fn command(&self, program: &Path, words: &[&str]) -> Command {
         env::set_current_dir(self.repository()).unwrap();
         let mut command = Command::new(program);
@@ -112,7 +113,7 @@ impl<'a> Home<'a> {
         command
     }
 
-    /// How long a call takes and whether it succeeded.
+    /// The duration of a call, and whether it succeeded.
     pub(crate) fn try_time(&self, words: &[&str]) -> (Duration, bool) {
         clock(self.command(&self.programs.tenure, words))
     }
@@ -123,7 +124,7 @@ impl<'a> Home<'a> {
         time
     }
 
-    /// How long a call takes with more variables, and with something to read.
+    /// The duration of a call with additional variables and optional standard input.
     pub(crate) fn time_with(&self, words: &[&str], vars: &[(&str, &str)], text: Option<&str>) -> Duration {
         let mut command = self.command(&self.programs.tenure, words);
         command.envs(vars.iter().copied());
@@ -142,7 +143,7 @@ impl<'a> Home<'a> {
         time
     }
 
-    /// What a call says, as JSON.
+    /// The JSON output of a call.
     pub(crate) fn answer(&self, words: &[&str]) -> Value {
         let output = self.command(&self.programs.tenure, words).stdout(Stdio::piped()).output().unwrap();
         assert!(output.status.success(), "failed: tenure {}: {output:?}", words.join(" "));
@@ -155,7 +156,7 @@ impl Drop for Home<'_> {
         if let Some(schema) = &self.schema {
             pg::server().batch(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE"));
         }
-        // Nobody can stand in a directory that is gone.
+        // The working directory must not be the one about to be removed.
         env::set_current_dir("/").unwrap();
         drop(self.kept.take());
     }

@@ -1,7 +1,7 @@
-//! Hooks, each against the floor: that of a read where the hook has nothing to write, that of a write where it has.
+//! Measures hooks against the floor: the read floor for a hook that writes nothing, the write floor otherwise.
 //!
-//! A session is a process of its own, as with a tool: this program, started once more, which calls the hooks of one session
-//! from beginning to end.
+//! Each session is a process of its own, as with a real tool: this program starts itself, and the child calls the hooks
+//! of one session from start to end.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -13,21 +13,21 @@ use crate::WARM_UP;
 use crate::home::{Engine, Home, Programs};
 use crate::table::Table;
 
-/// How this program is called to be the tool of one session. What follows: what it does, the tool, the id of the session,
-/// the two homes.
+/// The argument that starts this program as the tool of one session. The arguments after it: the script, the tool, the
+/// session id, the two homes.
 pub(crate) const PART: &str = "--hook-part";
-/// How much there is in the large project: tasks, memories, and events that one agent has not been told.
+/// The size of the large project: tasks, memories, and events not yet delivered to one agent.
 const MANY: usize = 10_000;
-/// How many memories one note may bring.
+/// The maximum number of memories in one note.
 const AT_ONCE: usize = 50;
-/// The agent that was away while the large project grew.
+/// The agent that was absent while the large project grew.
 const AWAY: &str = "away";
 
-/// A call that is timed, and which floor it is set against.
+/// A timed call, and the floor it is compared with.
 struct Step {
     name: &'static str,
     floor: &'static str,
-    /// Words of a command, or the event of a hook and what tells its payload from others.
+    /// The arguments of a command, or the event of a hook with its distinguishing payload.
     call: Call,
     agent: Option<&'static str>,
     worker: bool,
@@ -54,8 +54,8 @@ const fn command(name: &'static str, floor: &'static str, words: &'static [&'sta
     Step { name, floor, call: Call::Command(words), agent: None, worker: false }
 }
 
-/// One session in a project with few rows. Its first event after the beginning says that its process is there to stay
-/// (`again_at`) and is a write. Before its end it finishes the task it took, untimed.
+/// One session in a project with few rows. The first event after the start records that the session's process persists
+/// (`again_at`), so it is a write. Before the end, the session finishes its task, untimed.
 const SESSION: &[Step] = &[
     hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
     command("`resume`, told by `confirm`", "write", &["resume"]),
@@ -70,7 +70,7 @@ const SESSION: &[Step] = &[
     hook("`SessionEnd`", "write", "SessionEnd", Told::Nothing),
 ];
 
-/// What grows with a project.
+/// The calls whose cost could grow with a project.
 const LARGE: &[Step] = &[
     hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
     hook("`UserPromptSubmit`, the first", "write", "UserPromptSubmit", Told::Nothing),
@@ -90,8 +90,8 @@ const LARGE: &[Step] = &[
     Step { agent: Some(AWAY), ..command("`resume --peek`", "read", &["resume", "--peek"]) },
 ];
 
-/// A session that comes and goes between two that are timed. The beginning of a session ends what processes hold that are
-/// gone, those of the round before among them: without this the first timed call would do it, as much of it as there is.
+/// A session that starts and ends between two timed ones. The start of a session releases the holds of dead processes,
+/// including those of the previous round. Without this session, the first timed call would pay for that.
 const BETWEEN: &[Step] = &[
     hook("`SessionStart`", "read", "SessionStart", Told::Source("startup")),
     hook("`SessionEnd`", "read", "SessionEnd", Told::Nothing),
@@ -105,14 +105,14 @@ fn script(name: &str) -> &'static [Step] {
     }
 }
 
-/// In a project with few rows.
+/// Measures a project with few rows.
 pub(crate) fn few(programs: &Programs, tool: &'static str, runs: usize) -> Table {
     let home = Home::new(programs, Engine::Sqlite);
     home.time(&["add", "first"]);
     measure(programs, &home, &format!("Hooks of {tool}"), ("session", tool), runs)
 }
 
-/// In a project with 10,000 tasks and 10,000 memories, and for one agent with as many events that it was not told.
+/// Measures a project with 10,000 tasks and 10,000 memories, and an agent with as many undelivered events.
 pub(crate) fn many(programs: &Programs, runs: usize) -> Table {
     let home = Home::new(programs, Engine::Sqlite);
     home.time(&["add", "Make the import of the parser accept the new format so that the slow tests pass"]);
@@ -128,7 +128,7 @@ pub(crate) fn many(programs: &Programs, runs: usize) -> Table {
     measure(programs, &home, &title, ("large", "claude"), runs)
 }
 
-/// Words that all the titles and memories share, those of the task at hand among them.
+/// A sentence from a shared vocabulary, which includes the words of the current task.
 fn sentence(n: usize) -> String {
     const WORDS: [&str; 24] = [
         "make", "import", "parser", "accept", "new", "format", "slow", "tests", "pass", "cache", "error", "file",
@@ -172,7 +172,7 @@ fn measure(
         let between = played("between", &format!("{session}-between")).stdout(Stdio::null()).status().unwrap();
         assert!(between.success(), "the session between two others failed");
         if name == "large" {
-            // The one that was away holds a task, from a process that lives: this one.
+            // The absent agent holds a task from a process that is alive: this one.
             home.time(&["resume", "--agent", AWAY]);
         }
         let mut child = played(name, &session).stdout(Stdio::piped()).spawn().unwrap();
@@ -191,7 +191,8 @@ fn measure(
     table
 }
 
-/// Plays the tool of one session: a line for each step, with its time and that of the floor just before, in nanoseconds.
+/// Plays the tool of one session. Prints one line per step: its time and the time of the floor just before, in
+/// nanoseconds.
 pub(crate) fn part(programs: &Programs, words: &[String]) {
     let [name, tool, session, home, bare] = words else { panic!("five words") };
     let (home, bare) = (Home::at(programs, home.into()), Home::at(programs, bare.into()));
@@ -220,7 +221,7 @@ pub(crate) fn part(programs: &Programs, words: &[String]) {
     }
 }
 
-/// What a tool sends.
+/// The payload that a tool sends.
 fn payload(home: &Home<'_>, tool: &str, session: &str, event: &str, told: Told) -> String {
     let cwd = home.repository();
     let mut sent = json!({

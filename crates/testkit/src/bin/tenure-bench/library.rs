@@ -1,8 +1,8 @@
-//! An op of the library against raw SQLite: the same process, the same disk, the same durability.
+//! Compares a library op with raw SQLite: the same process, disk and durability.
 //!
-//! The raw side is another store with the same schema and a plain connection to it: `BEGIN IMMEDIATE`, one prepared
-//! statement for each row that the op writes, with values as long, `COMMIT`. It reads nothing, decides nothing and waits
-//! for nobody. Below it stands the bare commit: one row into a table without an index.
+//! The raw side is another store with the same schema and a plain connection: `BEGIN IMMEDIATE`, one prepared statement
+//! for each row that the op writes, with values of the same length, then `COMMIT`. It reads nothing, decides nothing
+//! and never waits. The bare commit is the lower bound: one row into a table without an index.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ const HOLD: &str = "INSERT INTO hold (project, id, kind, subject, mode, holder, 
 const END: &str = "UPDATE hold SET ended_at = ?2, ended_how = 'finished' WHERE project = 'p' AND id = ?1";
 const SHOWN: &str = "INSERT INTO shown (project, agent, task, fence) VALUES ('p', 'agent', ?1, ?2)";
 
-/// A store that is written to without a kernel.
+/// A store written without a kernel.
 struct Raw {
     connection: Connection,
     number: i64,
@@ -46,7 +46,7 @@ struct Raw {
 impl Raw {
     fn new() -> Raw {
         let (dir, location) = place();
-        // Made by the kernel, so that the schema is the same; then nobody's but this connection's.
+        // The kernel creates the file, so that the schema is the same. After that only this connection uses it.
         Caller::new(&location, "p", "agent").kernel.store().create().unwrap();
         let Location::File(path) = location else { unreachable!() };
         let connection = Connection::open(path).unwrap();
@@ -68,12 +68,12 @@ impl Raw {
         self.connection.prepare_cached(sql).unwrap().execute(values).unwrap();
     }
 
-    /// One transaction that writes the rows of an op: those that every op has, and its own.
+    /// One transaction that writes the rows of an op: those common to all ops, and its own.
     fn commit(&mut self, answer: &str, subject: &str, own: impl Fn(&Raw, i64, i64)) -> Duration {
         let start = Instant::now();
         self.number += 1;
         let (number, now) = (self.number, 2_000_000_000_000_000 + self.number);
-        // As long as the ids, hashes and texts of the kernel.
+        // The values are as long as the kernel's ids, hashes and texts.
         let request = format!("{number:026}");
         let data = format!("{{\"text\":\"half way\",\"late\":false,\"note\":\"{number:07}\"}}");
         self.run("BEGIN IMMEDIATE", []);
@@ -126,7 +126,7 @@ pub(crate) fn place() -> (TempDir, Location) {
     (dir, location)
 }
 
-/// The times of one op, of the same rows raw, and of one bare row.
+/// The times of an op, of the same rows raw, and of a bare row.
 type Three = (Duration, Duration, Duration);
 
 pub(crate) fn against_sqlite(runs: usize) -> Table {
@@ -162,7 +162,7 @@ pub(crate) fn against_sqlite(runs: usize) -> Table {
     table
 }
 
-/// Rates are commits over the whole time, checkpoints included.
+/// Rates are commits over the total time, including checkpoints.
 fn row(table: &mut Table, name: &str, rows: &str, commits: f64, times: &[Three]) {
     let times = &times[WARM_UP..];
     let rate = |pick: fn(&Three) -> Duration| {

@@ -1,12 +1,13 @@
-//! Measures Tenure on stores that are thrown away: whole processes as somebody feels them, and calls of the library.
+//! Benchmarks Tenure on temporary stores: whole processes, as a user experiences them, and library calls.
 //!
-//! `floor` sets single calls against `tenure-floor`, `hooks` those of agent tools, `library` single ops against the
-//! database alone, `growth` the same calls among 100 to 100,000 tasks, `paths` reservations among 10 to 10,000 holds,
-//! `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
-//! `server` sets 64 clients of a server against as many writers without one, `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
-//! needs `cargo build --release --workspace` first, and a machine with nothing else to do.
+//! `floor` compares single calls with `tenure-floor`. `hooks` measures the calls of agent tools. `library` compares
+//! single ops with the database alone. `growth` measures the same calls among 100 to 100,000 tasks. `paths` measures
+//! reservations among 10 to 10,000 holds. `many` runs 64 loops of writes at once. `race` lets 32 processes race for one
+//! task. `server` compares 64 clients of a server with as many writers without one. `trips` counts the round trips to
+//! PostgreSQL. The ratios are what counts; docs/performance.md explains them. Run `cargo build --release --workspace`
+//! first, on an otherwise idle machine.
 
-// A measurement reads clocks, arguments and files, stops at the first surprise and prints what it saw.
+// A benchmark reads clocks, arguments and files, panics on any error, and prints its results.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 use std::fs::{self, File};
@@ -45,7 +46,7 @@ const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [pat
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
 const SECTIONS: [&str; 9] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
-/// Rounds before those that count: caches fill, the first write-ahead log is made.
+/// Rounds that do not count: they fill the caches and create the first write-ahead log.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
 const WRITES: usize = 50;
@@ -137,8 +138,8 @@ fn run(options: &Options, programs: &Programs) {
 
 // ---- one call against the floor ----
 
-/// Every call of Tenure right after one of the floor, so that a slow moment of the machine meets both. Each has a store
-/// of its own: on a shared one either would pay for the log that the other left.
+/// Each call of Tenure follows one of the floor, so that a slow moment of the machine affects both. Each side has its
+/// own store: on a shared one, each would pay for the log of the other.
 fn floor(programs: &Programs, runs: usize) -> Table {
     let home = Home::new(programs, Engine::Sqlite);
     let bare = Home::new(programs, Engine::Sqlite);
@@ -149,7 +150,7 @@ fn floor(programs: &Programs, runs: usize) -> Table {
         &["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"],
     );
 
-    // Its task stays held by this agent: the focus of `note`, and what it claims again.
+    // This agent keeps its task held: it is the focus of `note` and the task claimed again.
     let own = home.answer(&["claim", "--agent", "holder", "--json"])["data"]["task"]["id"].as_str().unwrap().to_owned();
     let writes =
         ["`add`", "`note`", "`note ID`", "`claim ID`, one's own task", "`claim ID`, a ready task", "`done ID`"];
@@ -172,7 +173,7 @@ fn floor(programs: &Programs, runs: usize) -> Table {
     }
     writes.iter().zip(pairs).for_each(|(name, pairs)| table.compare(name, &pairs));
 
-    // The last task that was finished: the one held by now has hundreds of notes to show.
+    // Shows the last finished task, because the held one has hundreds of notes by now.
     let reads: [(&str, &[&str]); 3] =
         [("`list --limit 1`", &["list", "--limit", "1"]), ("`show ID`", &["show", &free]), ("`next`", &["next"])];
     let mut pairs = vec![Vec::new(); reads.len()];
@@ -186,7 +187,7 @@ fn floor(programs: &Programs, runs: usize) -> Table {
     table
 }
 
-/// One `fdatasync` of 4 KiB on the disk the stores are on, in seconds.
+/// The time of one `fdatasync` of 4 KiB on the disk of the stores, in seconds.
 fn sync_time() -> f64 {
     let dir = TempDir::new().unwrap();
     let mut file = File::create(dir.path().join("f")).unwrap();
@@ -251,7 +252,7 @@ fn herd(programs: &Programs, engine: Engine) -> Vec<String> {
     ]
 }
 
-// ---- what is asked for ----
+// ---- options ----
 
 struct Options {
     sections: Vec<String>,
@@ -280,7 +281,7 @@ impl Options {
                 _ => return Err(USAGE.to_owned()),
             }
         }
-        // Whoever calls stands elsewhere by the time they are written.
+        // The working directory changes before the plots are written, so the path is made absolute.
         if let Some(dir) = &mut options.plots {
             fs::create_dir_all(&*dir).map_err(|error| format!("{}: {error}", dir.display()))?;
             *dir = dir.canonicalize().map_err(|error| format!("{}: {error}", dir.display()))?;

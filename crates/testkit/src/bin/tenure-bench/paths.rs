@@ -1,4 +1,4 @@
-//! The same calls for paths among 10, 1,000 and 10,000 live holds, and among 5,000 live globs.
+//! Measures path calls among 10, 1,000 and 10,000 live holds, and among 5,000 live globs.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::home::Engine;
 use crate::table::{Table, ms, quantile};
 
-/// What stands in a store before it is measured.
+/// The contents of each store before the measurement.
 const STORES: [(&str, usize, bool); 4] = [
     ("10 files", 10, false),
     ("1,000 files", 1_000, false),
@@ -22,7 +22,7 @@ const STORES: [(&str, usize, bool); 4] = [
     ("5,000 globs", 5_000, true),
 ];
 
-/// What is asked for: one that nothing overlaps, in each form.
+/// The requested pattern in each form; none overlaps an existing hold.
 const ASKED: [(&str, &str); 4] = [
     ("a file", "src/part-3/mine.rs"),
     ("a directory", "src/mine/"),
@@ -48,7 +48,7 @@ fn fill(caller: &Caller, count: usize, globs: bool) {
     }
 }
 
-/// Times of `reserve`, `release` and `check` of each form in each store.
+/// The times of `reserve`, `release` and `check` for each form in each store.
 pub(crate) fn paths(engine: Engine, runs: usize) -> Table {
     let mut table = Table::new(
         &format!("Paths on {}: p50 of reserve, and its ratio to that among 10 files", engine.name()),

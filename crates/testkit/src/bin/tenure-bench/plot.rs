@@ -1,22 +1,22 @@
-//! A growth curve as a picture: SVG written by hand, readable on a light and on a dark page.
+//! Draws a growth curve as SVG, readable on light and dark backgrounds.
 
 use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 380.0;
-/// Around the field of the curves: left for the numbers, right for the names.
+/// Margins: left for the numbers, right for the names.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 200.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
-/// Told apart also by who cannot see all colours, and clear of both white and black.
+/// A palette that is distinguishable with colour blindness and visible on white and black.
 const COLOURS: [&str; 7] = ["#4477aa", "#cc6677", "#228833", "#b58900", "#3a9fbf", "#aa3377", "#888888"];
-/// What is allowed: a call may cost twice as much.
+/// The allowed ratio: a call may cost twice as much.
 const AIM: f64 = 2.0;
 
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
-    /// How many tasks, and how many times the cost among the fewest.
+    /// The number of tasks, and the ratio to the cost at the smallest size.
     pub(crate) points: Vec<(usize, f64)>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// The name of its file.
+    /// The file name.
     pub(crate) fn file(&self) -> String {
         let plain = self.title.to_lowercase().replace(" of the ", "-").replace(" on ", "-").replace(' ', "-");
         format!("{plain}.svg")
@@ -76,7 +76,7 @@ impl Plot {
                 let (x, y) = (x(*size), y(*ratio));
                 _ = writeln!(svg, r#"<circle fill="{colour}" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#);
             }
-            // Named in a column of their own: curves that lie on each other would have their names on each other too.
+            // The legend has a column of its own, because labels at the ends of overlapping curves would overlap too.
             let line = TOP + 10.0 + 22.0 * n as f64;
             let (from, to, text) = (WIDTH - RIGHT + 16.0, WIDTH - RIGHT + 34.0, WIDTH - RIGHT + 42.0);
             let ends = curve.points.last().map_or(1.0, |(_, ratio)| *ratio);

@@ -1,8 +1,8 @@
-//! Ops of the library against PostgreSQL alone: the same statements, in the same groups, by the same driver.
+//! Compares library ops with PostgreSQL alone: the same statements, in the same groups, with the same driver.
 //!
-//! Every connection works through its script: add a task, claim it, note on it, finish it, again and again. The script is
-//! run once, alone, on a tape; then by the library on a second schema and from the tape on a third, a stretch each in
-//! turn, so that a slow moment of the machine meets both.
+//! Every connection repeats a script: add a task, claim it, note on it, finish it. The script is recorded once, alone.
+//! Then the library runs it on a second schema and the recording is replayed on a third, in alternating stretches, so
+//! that a slow moment of the machine affects both.
 
 use std::sync::Barrier;
 use std::thread;
@@ -34,13 +34,13 @@ const LOADS: [Load; 6] = [
 ];
 
 impl Load {
-    /// How many projects one connection goes round in: its own one, or all where there are fewer connections.
+    /// The number of projects per connection: its own, or several if there are fewer connections than projects.
     fn registering(self) -> usize {
         self.projects.div_ceil(self.connections)
     }
 }
 
-/// Into how many stretches a run is cut.
+/// The number of stretches of a run.
 const STRETCHES: usize = 10;
 const OPS: usize = 4;
 
@@ -54,7 +54,7 @@ pub(crate) fn against_postgres(runs: usize) -> Table {
     table
 }
 
-/// Rounds of one connection, each of four ops.
+/// Measures rounds of four ops per connection.
 fn measure(load: Load, runs: usize) -> Vec<String> {
     let Load { connections, projects } = load;
     let rounds = (runs * 2 / connections).max(STRETCHES).next_multiple_of(STRETCHES);
@@ -63,7 +63,7 @@ fn measure(load: Load, runs: usize) -> Vec<String> {
     let scripts = record(taped, load, rounds);
     let library: Vec<Seat> = (0..connections).map(|n| Seat::new(&pg::server().url(library), n, load)).collect();
     let players: Vec<Player> = scripts.iter().map(|script| Player::new(script, taped, raw)).collect();
-    // Everybody is registered before the clock runs, alike on both sides.
+    // All agents are registered before the clock starts, on both sides.
     let first = load.registering();
     library.iter().for_each(|seat| (0..first).for_each(|at| seat.round(at)));
     players.iter().for_each(|player| (0..first).for_each(|at| player.play(at)));
@@ -88,7 +88,6 @@ fn measure(load: Load, runs: usize) -> Vec<String> {
     ]
 }
 
-/// A connection of the library.
 struct Seat(Vec<Caller>);
 
 impl Seat {
@@ -105,7 +104,7 @@ impl Seat {
     }
 }
 
-/// What every connection says in each of its rounds, after those in which it is registered.
+/// Records the statements of each connection in each round, after the rounds that register it.
 fn record(schema: &str, load: Load, rounds: usize) -> Vec<Vec<Vec<Group>>> {
     let url = pg::server().url(schema);
     Caller::new(&Location::Postgres(url.clone()), "p", "agent").kernel.store().create().unwrap();
@@ -121,7 +120,7 @@ fn record(schema: &str, load: Load, rounds: usize) -> Vec<Vec<Vec<Group>>> {
     scripts
 }
 
-/// A connection that only says what is on the tape.
+/// A connection that replays a recording.
 struct Player {
     runtime: Runtime,
     client: Client,
@@ -149,7 +148,7 @@ impl Player {
     }
 }
 
-/// All of them at once, each in a thread of its own: from the start of the first to the end of the last.
+/// Runs all of them at once, each in its own thread, and returns the time from the first start to the last end.
 fn together<T: Sync>(all: &[T], work: impl Fn(&T) + Sync) -> Duration {
     let barrier = Barrier::new(all.len() + 1);
     thread::scope(|scope| {
@@ -170,7 +169,7 @@ fn together<T: Sync>(all: &[T], work: impl Fn(&T) + Sync) -> Duration {
     })
 }
 
-/// Both sides wrote the same rows, or they were not compared.
+/// Both sides must have written the same rows; otherwise the comparison is void.
 fn check(schemas: &[String; 3], projects: usize) {
     let count = |schema: &String| {
         let tables = ["event", "task", "hold", "note", "request", "shown", "agent", "project"];

@@ -1,4 +1,4 @@
-//! Rounds of a race: one task, and 32 processes that wait for it with an open store. One gets it.
+//! Races: in each round, 32 processes with an open store claim one task. Exactly one gets it.
 
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,11 +14,11 @@ use crate::home::Engine;
 use crate::table::{Table, ms, quantile};
 
 const RACERS: usize = 32;
-/// How this program is called to be one of them; the rest of its arguments are the store and its name.
+/// The argument that starts this program as a racer. The other arguments are the store and the agent name.
 pub(crate) const PART: &str = "--race-part";
 
-/// Plays a racer: a task a line, an answer a line. An empty line says that all have answered; whoever has a task then
-/// finishes it.
+/// Plays a racer: reads a task per line and writes an answer per line. An empty line means that all racers have
+/// answered; the winner then finishes its task.
 pub(crate) fn part(store: &str, agent: &str) {
     let caller = Caller::new(&location(store), "p", agent);
     caller.kernel.store().identity().unwrap();

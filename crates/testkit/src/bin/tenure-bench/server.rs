@@ -1,5 +1,5 @@
-//! A server against what it speeds up: 64 clients over its socket, 64 writers straight on the store, and the same ops in
-//! one process, 64 to a transaction. Every sync takes a millisecond longer, as on a disk that is not the fastest.
+//! Compares a server with direct access: 64 clients over its socket, 64 writers directly on the store, and the same ops
+//! in one process, 64 per transaction. Every sync takes one millisecond longer, to simulate a slower disk.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -22,9 +22,9 @@ use crate::caller::{Caller, noting};
 use crate::library::place;
 use crate::table::{Table, ms, quantile};
 
-/// How long each way is measured.
+/// The duration of each measurement.
 const WINDOW: Duration = Duration::from_secs(4);
-/// How much longer a sync takes.
+/// The added duration of a sync.
 const SLOWER: Duration = Duration::from_millis(1);
 
 pub(crate) fn measure() -> Table {
@@ -78,7 +78,7 @@ where
     window(&location, &options, table, name, way)
 }
 
-/// Ops a second of 64 writers, each with its own way to the store, all at once.
+/// The ops per second of 64 concurrent writers, each with its own access to the store.
 fn window<W>(
     location: &Location,
     options: &Options,
@@ -124,7 +124,7 @@ where
     row(table, name, times, WINDOW)
 }
 
-/// The same ops in one process, 64 to a transaction.
+/// The same ops in one process, 64 per transaction.
 fn together(vfs: &str, table: &mut Table) -> f64 {
     let (_dir, location) = place();
     let options = Options { vfs: Some(vfs.to_owned()), ..Options::default() };

@@ -1,10 +1,10 @@
-//! What is said.
+//! Formats the results as Markdown tables.
 
 use std::time::Duration;
 
 use crate::WARM_UP;
 
-/// In seconds.
+/// The quantile in seconds.
 pub(crate) fn quantile(mut times: Vec<Duration>, q: f64) -> f64 {
     times.sort();
     times[((times.len() - 1) as f64 * q).round() as usize].as_secs_f64()
@@ -30,7 +30,7 @@ impl Table {
         Table { title: title.to_owned(), head: head.iter().map(|s| (*s).to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// A row for pairs of a call and what it is compared with, without the first ones.
+    /// Adds a row that compares a call with its baseline, without the warm-up rounds.
     pub(crate) fn compare(&mut self, name: &str, pairs: &[(Duration, Duration)]) {
         let (ours, theirs): (Vec<_>, Vec<_>) = pairs[WARM_UP..].iter().copied().unzip();
         let mut row = vec![name.to_owned()];

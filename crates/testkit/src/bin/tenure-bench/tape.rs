@@ -1,8 +1,8 @@
-//! What a client says to PostgreSQL, written down on the way and said again without it.
+//! Records the statements that a client sends to PostgreSQL, and replays them without the client.
 //!
-//! A tape stands before the server and notes every statement with its parameters, and which of them travelled together.
-//! Played, it sends the same statements in the same groups by the same driver, and takes the answers: what is left of an
-//! op when nobody reads, decides or composes anything.
+//! A tape is a proxy in front of the server. It records every statement with its parameters, and which statements
+//! travelled together. A replay sends the same statements in the same groups with the same driver and receives the
+//! answers: the cost of an op without reading, deciding or composing.
 
 use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
@@ -18,7 +18,6 @@ use tokio_postgres::config::Host;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Error};
 
-/// One statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
     /// Without parameters, possibly several in one text.
@@ -33,17 +32,17 @@ pub(crate) enum Value {
     Number(Option<i64>),
 }
 
-/// Statements that were sent before any of their answers was taken: one round trip.
+/// Statements sent before any of their answers was received: one round trip.
 pub(crate) type Group = Vec<Said>;
 
 #[derive(Default)]
 struct Notes {
     groups: Vec<Group>,
-    /// Answers that the client has not got yet.
+    /// The number of answers that the client has not received yet.
     owed: usize,
 }
 
-/// A tape of one connection.
+/// The tape of one connection.
 pub(crate) struct Tape {
     url: String,
     notes: Arc<Mutex<Notes>>,
@@ -51,11 +50,11 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// Before the server of a store URL.
+    /// Creates a tape in front of the server of a store URL.
     pub(crate) fn before(url: &str) -> Tape {
         let (plain, schema) = url.split_once("schema=").unwrap();
         let config: Config = plain.trim_end_matches(['?', '&']).parse().unwrap();
-        // Not in the usual place for such directories: the path of a socket has at most 107 bytes.
+        // Under `/tmp`, because the path of a socket has at most 107 bytes.
         let dir = tempfile::Builder::new().prefix("tn-").tempdir_in("/tmp").unwrap();
         let listener = UnixListener::bind(dir.path().join(".s.PGSQL.5432")).unwrap();
         let (user, database) = (config.get_user().unwrap(), config.get_dbname().unwrap());
@@ -66,7 +65,7 @@ impl Tape {
         let notes = Arc::new(Mutex::new(Notes::default()));
         let shared = notes.clone();
         thread::spawn(move || {
-            // One client, one connection: what it says is one story.
+            // A tape records one client on one connection.
             let client = listener.accept().unwrap().0;
             let port = config.get_ports().first().copied().unwrap_or(5432);
             match &config.get_hosts()[0] {
@@ -83,12 +82,12 @@ impl Tape {
         Tape { url, notes, _dir: dir }
     }
 
-    /// The store by way of the tape.
+    /// The URL of the store through the tape.
     pub(crate) fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// What was said since the last call.
+    /// The statements since the last call.
     pub(crate) fn take(&self) -> Vec<Group> {
         std::mem::take(&mut self.notes.lock().unwrap().groups)
     }
@@ -115,7 +114,7 @@ fn listen(
             drop(notes);
             server.write_all(&chunk[..read]).unwrap();
         }
-        // The client is gone without a word; the server is told, or it would keep the connection.
+        // The client disconnected without a message. The terminate message makes the server close the connection.
         let _ = server.write_all(b"X\0\0\0\x04");
     });
     thread::spawn(move || {
@@ -127,7 +126,7 @@ fn listen(
             while let Some((kind, _)) = messages.next() {
                 answered += usize::from(kind == b'Z');
             }
-            // Before the client sees it and goes on.
+            // Updated before the client sees the answer and continues.
             let mut notes = notes.lock().unwrap();
             notes.owed = notes.owed.saturating_sub(answered);
             drop(notes);
@@ -138,7 +137,7 @@ fn listen(
     });
 }
 
-/// Cuts a stream into messages: a letter, a length, a body. The first one of a client has no letter.
+/// Splits a stream into messages: a type byte, a length, a body. The first message of a client has no type byte.
 struct Messages {
     buffer: Vec<u8>,
     greeted: bool,
@@ -191,7 +190,7 @@ impl Notes {
         }
     }
 
-    /// A statement is complete and owes an answer. It begins a group if the client had all answers before it.
+    /// Ends a statement, which expects an answer. It starts a new group if no answers were pending.
     fn end(&mut self, said: Said) {
         if self.owed == 0 {
             self.groups.push(Vec::new());
@@ -233,7 +232,8 @@ impl<'a> Body<'a> {
     }
 }
 
-/// The same groups for another schema: its name stands in what opens a transaction and in what writers queue on.
+/// Rewrites the groups for another schema, whose name occurs in the statements that open a transaction and take the
+/// lock.
 pub(crate) fn moved(groups: &[Group], from: &str, to: &str) -> Vec<Group> {
     let text = |text: &str| text.replace(from, to);
     let one = |said: &Said| match said {
@@ -251,10 +251,10 @@ pub(crate) fn moved(groups: &[Group], from: &str, to: &str) -> Vec<Group> {
 
 type Pending<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
-/// Sends a group and takes all its answers.
+/// Sends a group and receives all its answers.
 pub(crate) async fn say(client: &Client, group: &Group) {
     let mut pending: Vec<Option<Pending<'_>>> = group.iter().map(|said| Some(one(client, said))).collect();
-    // A statement is queued when it is first asked for, so all of them are, in order, before the first answer.
+    // A statement is queued at its first poll, so polling all of them in order queues all before the first answer.
     poll_fn(|context| {
         for slot in &mut pending {
             if let Some(Poll::Ready(answer)) = slot.as_mut().map(|call| call.as_mut().poll(context)) {

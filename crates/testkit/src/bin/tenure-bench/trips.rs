@@ -1,4 +1,4 @@
-//! How often an op waits for PostgreSQL: each time with the project's lock, but for the first.
+//! Counts the round trips of an op to PostgreSQL. All but the first hold the project's lock.
 
 use tenure_core::agent::Process;
 use tenure_core::session::Start;
@@ -16,7 +16,7 @@ pub(crate) fn trips() -> Table {
     let mut table = Table::new("Round trips of an op on PostgreSQL", &["op", "round trips", "at most"]);
     let schema = pg::server().fresh_schema();
     let caller = Caller::new(&Location::Postgres(pg::server().url(&schema)), "p", "agent");
-    // Twice: the first call of an agent also registers it.
+    // Two rounds, because the first call of an agent also registers it.
     for last in [false, true] {
         let tasks = [caller.add(), caller.add()];
         let ops = [
@@ -40,7 +40,7 @@ pub(crate) fn trips() -> Table {
     table
 }
 
-/// What the hooks of a session ask and say. Only what is under the lock has a bound.
+/// The queries and ops of a session's hooks. Only round trips under the lock have a bound.
 fn hooks(caller: &Caller, table: &mut Table) {
     let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 1, started: 1 };
     let actor = Actor {

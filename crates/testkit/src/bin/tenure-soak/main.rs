@@ -1,7 +1,7 @@
-//! The long runs, one report: `tenure-soak [SECTION …] [--minutes N] [--seed N] [--seeds N]`, or
+//! Runs the soak tests and prints one report: `tenure-soak [SECTION …] [--minutes N] [--seed N] [--seeds N]`, or
 //! `tenure-soak --plan FILE`, which runs one plan of the simulator on every engine.
 
-// A long run reads clocks and arguments, and prints what it saw.
+// A soak test reads clocks and arguments, and prints its results.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +47,7 @@ fn run(options: &Options) -> ExitCode {
         eprintln!("{} for about {} s …", soak.name, time.as_secs());
         let start = Instant::now();
         let budget = Budget { time, seed: options.seed, seeds: options.seeds };
-        // A run that breaks down is a finding too, and must not cost what the others found.
+        // A panic is a finding too, and must not discard the findings of the other sections.
         let mut section = catch_unwind(AssertUnwindSafe(|| (soak.run)(budget))).unwrap_or_else(|panic| {
             let why = panic
                 .downcast_ref::<String>()

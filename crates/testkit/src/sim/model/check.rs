@@ -1,4 +1,4 @@
-//! What is refused for what it says, whatever there is.
+//! Validation of requests, independent of the stored state.
 
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
@@ -7,7 +7,7 @@ use super::rules::CYCLE;
 use super::{Refusal, memory};
 use crate::known::Known;
 
-/// What is refused before the store is touched.
+/// Refuses an invalid request before the store is touched.
 pub(super) fn check(op: &Op) -> Result<(), Refusal> {
     let priority = |value: i64| if (0..=4).contains(&value) { Ok(()) } else { Err(("usage", "bad_priority")) };
     let ttl = |seconds: Option<i64>| match seconds {

@@ -1,7 +1,7 @@
-//! A small world of files in which patterns are compared by looking at all of them.
+//! A small fixed set of files. The model compares patterns by enumerating all of them.
 //!
-//! The files are chosen so that two of the patterns have a file in common, or one covers the other, exactly when that is
-//! so among all files there could be; a test below says so.
+//! The files are chosen so that two patterns overlap, or one covers the other, within this set exactly when they do
+//! among all possible files. A test below checks that.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -30,7 +30,7 @@ pub const FILES: [&str; 20] = [
     "lib/a.x",
 ];
 
-/// Patterns: as they are typed, and in their one spelling.
+/// Patterns: as typed, and in normal form.
 pub const PATTERNS: [(&str, &str); 18] = [
     ("src/a.rs", "src/a.rs"),
     ("./src//b.rs", "src/b.rs"),
@@ -52,13 +52,13 @@ pub const PATTERNS: [(&str, &str); 18] = [
     ("glob:docs/a.md", "docs/a.md"),
 ];
 
-/// The one spelling of a pattern as it is typed.
+/// The normal form of a typed pattern.
 pub fn spelling(typed: &str) -> String {
     let known = PATTERNS.iter().find(|(known, _)| *known == typed);
     known.map_or_else(|| panic!("{typed} is not a pattern of this world"), |(_, spelling)| (*spelling).to_owned())
 }
 
-/// The files of each pattern, a bit for each.
+/// The files that each pattern matches, as a bit set.
 static OF: LazyLock<BTreeMap<&str, u32>> = LazyLock::new(|| {
     let bits = |spelling: &str| (0..FILES.len()).filter(|at| has(spelling, FILES[*at])).map(|at| 1 << at).sum();
     PATTERNS.iter().map(|(_, spelling)| (*spelling, bits(spelling))).collect()
@@ -79,7 +79,7 @@ fn pieces(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// A glob once for each alternative.
+/// Expands the alternatives of a glob.
 fn either(glob: &str) -> Vec<String> {
     let Some((before, rest)) = glob.split_once('{') else { return vec![glob.to_owned()] };
     let (inside, after) = rest.split_once('}').expect("a brace that closes");
@@ -104,12 +104,12 @@ fn letters(glob: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether two patterns have a file in common.
+/// Whether two patterns match a common file.
 pub fn overlap(one: &str, other: &str) -> bool {
     OF[one] & OF[other] != 0
 }
 
-/// Whether every file of the second is one of the first.
+/// Whether the first pattern matches every file of the second.
 pub fn covers(one: &str, other: &str) -> bool {
     OF[other] & !OF[one] == 0
 }

@@ -1,5 +1,5 @@
-//! The waiting line, as the contract says it: who is blocked by whom, who is served when something ends, and who would
-//! wait for itself.
+//! The model of the waiting line, written from the contract: which requests block which, which place is served when a
+//! hold ends, and which request would close a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,34 +11,34 @@ use super::locks::Lock;
 use super::paths::{PathHold, Want, meet};
 use super::{Model, Refusal, SECOND, Turn};
 
-/// How long a place lives after its last renewal.
+/// The lifetime of a place after its last renewal.
 const PLACE: i64 = 120 * SECOND;
-/// How long an offer lives.
+/// The lifetime of an offer.
 pub(super) const OFFER: i64 = 60 * SECOND;
 
-/// A place in the line.
+/// A place in the waiting line.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Place {
     pub id: String,
-    /// The number of the event that queued it.
+    /// The number of the event that created the place.
     pub ticket: i64,
     pub agent: String,
-    /// Whether it is for a named lock.
+    /// Whether the place is for a named lock.
     pub name: bool,
     pub checkout: String,
     pub shared: bool,
-    /// In their one spelling, in order.
+    /// The patterns in normal form, sorted.
     pub wanted: Vec<String>,
     pub reason: String,
     pub queued_at: i64,
     pub expires_at: i64,
     pub ttl: i64,
-    /// Whether what it waits for is held for its agent.
+    /// Whether the wanted set is currently offered to the agent.
     pub offered: bool,
 }
 
-/// Something that is held or wanted: a named lock, or where, whether shared, which patterns.
+/// A held or wanted resource: a named lock, or patterns in a checkout with a mode.
 #[derive(Clone, Copy)]
 pub(super) struct Thing<'a> {
     name: bool,
@@ -48,12 +48,10 @@ pub(super) struct Thing<'a> {
 }
 
 impl<'a> Thing<'a> {
-    /// A named lock.
     pub(super) fn named(name: &'a [String]) -> Thing<'a> {
         Thing { name: true, checkout: "", shared: false, patterns: name }
     }
 
-    /// Paths.
     pub(super) fn paths(checkout: &'a str, shared: bool, patterns: &'a [String]) -> Thing<'a> {
         Thing { name: false, checkout, shared, patterns }
     }
@@ -73,7 +71,7 @@ fn clash(one: &Thing<'_>, other: &Thing<'_>) -> bool {
     !(one.shared && other.shared) && meet(one.checkout, other.checkout) && one.patterns.iter().any(common)
 }
 
-/// Whether a place is that of the same request.
+/// Whether a place belongs to the same request.
 fn is_same(place: &Place, agent: &str, thing: &Thing<'_>) -> bool {
     let mut wanted = thing.patterns.to_vec();
     wanted.sort();
@@ -81,7 +79,7 @@ fn is_same(place: &Place, agent: &str, thing: &Thing<'_>) -> bool {
     kind && place.agent == agent && place.checkout == thing.checkout && place.wanted == wanted
 }
 
-/// Who waits for whom, and through them.
+/// The wait graph: for each agent, the agents it waits for.
 type Ways = BTreeMap<String, BTreeSet<String>>;
 
 fn reaches(ways: &Ways, from: &str, to: &str) -> bool {
@@ -100,16 +98,16 @@ fn reaches(ways: &Ways, from: &str, to: &str) -> bool {
     false
 }
 
-/// What stands in the way of a request.
+/// The holds and places that block a request.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// Holds, by their places in the list of all.
+    /// Blocking holds, as indexes into the list of all holds.
     pub(super) holds: Vec<usize>,
-    /// Places, by theirs, each with its number in the line.
+    /// Blocking places, as indexes, each with its position in the line.
     pub(super) places: Vec<(usize, i64)>,
-    /// The number that the request has or would have.
+    /// The position that the request has or would have.
     number: i64,
-    /// The place that the same request has.
+    /// The existing place of the same request.
     own: Option<usize>,
 }
 
@@ -120,7 +118,7 @@ impl Ahead {
 }
 
 impl Model {
-    /// The places that count now and are waiting, in the order of their tickets.
+    /// The unexpired places that are waiting, in ticket order.
     fn waiting(&self, now: i64, dead: &[String]) -> Vec<usize> {
         let counts = |at: &usize| {
             let place = &self.places[*at];
@@ -129,7 +127,7 @@ impl Model {
         (0..self.places.len()).filter(counts).collect()
     }
 
-    /// Who has what is in the way of something: others, and of a lock whoever waits for it too.
+    /// The holders of conflicting resources: other agents, and for a lock also the requesting agent.
     fn held_from(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<String> {
         let in_the_way = |path: &&PathHold| {
             let its = Thing::paths(&path.checkout, path.shared, std::slice::from_ref(&path.pattern));
@@ -142,20 +140,21 @@ impl Model {
         paths.chain(locks.map(|(_, lock)| lock.holder.clone())).collect()
     }
 
-    /// Who waits for whom because that one holds what it wants.
+    /// The edges of the wait graph that lead to holders.
     fn for_holders(&self, now: i64, dead: &[String]) -> Ways {
         let mut ways = Ways::new();
         for at in self.waiting(now, dead) {
             let place = &self.places[at];
             let holders = self.held_from(&place.agent, &place.thing(), now, dead);
-            // That an agent waits for its own lock is no circle: another process of it has that.
+            // An agent that waits for its own lock closes no cycle: another process of the same agent holds it.
             let holders = holders.into_iter().filter(|holder| *holder != place.agent);
             ways.entry(place.agent.clone()).or_default().extend(holders);
         }
         ways
     }
 
-    /// The same, and because that one came before it; but whoever waits for the later one's holds is not waited for.
+    /// Adds the edges to agents with an earlier conflicting place, except to an earlier agent that itself waits for
+    /// holds of the later one.
     fn for_all(&self, holders: &Ways, now: i64, dead: &[String]) -> Ways {
         let mut ways = holders.clone();
         let waiting = self.waiting(now, dead);
@@ -171,9 +170,9 @@ impl Model {
         ways
     }
 
-    /// The waiting requests of others that a request may not pass: conflicting earlier ones, except of those who wait,
-    /// directly or not, for the requester. Nor may it be given what would make those wait for it whom it waits for: that
-    /// would be a circle of holds.
+    /// The waiting requests of others that a request may not pass: conflicting earlier ones, except those of agents
+    /// that wait, directly or transitively, for the requester. A request also may not receive a hold that would make
+    /// the agents it waits for wait for it: that would close a cycle of holds.
     fn before(&self, agent: &str, ticket: i64, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<usize> {
         let holders = self.for_holders(now, dead);
         let all = self.for_all(&holders, now, dead);
@@ -185,7 +184,7 @@ impl Model {
         self.waiting(now, dead).into_iter().filter(first).collect()
     }
 
-    /// The number that a request has in the line: one more than the conflicting earlier places of others.
+    /// The position of a request: one more than the number of conflicting earlier places of other agents.
     fn number(&self, agent: &str, ticket: i64, thing: &Thing<'_>, now: i64, dead: &[String]) -> i64 {
         let ahead = |at: &usize| {
             let place = &self.places[*at];
@@ -194,7 +193,7 @@ impl Model {
         1 + i64::try_from(self.waiting(now, dead).iter().filter(|at| ahead(at)).count()).unwrap()
     }
 
-    /// Everything in the way of a request, holds and places.
+    /// All holds and places that block a request.
     pub(super) fn ahead(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> Ahead {
         let asked = self.asks_more(want, patterns, now);
         let holds = self.in_the_way(want, &asked, now);
@@ -207,7 +206,7 @@ impl Model {
         Ahead { holds, ..self.ahead_in_line(want.agent, (&thing, &whole), now, dead) }
     }
 
-    /// The places in the way of something, which is the whole of a request or a part of it.
+    /// The places that block a resource, which is a whole request or a part of it.
     pub(super) fn ahead_in_line(
         &self,
         agent: &str,
@@ -229,14 +228,14 @@ impl Model {
         }
     }
 
-    /// Whether a request that waits for the holds in its way would wait for itself.
+    /// Whether waiting for the blocking holds would close a cycle.
     fn is_circle(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> bool {
         let ways = self.for_holders(now, dead);
         let holders = self.held_from(agent, thing, now, dead);
         holders.into_iter().any(|holder| holder != agent && reaches(&ways, &holder, agent))
     }
 
-    /// Waits: a new place, or the one that the same request has, renewed.
+    /// Enters the line, or renews the place of the same request.
     pub(super) fn wait(
         &mut self,
         turn: &mut Turn<'_>,
@@ -266,13 +265,13 @@ impl Model {
         }))
     }
 
-    /// Everything in the way, as whoever it blocks sees it.
+    /// The blocking holds and places, in the form shown to the blocked agent.
     pub(super) fn named(&self, ahead: &Ahead, now: i64) -> Vec<Value> {
         let holds = ahead.holds.iter().map(|at| self.blocker(*at, now));
         holds.chain(self.named_places(ahead, now)).collect()
     }
 
-    /// The places in the way, the same.
+    /// The blocking places, in the same form.
     pub(super) fn named_places(&self, ahead: &Ahead, now: i64) -> Vec<Value> {
         let places = ahead.places.iter().map(|(at, number)| {
             let place = &self.places[*at];
@@ -318,7 +317,7 @@ impl Model {
         self.freed = true;
     }
 
-    /// Ends the places whose time is over, and those of agents that are proven dead.
+    /// Ends expired places and the places of agents proven dead.
     pub(super) fn settle_places(&mut self, turn: &Turn<'_>) {
         let mut due: Vec<(i64, String)> = self
             .places
@@ -347,7 +346,7 @@ impl Model {
         }
     }
 
-    /// Leaves the line with a place, and says so.
+    /// Removes a place and records the event.
     pub(super) fn leave_place(&mut self, turn: &Turn<'_>, id: &str, session_ended: bool) {
         let place = self.places.iter().find(|place| place.id == id).expect("an own place").clone();
         let mut data = json!({ "agent": place.agent, "wanted": place.wanted });
@@ -358,7 +357,7 @@ impl Model {
         self.drop_place(id);
     }
 
-    /// A session is over: its agent waits for nothing.
+    /// Removes all places of the actor when its session ends.
     pub(super) fn leave_line(&mut self, turn: &Turn<'_>) {
         let own = self.places.iter().filter(|place| place.agent == turn.actor);
         let mut own: Vec<(String, bool)> = own.map(|place| (place.id.clone(), place.offered)).collect();
@@ -372,7 +371,8 @@ impl Model {
         }
     }
 
-    /// The own places that something given back covers a part of: without that the rest is not wanted either.
+    /// The actor's places of which a released pattern covers a part: without that part the agent does not want the rest
+    /// either.
     pub(super) fn places_within(&self, turn: &Turn<'_>, pattern: &str) -> Vec<String> {
         let own = |place: &&Place| {
             place.agent == turn.actor
@@ -386,7 +386,7 @@ impl Model {
         ids
     }
 
-    /// What was asked for is held: whoever waited for just this waits no longer.
+    /// Removes the place of a request that was granted.
     pub(super) fn waits_no_longer(&mut self, agent: &str, thing: &Thing<'_>) {
         let same = |place: &&Place| is_same(place, agent, thing);
         for id in self.places.iter().filter(same).map(|place| place.id.clone()).collect::<Vec<_>>() {
@@ -394,7 +394,7 @@ impl Model {
         }
     }
 
-    /// Walks the waiters in the order of their tickets and offers to each whose whole set is free.
+    /// Visits the places in ticket order and makes an offer to each whose whole set is free.
     pub(super) fn serve(&mut self, turn: &mut Turn<'_>) {
         if !std::mem::take(&mut self.freed) || self.places.is_empty() {
             return;
@@ -416,7 +416,7 @@ impl Model {
         self.freed = false;
     }
 
-    /// Holds that are over and that somebody waits for are ended before anything is offered.
+    /// Ends expired holds that block a waiting request, before any offer is made.
     fn end_what_is_waited_for(&mut self, turn: &Turn<'_>) {
         let waiting = self.waiting(turn.now, turn.dead);
         let over = |path: &PathHold| turn.now >= path.expires_at || turn.dead.contains(&path.holder);
@@ -450,7 +450,7 @@ impl Model {
         }
     }
 
-    /// Holds what a place waits for, until its agent takes it or does not come in time.
+    /// Reserves the resources of a place until its agent accepts them or the offer expires.
     fn offer(&mut self, turn: &mut Turn<'_>, at: usize) {
         let place = self.places[at].clone();
         if place.name {
@@ -501,12 +501,12 @@ impl Model {
         }
     }
 
-    /// Whether a task was ever handed over: what is held for it may then come to somebody who waits.
+    /// Whether a task was ever transferred: its bound holds may then belong to a waiting agent.
     pub fn was_handed_over(&self) -> bool {
         self.log.iter().any(|told| told.kind == kind::HOLD_TRANSFERRED)
     }
 
-    /// Who waits for whom now: for those who hold what is wanted, and for those whose turn comes first.
+    /// The current wait graph: edges to conflicting holders and to agents that are served first.
     pub fn who_waits_for_whom(&self, now: i64) -> BTreeMap<String, BTreeSet<String>> {
         let mut ways = self.for_holders(now, &[]);
         for at in self.waiting(now, &[]) {
@@ -518,12 +518,12 @@ impl Model {
         ways
     }
 
-    /// How many wait.
+    /// The number of waiting places.
     pub fn still_waiting(&self, now: i64) -> usize {
         self.waiting(now, &[]).len()
     }
 
-    /// Who waits, in the order of tickets, with the number in the line.
+    /// The waiting places in ticket order, with their positions.
     pub fn in_line(&self, now: i64) -> Vec<Value> {
         let shown = |at: usize| {
             let place = &self.places[at];

@@ -1,4 +1,4 @@
-//! Named locks: who gets one, how long it lives, and who gives it back.
+//! The model of named locks: grant, lifetime, offer and release.
 
 use serde_json::{Value, json};
 use tenure_core::Time;
@@ -15,7 +15,7 @@ const NOT_HELD: Refusal = ("conflict", "not_held");
 const LAPSED: Refusal = ("stale", "lapsed");
 const STALE: Refusal = ("stale", "stale_fence");
 
-/// A named lock, over or not.
+/// A named lock, ended or not.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Lock {
@@ -27,21 +27,21 @@ pub struct Lock {
     pub expires_at: i64,
     pub ttl: i64,
     pub reason: String,
-    /// Whether only its fence renews it, which the process shows that runs a command under it.
+    /// Whether the lock is renewed only by its fence, which the process that runs the command shows.
     pub runner: bool,
-    /// The place in the line that it is offered to, empty for every other.
+    /// The place that the lock is offered to; empty otherwise.
     pub place: String,
     /// When and how it ended.
     pub ended: Option<(i64, &'static str)>,
 }
 
 impl Lock {
-    /// Whether it goes on without its holder: the command may still run.
+    /// Whether the lock outlives its holder's session, because its command may still run.
     pub(super) fn is_of_a_command(&self) -> bool {
         self.runner && self.place.is_empty()
     }
 
-    /// Whether the presence of its holder renews it.
+    /// Whether the holder's presence renews the lock.
     pub(super) fn is_of_a_session(&self) -> bool {
         !self.runner && self.place.is_empty()
     }
@@ -51,7 +51,7 @@ impl Lock {
     }
 }
 
-/// How a request wants its lock renewed, and how long it lives without that.
+/// The renewal mode and the time to live of a request.
 fn how(request: &lock::Lock) -> (bool, i64) {
     let runner = request.renewal == LockRenewal::Runner;
     let usual = if runner { 60 } else { 600 };
@@ -59,12 +59,12 @@ fn how(request: &lock::Lock) -> (bool, i64) {
 }
 
 impl Model {
-    /// The lock of a name that nobody has ended.
+    /// The lock with a name that has no recorded end.
     fn lock_named(&self, name: &str) -> Option<usize> {
         self.locks.iter().position(|lock| lock.name == name && lock.ended.is_none())
     }
 
-    /// The same, after one that is over has been ended.
+    /// The same, after ending an expired lock.
     fn live_lock(&mut self, turn: &Turn<'_>, name: &str) -> Option<usize> {
         let at = self.lock_named(name)?;
         if !self.locks[at].is_over(turn.now, turn.dead) {
@@ -75,7 +75,7 @@ impl Model {
         None
     }
 
-    /// Ends a lock: at its end, or now because of something.
+    /// Ends a lock: at its expiry, or now for a reason.
     pub(super) fn expire_lock(&mut self, turn: &Turn<'_>, at: usize, why: &str) {
         let lock = self.locks[at].clone();
         let over = turn.now >= lock.expires_at;
@@ -99,7 +99,7 @@ impl Model {
         match (live, request.fence) {
             (None, Some(_)) => return Err(LAPSED),
             (Some(at), Some(fence)) if fence != self.locks[at].fence => return Err(STALE),
-            // Whether its fence is shown or not.
+            // The offer is accepted with or without its fence.
             (Some(at), _) if self.locks[at].holder == turn.actor && !self.locks[at].place.is_empty() => {
                 return Ok(self.take_offered_lock(turn, at, request));
             }
@@ -127,7 +127,7 @@ impl Model {
             return Ok(self.lock_shape(at, "alive", turn.now));
         }
         if !request.wait {
-            // Who has it is told; only where nobody does, who waits.
+            // The refusal names the holder; without one, it names the waiting agents.
             self.blockers = if blockers.is_empty() { self.named_places(&ahead, turn.now) } else { blockers };
             return Err(HELD);
         }
@@ -142,7 +142,7 @@ impl Model {
         self.locks.len() - 1
     }
 
-    /// Holds a lock for whoever waits for it.
+    /// Offers a lock to a waiting agent.
     pub(super) fn offer_lock(&mut self, turn: &mut Turn<'_>, place: &Place) {
         let data = json!({
             "holder": place.agent, "reason": place.reason, "ttl_s": OFFER / SECOND,
@@ -157,7 +157,7 @@ impl Model {
         self.grant_lock(turn, lock, (kind::LOCK_OFFERED, data));
     }
 
-    /// What was offered is taken: the fence stays, the time begins.
+    /// Accepts an offer: the fence stays, the time to live starts.
     fn take_offered_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Lock) -> Value {
         let place = std::mem::take(&mut self.locks[at].place);
         (self.locks[at].runner, self.locks[at].ttl) = how(request);
@@ -172,7 +172,7 @@ impl Model {
         self.lock_shape(at, "alive", turn.now)
     }
 
-    /// The same lock under the same fence, with a new end.
+    /// Renews a lock under the same fence.
     fn renew_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Lock) -> Value {
         if let Some(seconds) = request.ttl_s {
             self.locks[at].ttl = seconds * SECOND;
@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    /// Gives a lock back by its name, or leaves the line for it.
+    /// Releases a lock by name, or leaves the line for it.
     pub(super) fn release_lock(
         &mut self,
         turn: &Turn<'_>,
@@ -209,7 +209,7 @@ impl Model {
         if of_it().next().is_some_and(|newest| request.fence.is_some_and(|fence| fence != newest.fence)) {
             return Err(STALE);
         }
-        // Whoever lost it, to the time or to a person, learns that before it is told who has it now.
+        // An agent that lost the lock, by expiry or by force, is told so before it is told the new holder.
         let last = of_it().find(|lock| lock.holder == turn.actor).and_then(|lock| lock.ended);
         if last.is_some_and(|(_, how)| how != "released") {
             return Err(LAPSED);
@@ -223,7 +223,7 @@ impl Model {
         }
     }
 
-    /// Gives a lock back by the id of the hold.
+    /// Releases a lock by the id of its hold.
     pub(super) fn release_lock_by_id(
         &mut self,
         turn: &Turn<'_>,
@@ -273,7 +273,7 @@ impl Model {
         })
     }
 
-    /// A lock as whoever it blocks sees it.
+    /// A lock in the form shown to the blocked agent.
     fn lock_blocker(&self, at: usize, now: i64) -> Value {
         let lock = &self.locks[at];
         json!({
@@ -285,13 +285,13 @@ impl Model {
         })
     }
 
-    /// The locks that count now.
+    /// The locks that are live at `now`.
     pub fn live_locks(&self, now: i64) -> impl Iterator<Item = (usize, &Lock)> {
         self.locks.iter().enumerate().filter(move |(_, lock)| lock.ended.is_none() && now < lock.expires_at)
     }
 }
 
-/// A lock of nobody yet.
+/// A lock without a holder, to be filled in.
 fn empty(name: &str, now: i64, ttl: i64) -> Lock {
     Lock {
         id: String::new(),

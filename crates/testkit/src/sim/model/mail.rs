@@ -1,4 +1,4 @@
-//! Messages: who gets them, when they are new, and how those about a hold end with it.
+//! The model of messages: recipients, delivery, and the end of messages about a hold.
 
 use serde_json::{Value, json};
 use tenure_core::Time;
@@ -11,13 +11,13 @@ use super::rights::NOT_FOUND;
 use super::rules::UNKNOWN_AGENT;
 use super::{HOUR, Model, Refusal, SECOND, Turn};
 
-/// A hold that has just ended, as those are told who wrote about it.
+/// A hold that has just ended, as reported to the authors of messages about it.
 #[derive(Clone, Debug)]
 pub(super) struct Over {
     pub(super) hold: String,
     pub(super) how: &'static str,
     pub(super) by: String,
-    /// The event that says so.
+    /// The event that ended the hold.
     pub(super) cause: i64,
 }
 
@@ -29,17 +29,17 @@ pub struct Message {
     pub author: String,
     pub to: Vec<String>,
     pub about: String,
-    /// The hold that it ends with.
+    /// The hold with which the message ends.
     pub hold: String,
     pub urgency: Urgency,
     pub request: bool,
     pub text: String,
     pub at: i64,
-    /// When, how and by whom it came to its end.
+    /// When, how and by whom the message ended.
     pub ended: Option<(i64, String, String)>,
 }
 
-/// A message, or the end of one, in somebody's mail.
+/// A message, or the notice of its end, in an agent's mail.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Letter {
@@ -59,7 +59,7 @@ impl Model {
         self.messages.iter_mut().find(|message| message.id == id).expect("a letter has a message")
     }
 
-    /// Ends the messages about what has just ended.
+    /// Ends the messages about holds that have just ended.
     pub(super) fn end_messages(&mut self, turn: &Turn<'_>) {
         for over in std::mem::take(&mut self.over) {
             let about = |message: &&Message| message.hold == over.hold && message.ended.is_none();
@@ -79,7 +79,7 @@ impl Model {
         self.mail.push(Letter { to: message.author, number, message: id.to_owned(), ending: true, acked: false });
     }
 
-    /// The hold that a message is about, and its holder; nothing where a task is free.
+    /// The hold that a message is about, and its holder; `None` if the task is free.
     fn asked_about(&mut self, turn: &Turn<'_>, about: &str) -> Result<Option<(String, String)>, Refusal> {
         let held = |model: &Model, task: &str| {
             model.tasks[task].hold.as_ref().map(|hold| (hold.id.clone(), hold.holder.clone()))
@@ -182,7 +182,7 @@ impl Model {
         Ok(answer)
     }
 
-    /// Mail that is shown by an op is offered, and that is written down.
+    /// Records the mail in an op's answer as offered.
     pub(super) fn offer_mail(&mut self, agent: &str, answer: &mut Value) {
         let last = answer["items"].as_array().and_then(|items| items.last()).map(|item| item["number"].clone());
         answer["offered"] = last.unwrap_or(Value::Null);
@@ -192,7 +192,7 @@ impl Model {
         }
     }
 
-    /// The mail of an agent that nobody has confirmed as shown, in order.
+    /// The unconfirmed mail of an agent, in order.
     pub fn letters(&self, agent: &str, limit: usize) -> Value {
         let (offered, confirmed) = self.read.get(agent).copied().unwrap_or_default();
         let mut new: Vec<&Letter> =
@@ -216,14 +216,14 @@ impl Model {
         })
     }
 
-    /// Mail up to a number was shown: never back, never beyond the offer.
+    /// Confirms mail up to a number. The cursor never moves back and never passes the offer.
     pub(super) fn confirm_mail(&mut self, agent: &str, up_to: i64) -> i64 {
         let Some(place) = self.read.get_mut(agent) else { return 0 };
         place.1 = place.1.max(up_to.min(place.0));
         place.1
     }
 
-    /// Ids of the requests that have been open for too long, oldest first.
+    /// The ids of overdue requests, oldest first.
     pub fn overdue(&self, now: i64) -> Vec<String> {
         let patience = |message: &Message| if message.urgency == Urgency::Urgent { HOUR / 12 } else { HOUR / 2 };
         let late =
@@ -233,7 +233,7 @@ impl Model {
         found.into_iter().map(|message| message.id.clone()).take(10).collect()
     }
 
-    /// The letters of an agent, newest first, by the ids of their messages.
+    /// The message ids of an agent's letters, newest first.
     pub fn newest_letters(&self, agent: &str) -> Vec<String> {
         self.mail.iter().rev().filter(|letter| letter.to == agent).map(|letter| letter.message.clone()).collect()
     }

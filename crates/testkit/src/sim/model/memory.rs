@@ -1,4 +1,4 @@
-//! What is remembered: for whom, under which key, until when; and notes, which bring memories and files along.
+//! The model of memories (scope, key, expiry) and of notes, which carry memories and artifacts.
 
 use serde_json::{Value, json};
 use tenure_core::Time;
@@ -10,10 +10,10 @@ use tenure_kernel::op::remember::{MemoryReach, NewMemory};
 use super::rights::{NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{Model, Note, Refusal, SECOND, Turn};
 
-/// Most pins of one place.
+/// The maximum number of pinned memories per scope.
 const PINS: usize = 20;
 
-/// For whom a memory is.
+/// The scope of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Place {
@@ -43,18 +43,18 @@ pub struct Memory {
     pub text: String,
     pub pinned: bool,
     pub author: String,
-    /// The task that its author was at.
+    /// The task that the author was working on.
     pub from_task: String,
     pub number: i64,
     pub version: i64,
     pub created_at: i64,
     pub updated_at: i64,
-    /// When it ends, if ever.
+    /// The expiry, if any.
     pub until: Option<i64>,
 }
 
 impl Memory {
-    /// Whether its time is not over.
+    /// Whether the memory has not expired.
     pub fn is_live(&self, now: i64) -> bool {
         self.until.is_none_or(|until| now < until)
     }
@@ -71,20 +71,20 @@ impl Memory {
     }
 }
 
-/// One spelling for each key: small letters, one dash for any run of blanks, underscores and dashes.
+/// The normal form of a key: lower case, with one dash for any run of whitespace, underscores and dashes.
 fn spelt(key: &str) -> String {
     let parts = key.split(|c: char| c.is_whitespace() || c == '_' || c == '-').filter(|part| !part.is_empty());
     parts.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// What is refused before the store is touched.
+/// Refuses invalid memories before the store is touched.
 pub(super) fn check(items: &[NewMemory]) -> Result<(), Refusal> {
     for item in items {
         let allowed = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_-./:#@+".contains(c);
         if item.key.as_ref().is_some_and(|key| spelt(key).is_empty() || !key.chars().all(allowed)) {
             return Err(("usage", "bad_key"));
         }
-        // A minute to ten years.
+        // One minute to ten years.
         if item.ttl_s.is_some_and(|seconds| !(60..=3_650 * 86_400).contains(&seconds)) {
             return Err(("usage", "bad_memory_ttl"));
         }
@@ -96,13 +96,13 @@ pub(super) fn check(items: &[NewMemory]) -> Result<(), Refusal> {
 }
 
 impl Model {
-    /// A note on a task, with what is to be remembered of it.
+    /// A note on a task, with its memories.
     pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Note) -> Result<Value, Refusal> {
         let id = self.meant(turn, request.task.as_deref())?;
         self.load(turn, &id)?;
         let late = match self.right(turn, &id, request.fence.map(|fence| fence.0)) {
             Ok(right) => right == Right::Late,
-            // By id, anyone.
+            // Any agent may note a task by its id.
             Err(_) if request.task.is_some() && request.fence.is_none() => false,
             Err(refusal) => return Err(refusal),
         };
@@ -114,7 +114,7 @@ impl Model {
         Ok(json!({ "id": note, "task": id, "late": late, "memories": memories, "artifacts": request.artifacts.len() }))
     }
 
-    /// Remembers items one after the other; whoever refuses one takes all of them back.
+    /// Stores the items in order; a refusal of one rolls back all of them.
     pub(super) fn remember(
         &mut self,
         turn: &mut Turn<'_>,
@@ -178,7 +178,7 @@ impl Model {
         Ok(answer)
     }
 
-    /// For whom an item is: as it says, else for the task at hand, else for the project.
+    /// The scope of an item: the one it names, else the current task, else the project.
     fn place(&self, turn: &Turn<'_>, item: &NewMemory, about: Option<&str>) -> Result<Place, Refusal> {
         let at_hand = about.is_some() || !self.agents[turn.actor].focus.is_empty();
         let reach = match item.scope {
@@ -197,7 +197,7 @@ impl Model {
         }
     }
 
-    /// A memory that an actor may lay hands on: those of other agents do not exist for it.
+    /// A memory that the actor can access. Memories of other agents are not found.
     fn at_hand(&self, turn: &Turn<'_>, id: &str) -> Result<usize, Refusal> {
         let others = |of: &Memory| matches!(&of.place, Place::Agent(agent) if agent != turn.actor);
         let found = self.memories.iter().position(|of| of.id == id && of.is_live(turn.now) && !others(of));
@@ -236,12 +236,12 @@ impl Model {
         Ok(memory.shape())
     }
 
-    /// The id of the memory of a place under a key, over or not.
+    /// The id of the memory with a scope and a key, expired or not.
     pub fn memory_under(&self, place: &Place, key: &str) -> Option<String> {
         self.memories.iter().find(|of| of.place == *place && of.key == key).map(|of| of.id.clone())
     }
 
-    /// Whether a reader who asks about a task, or about the one in its focus, sees a memory.
+    /// Whether a reader sees a memory when it asks about `task`, or about its focus.
     pub fn sees(&self, memory: &Memory, reader: &str, task: Option<&str>, now: i64) -> bool {
         let focus = self.agents.get(reader).map_or("", |agent| agent.focus.as_str());
         let seen = match &memory.place {
@@ -252,7 +252,7 @@ impl Model {
         seen && memory.is_live(now)
     }
 
-    /// What a reader sees: that of the task, its own, the project's; the newest first in each.
+    /// The memories that a reader sees: of the task, of the agent, of the project; newest first within each.
     pub fn memory_list(&self, reader: &str, task: Option<&str>, now: i64) -> Vec<Value> {
         let mut seen: Vec<&Memory> = self.memories.iter().filter(|of| self.sees(of, reader, task, now)).collect();
         let near = |of: &Memory| match of.place {
@@ -264,7 +264,7 @@ impl Model {
         seen.into_iter().map(Memory::shape).collect()
     }
 
-    /// Ids of what a reader recalls by a word, in no order that counts.
+    /// The ids of the memories that a reader recalls by a word. The order is not compared.
     pub fn recalled(&self, reader: &str, task: Option<&str>, word: &str, now: i64) -> Vec<String> {
         let has = |of: &Memory| of.text.split(' ').any(|part| part == word);
         let seen = self.memories.iter().filter(|of| self.sees(of, reader, task, now) && has(of));
@@ -274,7 +274,7 @@ impl Model {
     }
 }
 
-/// What a person reads of an event: not what an agent remembers for itself.
+/// The event data that a person sees: without the private content of an agent's memory.
 fn as_read(mut data: Value) -> Value {
     if let (true, Some(data)) = (data["scope"] == "agent", data.as_object_mut()) {
         data.retain(|name, _| !["text", "old", "key"].contains(&name.as_str()));

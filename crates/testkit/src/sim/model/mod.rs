@@ -1,8 +1,8 @@
-//! A second, small implementation of what the kernel promises, in memory and without a thought for cost.
+//! The oracle: a second, small implementation of the kernel's contract, in memory and without regard for cost.
 //!
-//! It is written from the contract, not from the kernel: it keeps no counters, no flags and no indexes, and looks at
-//! everything each time. What it shares with the kernel are words (statuses, kinds of events, sentences), never rules.
-//! Ids are drawn by the kernel, so the model is told those that the log names.
+//! It is written from the contract, not from the kernel: it has no counters, flags or indexes, and scans everything
+//! each time. It shares words with the kernel (statuses, kinds of events, sentences), never rules. The kernel draws the
+//! ids, so the model takes them from the log.
 
 mod check;
 pub mod files;
@@ -34,25 +34,25 @@ pub use self::paths::PathHold;
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
-/// How many lapsed holds a write ends besides those it touches.
+/// The number of expired holds that a write settles, besides those it touches.
 const SETTLED_AT_ONCE: usize = 64;
-/// How often answers whose time is over are dropped, in events.
+/// The interval, in events, at which expired request records are pruned.
 const PRUNED_EVERY: i64 = 64;
 
-/// A hold on a task that has not been ended.
+/// A hold on a task that has no recorded end.
 #[derive(Clone, Debug)]
 pub struct Hold {
     /// Its id.
     pub id: String,
-    /// Who has it.
+    /// The agent that holds it.
     pub holder: String,
     /// The number of the event that granted it.
     pub fence: i64,
-    /// Since when.
+    /// When it was granted.
     pub granted_at: i64,
-    /// Until when.
+    /// When it expires.
     pub expires_at: i64,
-    /// By how much it is renewed.
+    /// The time to live of each renewal.
     pub ttl: i64,
 }
 
@@ -62,7 +62,7 @@ struct Ended {
     id: String,
     task: String,
     holder: String,
-    /// Whether its time ran out, it was cut short as if it had, or a person ended it.
+    /// Whether the holder lost it: by expiry, by early expiry, or by a person's force.
     lost: bool,
 }
 
@@ -81,13 +81,13 @@ pub struct Task {
     pub reason: String,
     pub blocked_on: String,
     pub hold: Option<Hold>,
-    /// All fences it ever had; an override counts as one.
+    /// All fences the task ever had. An override counts as one.
     pub fences: Vec<i64>,
-    /// Who had the newest, nobody after an override.
+    /// The holder of the newest fence; empty after an override.
     pub last_holder: String,
-    /// When the newest was granted.
+    /// When the newest hold was granted.
     pub last_began: i64,
-    /// Whether the newest hold ended by running out of time.
+    /// Whether the newest hold expired.
     pub lapsed: bool,
     pub attempt: i64,
     pub version: i64,
@@ -105,9 +105,9 @@ pub struct Task {
 pub struct Agent {
     pub registered_at: i64,
     pub last_seen: i64,
-    /// The task it means when it names none.
+    /// The task that the agent means when it names none.
     pub focus: String,
-    /// Whether its session said good-bye, and it was not heard of since.
+    /// Whether its session ended and the agent has not called since.
     pub ended: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Note {
     pub late: bool,
 }
 
-/// An event that the log must have, with those of its data that are promised.
+/// An expected event, with the promised part of its data.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Told {
@@ -131,7 +131,7 @@ pub struct Told {
     pub at: i64,
     pub kind: &'static str,
     pub actor: String,
-    /// Empty where the model cannot know.
+    /// Empty where the model cannot know it.
     pub subject: String,
     pub hold: String,
     pub cause: Option<i64>,
@@ -145,7 +145,7 @@ struct Record {
     until: i64,
 }
 
-/// Everything that is true of a project.
+/// The complete state of a project.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Model {
@@ -153,29 +153,29 @@ pub struct Model {
     pub tasks: BTreeMap<String, Task>,
     pub last_event: i64,
     pub last_time: i64,
-    /// Everything that is remembered, over or not.
+    /// All memories, expired or not.
     pub memories: Vec<Memory>,
-    /// All holds on paths, over or not, in the order of their grants.
+    /// All path holds, ended or not, in the order of their grants.
     pub paths: Vec<PathHold>,
-    /// All named locks, over or not, in the order of their grants.
+    /// All named locks, ended or not, in the order of their grants.
     pub locks: Vec<Lock>,
-    /// The waiting line, in the order of tickets.
+    /// The waiting line, in ticket order.
     pub places: Vec<InLine>,
-    /// Whether the op under way has ended something that somebody may wait for.
+    /// Whether the current op has ended a resource that an agent may wait for.
     freed: bool,
-    /// The ids of the working trees that calls came from, by their places.
+    /// The ids of the checkouts, by name.
     pub checkouts: BTreeMap<String, String>,
     pub messages: Vec<Message>,
     pub mail: Vec<Letter>,
-    /// Up to where each agent was offered mail, and up to where a door says that it was shown.
+    /// Per agent: the last letter offered and the last letter confirmed.
     read: BTreeMap<String, (i64, i64)>,
     ended: Vec<Ended>,
-    /// What the op under way has ended, for those who wrote about it.
+    /// The holds that the current op has ended, for the authors of messages about them.
     over: Vec<Over>,
-    /// Who stands in the way of the op under way.
+    /// The blockers of the current op.
     blockers: Vec<Value>,
     notes: Vec<Note>,
-    /// Up to where each agent was offered events, and up to where a door says that they were shown.
+    /// Per agent: the last event offered and the last event confirmed.
     delivered: BTreeMap<String, (i64, i64)>,
     numbered: i64,
     shown: BTreeMap<(String, String), i64>,
@@ -183,7 +183,7 @@ pub struct Model {
     records: BTreeMap<(String, &'static str, String), Record>,
 }
 
-/// Ids that were drawn, taken from the events that name them.
+/// The ids that the kernel drew, taken from the events.
 #[derive(Debug, Default)]
 pub struct Fresh {
     tasks: VecDeque<String>,
@@ -198,7 +198,7 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// The ids in new events, and those of the working trees by their places.
+    /// Collects the ids from new events, and takes the ids of the checkouts.
     pub fn of(events: &[LoggedEvent], checkouts: BTreeMap<String, String>) -> Fresh {
         let mut fresh = Fresh { checkouts, ..Fresh::default() };
         for event in events {
@@ -225,7 +225,7 @@ impl Fresh {
         fresh
     }
 
-    /// Ids of the model's own, for a plan that is made before any kernel runs it.
+    /// Generates ids for a plan that no kernel has run yet.
     pub fn invented(from: i64) -> Fresh {
         Fresh { invented: usize::try_from(from).unwrap(), ..Fresh::default() }
     }
@@ -244,7 +244,7 @@ pub struct Asked<'a> {
     pub request: &'a str,
     pub given: bool,
     pub dead: &'a [String],
-    /// The working tree that it comes from, empty for none.
+    /// The checkout of the caller; empty for none.
     pub place: &'a str,
     pub op: &'a Op,
     pub clock: i64,
@@ -253,28 +253,28 @@ pub struct Asked<'a> {
 /// The kind and the code of a refusal.
 pub type Refusal = (&'static str, &'static str);
 
-/// What the model says about a call.
+/// The model's prediction for a call.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The answer.
     pub answer: Result<Value, Refusal>,
-    /// Whether it is the answer to an earlier call.
+    /// Whether the answer is a replay.
     pub replayed: bool,
     /// The events that were appended.
     pub events: Vec<Told>,
-    /// Who stood in the way, where that is why it was refused.
+    /// The blockers, if they are the reason for the refusal.
     pub blockers: Vec<Value>,
 }
 
-/// One op under way.
+/// The op in progress.
 struct Turn<'a> {
     now: i64,
-    /// The newest event before it.
+    /// The newest event before the op.
     first: i64,
     actor: &'a str,
     dead: &'a [String],
     place: &'a str,
-    /// The id of the working tree it comes from, empty for none.
+    /// The id of the caller's checkout; empty for none.
     checkout: String,
     fresh: Fresh,
 }
@@ -305,7 +305,7 @@ impl Model {
             let answer = if same { Ok(record.answer.clone()) } else { Err(("mismatch", "request_mismatch")) };
             return Outcome { answer, replayed: same, events: Vec::new(), blockers: Vec::new() };
         }
-        // A hook never switches a project on.
+        // A hook never creates a project.
         if asked.op.get::<tenure_kernel::op::session_end::SessionEnd>().is_some() && self.last_event == 0 {
             let answer = Err(("conflict", "not_switched_on"));
             return Outcome { answer, replayed: false, events: Vec::new(), blockers: Vec::new() };
@@ -359,7 +359,8 @@ impl Model {
         self.last_event
     }
 
-    /// The clock was set back: no live hold outlasts its time to live from now, nobody was seen later than now.
+    /// Handles a clock that was set back: no live hold lasts longer than its time to live from now, and no agent was
+    /// seen later than now.
     fn step_back(&mut self, turn: &Turn<'_>) {
         let now = turn.now;
         self.tell(turn, kind::CLOCK_STEPPED, "", "", json!({}));
@@ -384,7 +385,7 @@ impl Model {
         }
     }
 
-    /// Ends what is over, and frees what is assigned to agents that are gone.
+    /// Ends expired holds and clears the assignments of agents that are gone.
     fn settle(&mut self, turn: &Turn<'_>) {
         // A time that has passed once does not come back with the clock.
         for task in self.tasks.values_mut().filter(|task| turn.now >= task.not_before) {
@@ -425,7 +426,7 @@ impl Model {
         }
     }
 
-    /// Ends the hold on a task and all that is held for it: at its end, or now because of something.
+    /// Ends the hold on a task and all holds bound to it: at its expiry, or now for a reason.
     fn expire(&mut self, turn: &Turn<'_>, id: &str, why: &str) {
         let task = self.task(id);
         let Some(hold) = task.hold.take() else { return };
@@ -448,7 +449,7 @@ impl Model {
         self.expire_bound(turn, id, if over { "" } else { why }, over.then_some(ended_at));
     }
 
-    /// The actor was here, and its live holds with less than three quarters of their time left are renewed.
+    /// Records the actor's presence and renews its live holds that have less than three quarters of their time left.
     fn be_present(&mut self, turn: &Turn<'_>) {
         let Some(agent) = self.agents.get_mut(turn.actor) else { return };
         agent.last_seen = turn.now;
@@ -492,7 +493,8 @@ impl Model {
         }
     }
 
-    /// Whether what is assigned to an agent no longer counts: quiet for an hour, nothing held, not acting now. People stay.
+    /// Whether assignments to an agent no longer count: quiet for an hour, no holds, and not the actor. People are
+    /// never gone.
     fn is_gone(&self, name: &str, actor: &str, now: i64) -> bool {
         let holds = |task: &Task| task.hold.as_ref().is_some_and(|hold| hold.holder == name && now < hold.expires_at);
         let quiet = self.agents.get(name).is_some_and(|agent| agent.last_seen <= now - HOUR);
@@ -502,7 +504,7 @@ impl Model {
         quiet && name != actor && !name.starts_with("person:") && !holds
     }
 
-    /// The newest hold on a task, over or not.
+    /// The newest hold on a task, ended or not.
     pub fn hold_of(&self, task: &str) -> Option<String> {
         let live = self.tasks.get(task).and_then(|task| task.hold.as_ref()).map(|hold| hold.id.clone());
         live.or_else(|| self.ended.iter().rev().find(|ended| ended.task == task).map(|ended| ended.id.clone()))
@@ -512,14 +514,14 @@ impl Model {
         self.tasks.get_mut(id).expect("a task that was looked up before")
     }
 
-    /// Ids of some tasks in the order of choice: priority, creation number, id.
+    /// The ids of the matching tasks in order of choice: priority, creation number, id.
     fn in_order(&self, wanted: impl Fn(&Task) -> bool) -> Vec<String> {
         let mut found: Vec<&Task> = self.tasks.values().filter(|task| wanted(task)).collect();
         found.sort_by_key(|task| (task.priority, task.number, task.id.clone()));
         found.into_iter().map(|task| task.id.clone()).collect()
     }
 
-    /// What a task comes after and is not done.
+    /// The dependencies of a task that are not done.
     fn unmet(&self, task: &Task) -> Vec<String> {
         task.after.iter().filter(|after| self.tasks[*after].status != TaskStatus::Done).cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Holds on paths: who may have what, how long, and what becomes of those that are held for a task.
+//! The model of path holds: conflicts, lifetime, and holds bound to a task.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ const NOT_HELD: Refusal = ("conflict", "not_held");
 const LAPSED: Refusal = ("stale", "lapsed");
 const STALE: Refusal = ("stale", "stale_fence");
 
-/// A hold on a path, over or not.
+/// A path hold, ended or not.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct PathHold {
     pub id: String,
-    /// In its one spelling.
+    /// The pattern in normal form.
     pub pattern: String,
     pub shared: bool,
-    /// The id of the checkout, empty for all of them.
+    /// The id of the checkout; empty for all checkouts.
     pub checkout: String,
     pub holder: String,
     pub fence: i64,
@@ -33,9 +33,9 @@ pub struct PathHold {
     pub expires_at: i64,
     pub ttl: i64,
     pub reason: String,
-    /// The task that it goes with, empty for none.
+    /// The task that the hold is bound to; empty for none.
     pub task: String,
-    /// The place in the line that it is offered to, empty for every other.
+    /// The place that the hold is offered to; empty otherwise.
     pub place: String,
     /// When and how it ended.
     pub ended: Option<(i64, &'static str)>,
@@ -47,7 +47,7 @@ impl PathHold {
     }
 }
 
-/// What somebody wants: where, whether shared, which pattern.
+/// A request for paths: agent, checkout, mode.
 #[derive(Clone, Copy)]
 pub(super) struct Want<'a> {
     pub(super) agent: &'a str,
@@ -59,7 +59,7 @@ pub(super) fn meet(one: &str, other: &str) -> bool {
     one == other || one.is_empty() || other.is_empty()
 }
 
-/// Whether a hold stands in the way: same checkout, a file in common, not both shared, another holder.
+/// Whether a hold blocks a request: another holder, the same checkout, a common file, and not both shared.
 fn conflicts(path: &PathHold, want: &Want<'_>, pattern: &str) -> bool {
     path.holder != want.agent
         && !(path.shared && want.shared)
@@ -68,13 +68,13 @@ fn conflicts(path: &PathHold, want: &Want<'_>, pattern: &str) -> bool {
 }
 
 impl Model {
-    /// Whether a hold on a path counts now, whatever has been written down. One that was given a longer time than the
-    /// task it goes with is seen until a write ends both.
+    /// Whether a path hold is live at `now`, settled or not. A hold with a longer time to live than its task's hold
+    /// still ends with it.
     pub fn counts(&self, path: &PathHold, now: i64) -> bool {
         path.ended.is_none() && now < self.end_of(path)
     }
 
-    /// When a hold ends: with the hold on its task, if that ends sooner.
+    /// When a hold ends: at its expiry, or earlier with the hold on its task.
     pub(super) fn end_of(&self, path: &PathHold) -> i64 {
         let task = self.tasks.get(&path.task).and_then(|task| task.hold.as_ref());
         task.map_or(path.expires_at, |hold| hold.expires_at.min(path.expires_at))
@@ -84,7 +84,7 @@ impl Model {
         (0..self.paths.len()).filter(|at| self.paths[*at].ended.is_none())
     }
 
-    /// Ends what is over, or whose holder is proven dead, and has a file in common with what is asked for.
+    /// Ends overlapping holds that have expired or whose holder is proven dead.
     fn settle_paths(&mut self, turn: &Turn<'_>, checkout: &str, patterns: &[String]) {
         let over = |path: &PathHold| turn.now >= path.expires_at || turn.dead.contains(&path.holder);
         let met = |path: &PathHold| {
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    /// Ends a hold on a path: at its end, or now because of something.
+    /// Ends a path hold: at its expiry, or now for a reason.
     pub(super) fn expire_path(&mut self, turn: &Turn<'_>, at: usize, why: &str) {
         let path = self.paths[at].clone();
         let over = turn.now >= path.expires_at;
@@ -117,7 +117,7 @@ impl Model {
         self.over.push(Over { hold: path.id, how: "expired", by: path.holder, cause: number });
     }
 
-    /// Ends all that goes with a task whose hold is over; no later than that, if its time ran out.
+    /// Ends all holds bound to a task whose hold has ended; if that hold expired, no later than its expiry.
     pub(super) fn expire_bound(&mut self, turn: &Turn<'_>, task: &str, why: &str, lapsed_at: Option<i64>) {
         let bound: Vec<usize> = self.live_paths().filter(|at| self.paths[*at].task == task).collect();
         for at in bound {
@@ -140,7 +140,8 @@ impl Model {
         number
     }
 
-    /// Ends all that goes with a task which its holder, or a person, has ended. `told` is how askers are told.
+    /// Ends all holds bound to a task whose hold was ended by its holder or a person. `told` is the outcome reported to
+    /// the authors of messages.
     pub(super) fn end_bound(&mut self, turn: &Turn<'_>, granted: &Granted, told: &'static str, number: i64) {
         let bound: Vec<usize> = self.live_paths().filter(|at| self.paths[*at].task == granted.id).collect();
         for at in bound {
@@ -175,13 +176,14 @@ impl Model {
         self.paths.len() - 1
     }
 
-    /// The holds of others in the way of some patterns, oldest first.
+    /// The conflicting holds of other agents, oldest first.
     pub(super) fn in_the_way(&self, want: &Want<'_>, patterns: &[String], now: i64) -> Vec<usize> {
         let stands = |path: &PathHold| patterns.iter().any(|pattern| conflicts(path, want, pattern));
         (0..self.paths.len()).filter(|at| self.counts(&self.paths[*at], now) && stands(&self.paths[*at])).collect()
     }
 
-    /// The own hold that answers a pattern: the same one, else the oldest that covers it and allows as much.
+    /// The agent's own hold that satisfies a pattern: the same pattern, else the oldest that covers it with a
+    /// sufficient mode.
     pub(super) fn own(&self, want: &Want<'_>, pattern: &str, now: i64) -> Option<usize> {
         let mine = |at: &usize| self.paths[*at].holder == want.agent && self.counts(&self.paths[*at], now);
         let same = |at: &usize| self.paths[*at].pattern == pattern && self.paths[*at].checkout == want.checkout;
@@ -194,7 +196,7 @@ impl Model {
         found.or_else(|| self.live_paths().filter(mine).find(covering))
     }
 
-    /// What of a request is not covered by what its agent has, and asks for more: the patterns that others may refuse.
+    /// The patterns of a request that the agent's own holds do not satisfy. Only these can be refused.
     pub(super) fn asks_more(&self, want: &Want<'_>, patterns: &[String], now: i64) -> Vec<String> {
         let more = |pattern: &&String| match self.own(want, pattern, now) {
             Some(at) => self.paths[at].pattern == **pattern && self.paths[at].shared && !want.shared,
@@ -239,7 +241,7 @@ impl Model {
         Ok(json!({ "holds": holds }))
     }
 
-    /// A hold that was just taken: with the own task in focus, if it goes with that, it ends.
+    /// A hold that was just taken. A hold bound to the actor's focused task ends with that task's hold.
     fn reserved_answer(&self, turn: &Turn<'_>, at: usize, focus: &str) -> Value {
         let mut shape = self.path_answer(turn, at, "alive");
         let path = &self.paths[at];
@@ -252,7 +254,7 @@ impl Model {
         shape
     }
 
-    /// Takes one pattern that is free: renews or changes the own hold that answers it, else grants a new one.
+    /// Takes a free pattern: renews or changes the agent's own hold that satisfies it, else grants a new one.
     fn take_path(
         &mut self,
         turn: &mut Turn<'_>,
@@ -291,7 +293,7 @@ impl Model {
             let data = json!({ "holder": turn.actor, "mode": self.paths[at].mode(), "fence": fence });
             self.tell(turn, kind::PATH_CHANGED, pattern, &id, data);
         }
-        // What was offered is taken: the fence stays, the time begins.
+        // An accepted offer keeps its fence, and its time to live starts.
         let taken = std::mem::take(&mut self.paths[at].place);
         let path = &mut self.paths[at];
         if (same || !taken.is_empty()) && bound.is_some() {
@@ -314,7 +316,7 @@ impl Model {
         at
     }
 
-    /// Gives back all own holds that some patterns cover; a person may give back those of others.
+    /// Releases all of the actor's holds that the patterns cover. A person may release holds of others.
     pub(super) fn release_paths(&mut self, turn: &Turn<'_>, request: &release::Release) -> Result<Value, Refusal> {
         let patterns: Vec<String> = request.paths.iter().map(|typed| spelling(typed)).collect();
         self.settle_paths(turn, &turn.checkout, &patterns);
@@ -345,12 +347,12 @@ impl Model {
         Ok(answer)
     }
 
-    /// Why there is nothing to give back.
+    /// The reason why no hold matches a release.
     fn nothing_to_release(&mut self, turn: &Turn<'_>, pattern: &str, met: &[usize]) -> Refusal {
         if met.iter().any(|at| self.paths[*at].holder == turn.actor) {
             return NOT_HELD;
         }
-        // Whoever lost what it held last of these files is told that, whoever has them now.
+        // An agent that lost its last hold on these files is told so, even if another agent holds them now.
         let own = self.paths.iter().filter(|path| path.holder == turn.actor && path.ended.is_some());
         let last = own
             .filter(|path| meet(&path.checkout, &turn.checkout) && overlap(&path.pattern, pattern))
@@ -383,7 +385,7 @@ impl Model {
         Ok(json!({ "holds": holds }))
     }
 
-    /// Gives a hold back by its id. Returns the task where it is on one.
+    /// Releases a hold by its id. Returns the task if the hold is on a task.
     pub(super) fn release_by_id(
         &mut self,
         turn: &Turn<'_>,
@@ -402,7 +404,7 @@ impl Model {
         }
         let at = self.paths.iter().position(|path| path.id == id).ok_or(NOT_FOUND)?;
         let path = &self.paths[at];
-        // Whoever lost it, to the time or to a person, is told that it is over.
+        // An agent that lost the hold, by expiry or by force, is told that it has lapsed.
         let lapsed = path.ended.map_or(turn.now >= path.expires_at, |(_, how)| ["expired", "forced"].contains(&how));
         if path.ended.is_some() || lapsed {
             return Err(if lapsed && path.holder == turn.actor { LAPSED } else { NOT_HELD });
@@ -414,8 +416,9 @@ impl Model {
         self.give_back(turn, request, &[at]).map(Err)
     }
 
-    /// The paths of a task whose hold lapsed go to whoever takes it over, where they are free. `began` is when that hold
-    /// was granted, `before` its fence, and `from` who had it. Returns those held anew, and what is in the way of others.
+    /// Moves the paths of a task whose hold lapsed to the agent that takes the task over, where they are free. `began`
+    /// is when the lapsed hold was granted, `before` its fence, `from` its holder. Returns the new holds, and the
+    /// blockers of the others.
     pub(super) fn take_over_paths(
         &mut self,
         turn: &mut Turn<'_>,
@@ -423,7 +426,7 @@ impl Model {
         (before, began, from): (i64, i64, &str),
     ) -> (Vec<Value>, Vec<Value>) {
         let hold = self.tasks[task].hold.clone().expect("just granted");
-        // The newest hold for each pattern says what became of it: only what ran out of time was not given back.
+        // The newest hold of each pattern decides: only an expired hold was not released.
         let mut newest: BTreeMap<(String, String), usize> = BTreeMap::new();
         for (at, path) in self.paths.iter().enumerate().filter(|(_, path)| path.task == task) {
             newest.insert((path.checkout.clone(), path.pattern.clone()), at);
@@ -459,7 +462,7 @@ impl Model {
         (anew, blocked)
     }
 
-    /// A task is not handed over where what goes with it would stand in the way of something that stays.
+    /// Refuses a transfer if a hold bound to the task would conflict with a hold that is not transferred.
     pub(super) fn would_split(&self, turn: &Turn<'_>, task: &str, to: &str) -> bool {
         let bound = self.live_paths().filter(|at| self.paths[*at].task == task);
         bound.into_iter().any(|at| {
@@ -470,7 +473,7 @@ impl Model {
         })
     }
 
-    /// What goes with a task goes to its new holder: the remaining time stays, the fences are new.
+    /// Moves the bound holds to the new holder of a task: the remaining time stays, the fences are new.
     pub(super) fn hand_over(&mut self, turn: &mut Turn<'_>, granted: &Granted, to: &str) -> Vec<Value> {
         let bound: Vec<usize> = self.live_paths().filter(|at| self.paths[*at].task == granted.id).collect();
         let mut moved = Vec::new();
@@ -504,7 +507,7 @@ impl Model {
         moved
     }
 
-    /// A hold on a path as JSON. `place` is what the checkout is shown as.
+    /// A path hold as JSON. `place` is the name shown for the checkout.
     pub(super) fn path_shape(&self, at: usize, liveness: &str, place: &str, now: i64) -> Value {
         let path = &self.paths[at];
         let state = if path.place.is_empty() { "live" } else { "offered" };
@@ -524,7 +527,7 @@ impl Model {
         shape
     }
 
-    /// The same in the answer to an op: the checkout is shown by its place, from no checkout with its machine.
+    /// The same in an op's answer: the checkout is shown by path, with the host if the caller has no checkout.
     fn path_answer(&self, turn: &Turn<'_>, at: usize, liveness: &str) -> Value {
         let path = &self.paths[at];
         let name = self.checkouts.iter().find(|(_, id)| **id == path.checkout).map_or("", |(name, _)| name);
@@ -532,7 +535,7 @@ impl Model {
         self.path_shape(at, liveness, &format!("{host}/repos/{name}"), turn.now)
     }
 
-    /// A hold as whoever it blocks sees it.
+    /// A hold in the form shown to the blocked agent.
     pub(super) fn blocker(&self, at: usize, now: i64) -> Value {
         let path = &self.paths[at];
         json!({
@@ -544,7 +547,7 @@ impl Model {
         })
     }
 
-    /// What `check` answers.
+    /// The answer of `check`.
     pub fn check_paths(
         &self,
         agent: &str,
@@ -561,7 +564,7 @@ impl Model {
         json!({ "free": ahead.is_free(), "total": blockers.len(), "blockers": blockers })
     }
 
-    /// Ids of the live holds that have a file in common with a pattern, in a checkout, the next to end first.
+    /// The ids of the live holds in a checkout that overlap a pattern, ordered by expiry.
     pub fn met(&self, place: &str, typed: &str, now: i64) -> Vec<String> {
         let unseen = "never seen".to_owned();
         let here = self.checkouts.get(place).cloned().unwrap_or(unseen);

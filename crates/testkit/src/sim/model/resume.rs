@@ -1,4 +1,4 @@
-//! What an agent goes on with, and what it is told of what happened meanwhile.
+//! The model of `resume`: the task that an agent continues with, and the events it is told.
 
 use serde_json::{Value, json};
 use tenure_core::Time;
@@ -8,15 +8,15 @@ use tenure_kernel::op::{confirm, resume};
 
 use super::{Model, Refusal, Task, Told, Turn};
 
-/// How many events are told where no number is given.
+/// The default number of events.
 const EVENTS: usize = 20;
-/// How many messages are told.
+/// The maximum number of messages.
 const MAIL: usize = 10;
-/// How large a brief is where nothing else is asked for, in tokens.
+/// The default budget of a brief, in tokens.
 const BUDGET: i64 = 1_500;
 
 impl Model {
-    /// Chooses, takes, and tells what others did since the agent was last told.
+    /// Chooses and takes a task, and reports what other agents did since the last report.
     pub(super) fn resume(&mut self, turn: &mut Turn<'_>, request: &resume::Resume) -> Result<Value, Refusal> {
         let lost = self.is_lost(turn.actor, turn.dead, turn.now);
         let mut answer = match self.goes_on_with(turn.actor, &request.labels, turn.dead, turn.now) {
@@ -50,7 +50,7 @@ impl Model {
         Ok(answer)
     }
 
-    /// What a look shows before anything is taken.
+    /// The answer of `peek`, which takes nothing.
     pub fn peek(&self, actor: &str, labels: &[String], limit: usize, now: i64) -> Value {
         let mut answer = match self.goes_on_with(actor, labels, &[], now) {
             Some((id, rule)) if rule != "ready" => {
@@ -75,7 +75,7 @@ impl Model {
         answer
     }
 
-    /// The task, by the first rule that has one; within a rule the order of choice decides.
+    /// The task of the first rule that matches; within a rule, the order of choice decides.
     fn goes_on_with(
         &self,
         actor: &str,
@@ -103,8 +103,8 @@ impl Model {
         rules.into_iter().find_map(|(rule, wanted)| first(wanted).map(|id| (id, rule)))
     }
 
-    /// Whether a task was left because it was blocked, and need not be: its blocker is done, or somebody unblocked it
-    /// and nothing has become of it since.
+    /// Whether a task that was left as blocked can continue: its blocker is done, or it was unblocked and has not
+    /// changed since.
     fn can_go_on(&self, task: &Task) -> bool {
         let done = |id: &String| self.tasks.get(id).is_some_and(|on| on.status == TaskStatus::Done);
         let turns = [kind::TASK_UNBLOCKED, kind::TASK_CLAIMED, kind::TASK_RELEASED, kind::TASK_REOPENED];
@@ -118,7 +118,7 @@ impl Model {
         }
     }
 
-    /// Whether what an agent has in focus is another's by now: held, or finished.
+    /// Whether another agent holds or has finished the task in the actor's focus.
     fn is_lost(&self, actor: &str, dead: &[String], now: i64) -> bool {
         let Some(task) = self.agents.get(actor).and_then(|agent| self.tasks.get(&agent.focus)) else { return false };
         match &task.hold {
@@ -127,8 +127,8 @@ impl Model {
         }
     }
 
-    /// Whether an event is told to those who did not do it. That an agent is there tells nobody anything, and what is
-    /// remembered for a task or an agent is not for all.
+    /// Whether an event is reported to other agents. Registrations are not news, and memories of a task or an agent are
+    /// private.
     pub fn is_news(told: &Told) -> bool {
         let private = told.kind.starts_with("memory.") && told.data["scope"] != "project";
         !private
@@ -136,20 +136,20 @@ impl Model {
             && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
     }
 
-    /// The number of the event by which an agent appeared: from there on it is told what happens.
+    /// The number of the event that registered an agent. Later events are reported to it.
     pub fn registered(&self, agent: &str) -> i64 {
         let appeared = |told: &&Told| told.kind == kind::AGENT_REGISTERED && told.subject == agent;
         self.log.iter().find(appeared).map_or(0, |told| told.number)
     }
 
-    /// What others did, after a number and up to another.
+    /// The events of other agents after one number and up to another.
     pub fn news_between(&self, reader: &str, after: i64, up_to: i64) -> impl Iterator<Item = &Told> {
         let reader = reader.to_owned();
         let within = self.log.iter().filter(move |told| told.number > after && told.number <= up_to);
         within.filter(move |told| told.actor != reader && Model::is_news(told))
     }
 
-    /// What is told, oldest first, and up to which event that is all.
+    /// The events to report, oldest first, and the last event they cover.
     fn news(&self, reader: &str, (offered, confirmed): (i64, i64), limit: usize) -> (Value, i64) {
         let mut news = self.news_between(reader, confirmed, i64::MAX);
         let shape = |told: &Told| {
@@ -164,7 +164,7 @@ impl Model {
         (json!({ "items": items, "more": next.is_some() }), up_to)
     }
 
-    /// What was offered was shown: never back, never beyond the offer.
+    /// Confirms delivery. The cursor never moves back and never passes the offer.
     pub(super) fn confirm(&mut self, turn: &Turn<'_>, request: &confirm::Confirm) -> Value {
         let Some((offered, confirmed)) = self.delivered.get(turn.actor).copied() else {
             return json!({ "events": 0, "mail": 0 });

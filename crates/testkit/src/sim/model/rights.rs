@@ -11,7 +11,7 @@ const ILLEGAL: Refusal = ("conflict", "illegal_transition");
 const STALE: Refusal = ("stale", "stale_fence");
 pub(super) const PEOPLE_ONLY: Refusal = ("denied", "people_only");
 
-/// With what right an actor acts.
+/// The right by which an actor acts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
     Holder,
@@ -19,14 +19,14 @@ pub(super) enum Right {
     Free,
 }
 
-/// How an op names what it acts on.
+/// The target of an op.
 pub(super) struct Acting<'a> {
     pub(super) task: Option<&'a str>,
     pub(super) fence: Option<i64>,
     pub(super) force: bool,
 }
 
-/// A task that the actor may act on: its id, the right, and the holder it overrode.
+/// A task that the actor may act on: its id, the right, and the overridden holder.
 pub(super) struct Granted {
     pub(super) id: String,
     pub(super) right: Right,
@@ -34,14 +34,14 @@ pub(super) struct Granted {
 }
 
 impl Model {
-    /// The task named, else the focus.
+    /// The named task, else the focus.
     pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&str>) -> Result<String, Refusal> {
         let focus = || self.agents[turn.actor].focus.clone();
         let meant = named.map_or_else(focus, str::to_owned);
         if named.is_none() && meant.is_empty() { Err(("usage", "no_focus")) } else { Ok(meant) }
     }
 
-    /// Looks a task up, and ends its hold first if that is over.
+    /// Finds a task, and ends its hold first if that has expired.
     pub(super) fn load(&mut self, turn: &Turn<'_>, id: &str) -> Result<(), Refusal> {
         let hold = &self.tasks.get(id).ok_or(NOT_FOUND)?.hold;
         if hold.as_ref().is_some_and(|hold| turn.now >= hold.expires_at || turn.dead.contains(&hold.holder)) {
@@ -50,7 +50,7 @@ impl Model {
         Ok(())
     }
 
-    /// A fence is proof of a grant: that of the live hold for its holder, the newest for whoever had it last.
+    /// A fence proves a grant: the fence of the live hold for its holder, the newest fence for the last holder.
     pub(super) fn right(&self, turn: &Turn<'_>, id: &str, given: Option<i64>) -> Result<Right, Refusal> {
         let task = &self.tasks[id];
         let fence = given.or_else(|| self.shown.get(&(turn.actor.to_owned(), id.to_owned())).copied());
@@ -66,7 +66,7 @@ impl Model {
         }
     }
 
-    /// Finds the task and the right to act on it; a person may override.
+    /// Finds the task and the right to act on it. A person may override.
     pub(super) fn begin(&mut self, turn: &Turn<'_>, on: &Acting<'_>) -> Result<Granted, Refusal> {
         let id = self.meant(turn, on.task)?;
         self.load(turn, &id)?;
@@ -96,7 +96,7 @@ impl Model {
         task
     }
 
-    /// Tells what happened and ends the hold. Returns the event's number.
+    /// Records the event and ends the hold. Returns the event's number.
     pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: TaskStatus) -> i64 {
         let hold = self.tasks[&granted.id].hold.as_ref().map_or(String::new(), |hold| hold.id.clone());
         let mut data = json!({ "overrode": granted.overrode });
@@ -116,7 +116,7 @@ impl Model {
         number
     }
 
-    /// Ends the hold, if there is one, and takes the task out of the focus of whoever leaves it.
+    /// Ends the hold, if any, and removes the task from the focus of the agent that leaves it.
     pub(super) fn end(&mut self, turn: &Turn<'_>, granted: &Granted, (told, number): (&'static str, i64)) {
         let task = self.task(&granted.id);
         let mut leaves = Vec::new();

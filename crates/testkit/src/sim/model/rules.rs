@@ -1,4 +1,4 @@
-//! The rules of tasks: what each op does, and what follows from it.
+//! The rules of tasks: the effects of each op.
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
@@ -215,7 +215,7 @@ impl Model {
         self.take(turn, &id, request.ttl_s, rule)
     }
 
-    /// Takes a task that is free, or goes on with one that the actor holds.
+    /// Claims a free task, or continues one that the actor holds.
     pub(super) fn take(
         &mut self,
         turn: &mut Turn<'_>,
@@ -229,7 +229,7 @@ impl Model {
         if let Some(hold) = self.tasks[id].hold.clone() {
             let before = hold.ttl;
             let hold = Hold { ttl: ttl.unwrap_or(hold.ttl), ..hold };
-            // What was given a time of its own keeps it.
+            // A hold with its own time to live keeps it.
             let with_it = |path: &&mut PathHold| path.task == id && path.ended.is_none() && path.ttl == before;
             for path in self.paths.iter_mut().filter(with_it).filter(|path| turn.now < path.expires_at) {
                 (path.expires_at, path.ttl) = (turn.now + hold.ttl, hold.ttl);
@@ -338,7 +338,7 @@ impl Model {
         Ok(self.shape(&granted.id, turn.now))
     }
 
-    /// Whether one task waits for another, by what it comes after and, if asked, by what blocks it.
+    /// Whether one task waits for another through its dependencies and, if asked, its blocker.
     fn waits_for(&self, from: &str, to: &str, blockers: bool) -> bool {
         let mut reached = vec![from.to_owned()];
         let mut at = 0;
@@ -403,7 +403,7 @@ impl Model {
         Ok(json!({ "holds": holds }))
     }
 
-    /// Which lessons are drawn is told by the log; that they are remembered like anything else is not.
+    /// The log tells which lessons were drawn. That each is stored as a memory is the model's own rule.
     fn learn(&mut self, turn: &mut Turn<'_>) -> usize {
         let lessons = std::mem::take(&mut turn.fresh.lessons);
         for event in &lessons {
@@ -417,7 +417,7 @@ impl Model {
         lessons.len()
     }
 
-    /// A session says good-bye: everything that its agent holds ends now.
+    /// Ends a session: all holds of its agent end now.
     fn session_end(&mut self, turn: &mut Turn<'_>) -> Value {
         let lessons = self.learn(turn);
         let mut tasks: Vec<(String, String)> = self
@@ -435,7 +435,7 @@ impl Model {
         let paths = paths.filter(|(_, path)| path.holder == turn.actor && path.ended.is_none());
         let locks = self.locks.iter().enumerate().filter(|(_, lock)| lock.holder == turn.actor && lock.ended.is_none());
         let mut held: Vec<(String, usize, bool)> = paths.map(|(at, path)| (path.id.clone(), at, false)).collect();
-        // The command of a runner may go on without the session.
+        // A runner's command may outlive the session.
         held.extend(locks.filter(|(_, lock)| !lock.is_of_a_command()).map(|(at, lock)| (lock.id.clone(), at, true)));
         held.sort();
         for (_, at, is_lock) in held {

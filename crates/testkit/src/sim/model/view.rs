@@ -1,4 +1,4 @@
-//! What the model says that queries and answers show, at any instant, settled or not.
+//! The state as queries and answers show it, at any instant, settled or not.
 
 use serde_json::{Value, json};
 use tenure_core::choice::{ChoiceRule, SnoozedTasks, StateCounts};
@@ -7,7 +7,7 @@ use tenure_core::{Time, choice};
 
 use super::{HOUR, Model, SECOND, Task};
 
-/// The sentence for a rule.
+/// The sentence of a choice rule.
 pub(super) fn reason(rule: &str, priority: i64, lapsed_from: Option<&str>) -> String {
     let rule = match rule {
         "named" => ChoiceRule::Named,
@@ -25,7 +25,7 @@ fn some(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { json!(text) }
 }
 
-/// Whether somebody is there, by how long they were quiet and the time to live that counts.
+/// The liveness of an agent by its quiet time and its time to live.
 fn liveness(quiet: i64, ttl: i64) -> &'static str {
     match quiet.max(0) {
         quiet if quiet <= 120 * SECOND => "alive",
@@ -35,19 +35,19 @@ fn liveness(quiet: i64, ttl: i64) -> &'static str {
     }
 }
 
-/// After the clock was set back a hold is not shown as ending later than its time to live from now.
+/// After the clock was set back, a hold is shown to end no later than its time to live from now.
 fn until(hold: &super::Hold, now: i64) -> i64 {
     hold.expires_at.min(now + hold.ttl)
 }
 
 impl Model {
-    /// Whether an agent is there, judged by a time to live.
+    /// The liveness of an agent, given a time to live.
     pub(super) fn there(&self, agent: &str, ttl: i64, now: i64) -> &'static str {
         let agent = &self.agents[agent];
         if agent.ended { "gone" } else { liveness(now - agent.last_seen, ttl) }
     }
 
-    /// The time to live an agent is judged by: the longest of its live holds, else an hour.
+    /// The time to live that decides an agent's liveness: the longest of its live holds, else an hour.
     pub(super) fn longest(&self, agent: &str, now: i64) -> i64 {
         let live = self.tasks.values().filter(|task| Model::is_live(task, now)).filter_map(|task| task.hold.as_ref());
         let paths = self.paths.iter().filter(|path| path.holder == agent && self.counts(path, now));
@@ -78,7 +78,7 @@ impl Model {
         }
     }
 
-    /// Dependencies are shown the oldest first.
+    /// Dependencies are shown oldest first.
     fn by_age<'a>(&self, ids: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
         let mut ids: Vec<&String> = ids.collect();
         ids.sort_by_key(|id| self.tasks[*id].number);
@@ -126,18 +126,18 @@ impl Model {
         })
     }
 
-    /// All tasks in the order of choice.
+    /// All tasks in order of choice.
     pub fn list(&self, now: i64) -> Vec<Value> {
         self.in_order(|_| true).iter().map(|id| self.shape(id, now)).collect()
     }
 
-    /// Ids of the tasks in a state, with a label.
+    /// The ids of the tasks with a state and a label.
     pub fn filtered(&self, state: TaskState, label: Option<&String>, now: i64) -> Vec<String> {
         let has = |task: &Task| label.is_none_or(|label| task.labels.contains(label));
         self.in_order(|task| self.state(task, now) == state && has(task))
     }
 
-    /// Live holds, the next to end first.
+    /// The live holds, ordered by expiry.
     pub fn holds(&self, now: i64) -> Vec<Value> {
         let mut live: Vec<(i64, String, Value)> = Vec::new();
         for task in self.tasks.values().filter(|task| Model::is_live(task, now)) {
@@ -162,7 +162,7 @@ impl Model {
         live.into_iter().map(|(_, _, shape)| shape).collect()
     }
 
-    /// How many holds are over and not yet ended.
+    /// The number of expired holds that are not yet settled.
     pub fn unsettled(&self, now: i64) -> usize {
         let paths = self.paths.iter().filter(|path| path.ended.is_none() && now >= path.expires_at).count();
         let locks = self.locks.iter().filter(|lock| lock.ended.is_none() && now >= lock.expires_at).count();
@@ -180,7 +180,7 @@ impl Model {
         self.agents.iter().map(shape).collect()
     }
 
-    /// Names of the agents seen within the hour, latest first.
+    /// The agents seen within the last hour, latest first.
     fn recent(&self, now: i64) -> Vec<String> {
         let mut seen: Vec<(i64, &String)> = self.agents.iter().map(|(name, agent)| (-agent.last_seen, name)).collect();
         seen.retain(|(last_seen, _)| -last_seen > now - HOUR);
@@ -221,7 +221,7 @@ impl Model {
         choice::nothing(&counts, snoozed, filtered)
     }
 
-    /// The project at a glance.
+    /// The answer of `status`.
     pub fn status(&self, now: i64) -> Value {
         let count = |state| self.count(state, (now, false));
         let holds = self.holds(now);
@@ -248,19 +248,19 @@ impl Model {
         self.in_order(|task| self.is_free(task, dead, now) && self.suits(task, actor, labels, now)).into_iter().next()
     }
 
-    /// Whether anybody could take a task: it is ready, or its hold is over.
+    /// Whether a task is free: it is ready, or its hold is over.
     pub(super) fn is_free(&self, task: &Task, dead: &[String], now: i64) -> bool {
         let dead_holder = task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
         self.state(task, now) == TaskState::Ready || dead_holder && self.is_offered(task, now)
     }
 
-    /// Whether a task is one that an agent may choose: for it or for anybody, and with all labels.
+    /// Whether an agent may choose a task: assigned to it or to no present agent, and with all labels.
     pub(super) fn suits(&self, task: &Task, actor: &str, labels: &[String], now: i64) -> bool {
         let whose = task.assignee.is_empty() || task.assignee == actor || self.is_gone(&task.assignee, actor, now);
         whose && labels.iter().all(|label| task.labels.contains(label))
     }
 
-    /// What `next` shows: the task, the rule, the sentence.
+    /// The answer of `next`: task, rule, sentence.
     pub fn next(&self, actor: &str, labels: &[String], now: i64) -> Value {
         let Some(id) = self.choose(actor, labels, &[], now) else {
             return json!({ "task": null, "rule": "none", "reason": self.nothing((now, false), !labels.is_empty()) });
@@ -274,7 +274,7 @@ impl Model {
         json!({ "task": id, "rule": rule, "reason": reason(rule, task.priority, lapsed_from.as_deref()) })
     }
 
-    /// What `show` adds to a task.
+    /// The fields that `show` adds to a task.
     pub fn around(&self, id: &str) -> Value {
         let task = &self.tasks[id];
         let notes = self.notes.iter().filter(|note| note.task == id);
