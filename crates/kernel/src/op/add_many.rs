@@ -304,9 +304,12 @@ fn draw(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<TaskId>> {
             let wanted = count - ids.len() - round.len();
             round.extend(work.draw_many(length, wanted).into_iter().filter(|id| !ids.contains(id)));
         }
-        let asked: Vec<TaskId> = round.iter().cloned().collect();
-        for (taken, _) in task::existing(work.tx, &work.project.id, &asked)? {
-            round.remove(&taken);
+        // A project that never had a task has none of these.
+        if work.project.last_task > 0 {
+            let asked: Vec<TaskId> = round.iter().cloned().collect();
+            for (taken, _) in task::existing(work.tx, &work.project.id, &asked)? {
+                round.remove(&taken);
+            }
         }
         ids.append(&mut round);
     }
