@@ -1,6 +1,8 @@
 //! The system interfaces of a store: clock, randomness and injected faults. All are inputs; tests and the simulator
 //! supply their own.
 
+use std::path::Path;
+
 use tenure_core::number::Point;
 use tenure_core::{Result, Time};
 
@@ -40,14 +42,18 @@ impl Entropy for OsEntropy {
     }
 }
 
-/// The machine's record, outside every store, of where the numbers of a store continued. It replaces what the store
-/// itself has lost, if the clock was set back since.
+/// The machine's record, outside every store, of where the numbers of a store continued. It tells what the store itself has
+/// lost when the clock was set back since, or when an older file is at its place again.
 pub trait Continued: Send + Sync {
     /// Where the numbers last continued; `None` without a readable record.
     fn earlier(&self, store: &str) -> Option<Point>;
 
-    /// Records where the numbers continue now. Called before the commit; failing to write the record is not an error.
-    fn record(&self, store: &str, point: Point);
+    /// The number that the store continued after in the file at this place; nothing where it continued at another one.
+    fn continued_at(&self, store: &str, file: &Path) -> Option<i64>;
+
+    /// Records where they continue now, and in which file. Called before the commit; a record that cannot be written is no
+    /// failure.
+    fn record(&self, store: &str, point: Point, file: Option<&Path>);
 }
 
 /// A moment of a write at which a fault can be injected.

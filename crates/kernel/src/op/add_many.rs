@@ -17,8 +17,7 @@ use super::operation::{Access, Decision, Door, Operation, Role};
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::{answer, json_lines};
 
-/// The maximum number of tasks in one request. Other projects in the same file wait while they are written: about two
-/// seconds for this many.
+/// The maximum number of tasks in one request. Other projects in the same file wait while they are written.
 pub const AT_MOST: usize = 100_000;
 
 /// The maximum size of a batch as JSON lines, in bytes.

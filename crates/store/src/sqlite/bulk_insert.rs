@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn a_statement_stays_within_the_parameters_of_sqlite() {
-        let wide = format!("INSERT INTO t VALUES ({})", (1..=100).map(|n| format!("${n}")).collect::<Vec<_>>().join(","));
+        let wide =
+            format!("INSERT INTO t VALUES ({})", (1..=100).map(|n| format!("${n}")).collect::<Vec<_>>().join(","));
         let insert = BulkInsert::of(wide.leak(), 0).unwrap();
         assert_eq!((insert.rows(100_000), insert.rows(3)), (81, 3));
         let narrow = BulkInsert::of("INSERT INTO t (a, b) VALUES ($1, $2)", 1).unwrap();

@@ -36,3 +36,32 @@ impl LargeTransaction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_many_rows_change_the_settings_and_the_end_puts_them_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = Connection::open(dir.path().join("t.db")).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a)").unwrap();
+        let setting =
+            |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
+        let settings = || (setting("cache_size"), setting("wal_autocheckpoint"));
+        let usual = settings();
+        let large = LargeTransaction::default();
+        large.grow(&connection, ROWS - 1).unwrap();
+        assert_eq!(settings(), usual);
+        connection.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)").unwrap();
+        large.grow(&connection, ROWS).unwrap();
+        assert_eq!(settings(), (-262_144, 0));
+        connection.execute_batch("COMMIT").unwrap();
+        large.end(&connection);
+        assert_eq!(settings(), usual);
+        // Everything in the log was copied: a further checkpoint finds as many frames copied as there are.
+        let frames = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?)));
+        let (all, copied): (i64, i64) = frames.unwrap();
+        assert_eq!(all, copied);
+    }
+}

@@ -88,7 +88,8 @@ impl Sqlite {
         self.in_turn(|tx| {
             let (Entered { identity, clock, .. }, file) = self.enter(tx, "")?;
             let projects = copy::projects(tx)?;
-            let verdict = body(tx, Present { identity, projects, clock, is_copied: self.is_copied(file) })?;
+            let is_copied = self.is_copied(tx, &identity.id, file)?;
+            let verdict = body(tx, Present { identity, projects, clock, is_copied })?;
             if matches!(verdict, CommitDecision::Commit(_)) {
                 self.record_file(tx)?;
             }
@@ -114,6 +115,10 @@ impl Sqlite {
         drop(turn);
         self.large.end(connection);
         answer.map_err(|error| self.placed(error))
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     pub(crate) fn create(&self) -> Result<StoreIdentity> {
@@ -215,7 +220,7 @@ impl Sqlite {
     /// Enters a write in a project, and creates the project if it does not exist.
     fn enter_project(&self, tx: &mut dyn Tx, project: &project::NamedProject) -> Result<Entered> {
         let (entered, file) = self.enter(tx, &project.key)?;
-        self.check_own_file(tx, file)?;
+        self.check_own_file(tx, &entered, file)?;
         if entered.project.is_some() {
             return Ok(entered);
         }

@@ -58,8 +58,7 @@ pub(super) fn make<'a>(
             }
         }
     }
-    let notes =
-        if is_first { batch.notes.iter().collect() } else { new_notes(tx, project, batch, &mut differing)? };
+    let notes = if is_first { batch.notes.iter().collect() } else { new_notes(tx, project, batch, &mut differing)? };
     if !differing.is_empty() {
         return Err(differs(&differing));
     }
