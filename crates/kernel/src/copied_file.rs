@@ -1,9 +1,9 @@
 //! Continuing an embedded store whose file is a copy, or replaced a newer file.
 //!
-//! The file does not say what the store issued since the copy was taken, so the store continues as after a restore: a new
-//! incarnation, numbers above all that were issued, no live hold. The first call that needs a write does it, in a transaction
-//! of its own, and is then carried out as any other. It is settling: the call may be refused afterwards. A replay, and a
-//! call that is refused whatever the state is, change nothing. Queries read the file as it is.
+//! This process cannot know what the store issued after the copy was taken. So the store continues as after a restore:
+//! a new incarnation, numbers above all that were issued, no live hold. The first call that must write does this in its own
+//! transaction and then runs like any other. Continuing is settling: the call may be refused afterwards. A replay changes
+//! nothing, and neither does a call that is refused independently of any hold. Queries read the file as it is.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::call::{Actor, Call};
 use crate::kernel::{Kernel, SETTLER, check_store};
 use crate::restore::{Cause, keep_start};
 
-/// The answer to a call that changes nothing, decided on the rows there are; `None` if it must be carried out.
+/// Computes the answer to a call that changes nothing, from the existing rows; `None` if the call must run.
 pub(crate) type Unchanged<'a, T> = &'a dyn Fn(&mut dyn Tx, Entered) -> Result<Option<T>>;
 
 impl Kernel {

@@ -219,8 +219,8 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
     })
 }
 
-/// Keeps the number that a store without any project continues after, on the row of the whole store: a project that is made
-/// later begins there. It may be one that was lost with the store.
+/// Stores the number that a store without projects continues after, on the row reserved for the whole store. A project that
+/// is created later begins there, because a project with its key may have been lost with the newer file.
 pub(crate) fn keep_start(
     tx: &mut dyn Tx,
     projects: &[project::Row],

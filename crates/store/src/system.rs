@@ -42,17 +42,17 @@ impl Entropy for OsEntropy {
     }
 }
 
-/// The machine's record, outside every store, of where the numbers of a store continued. It tells what the store itself has
-/// lost when the clock was set back since, or when an older file is at its place again.
+/// The machine's record, outside every store, of where the numbers of a store continued. It replaces what the store
+/// itself has lost, if the clock was set back since or an older file was moved back.
 pub trait Continued: Send + Sync {
     /// Where the numbers last continued; `None` without a readable record.
     fn earlier(&self, store: &str) -> Option<Point>;
 
-    /// The number that the store continued after in the file at this place; nothing where it continued at another one.
+    /// The number that the store continued after in the file at this path; `None` if it last continued in another file.
     fn continued_at(&self, store: &str, file: &Path) -> Option<i64>;
 
-    /// Records where they continue now, and in which file. Called before the commit; a record that cannot be written is no
-    /// failure.
+    /// Records where the numbers continue now, and in which file. Called before the commit; failing to write the record is
+    /// not an error.
     fn record(&self, store: &str, point: Point, file: Option<&Path>);
 }
 

@@ -34,7 +34,7 @@ pub const TASKS_MAX: usize = 200_000;
 pub const NOTES_MAX: usize = 1_000_000;
 /// The maximum attempt count, and the maximum version, of an imported task.
 const COUNT_MAX: i64 = 1_000_000_000;
-/// How many tasks or notes are made rows of at once, and sent as one parameter on PostgreSQL.
+/// The number of tasks or notes that are converted to rows at once, and sent as one parameter on PostgreSQL.
 const ROWS: usize = 20_000;
 
 /// The request.

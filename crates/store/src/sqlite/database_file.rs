@@ -241,16 +241,16 @@ pub(crate) fn file(path: &Path) -> Option<FileId> {
     })
 }
 
-/// Which fields a file keeps for as long as it lives, whatever is mounted in between.
+/// Which fields a file keeps for its whole life, across mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeptFields {
     pub(crate) inode: bool,
     pub(crate) born: bool,
 }
 
-/// What the file system of a file keeps. A file that is taken for another ends all holds, so only file systems that are known
-/// to keep a field are listed. FAT has no inodes, and its times move with the time zone; aufs, FUSE and network file systems
-/// may number files as they come and make birth times up; overlayfs keeps the birth time of the layer below.
+/// The fields that the file system of a file keeps. A false positive ends all holds, so the list contains only file systems
+/// that are known to keep a field. FAT has no inodes, and its times shift with the time zone. aufs, FUSE and network file
+/// systems may number files on the fly and invent birth times. overlayfs reports the birth time of the layer below.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn kept_fields(path: &Path) -> KeptFields {
     let dir = path.parent().unwrap_or(path);

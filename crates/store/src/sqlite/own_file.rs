@@ -5,10 +5,11 @@
 //! not recorded, because its number changes with a reboot. The next write continues a file that differs as after a
 //! restore; the kernel does that when a write is refused with [`Code::CopiedFile`]. Queries read such a file as it is.
 //!
-//! The original is not such a file, but it is behind once a copy was used in its place. The machine's record of where the
-//! store continued ([`crate::Continued`]) tells that.
+//! An original that is moved back after its copy was used in its place has the recorded inode and birth time, but its
+//! numbers are behind. The machine's record of where the store continued ([`crate::Continued`]) detects that.
 //!
-//! What cannot be noticed: a copy that is written over the file in place keeps both, and so does a disk that is rolled back.
+//! Two cases cannot be detected: a copy that is written over the file in place keeps inode and birth time, and so does
+//! a disk that is rolled back.
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ use crate::tx::Tx;
 const ANOTHER: FileId = FileId { inode: 0, born: 1, copied_at: 0 };
 
 impl Sqlite {
-    /// Refuses a write in a file that is not the store's own. Where no file is recorded, the one that is there becomes it.
+    /// Refuses a write in a file that is not the store's own. If no file is recorded, the present one is recorded.
     pub(super) fn check_own_file(&self, tx: &mut dyn Tx, entered: &Entered, recorded: FileId) -> Result<()> {
         let Some((path, found)) = self.present_file() else { return Ok(()) };
         if is_another(recorded, found, path) {
@@ -36,7 +37,7 @@ impl Sqlite {
         if recorded.is_unknown() {
             return project::set_file(tx, FileId { copied_at: recorded.copied_at, ..found });
         }
-        // Recorded by a process that could not read birth times. An inode alone is used again by other files.
+        // The recording process could not read birth times. An inode alone is not enough, because other files reuse it.
         if recorded.born == 0 && found.born != 0 {
             return project::set_file(tx, FileId { born: found.born, ..recorded });
         }
@@ -51,8 +52,8 @@ impl Sqlite {
         }
     }
 
-    /// Whether the store continued at this place after a number that is not in the file: all projects continue after it.
-    /// `newest` is a number that the file is known to have.
+    /// Whether the store continued at this path after a number that the file does not have. All projects continue after
+    /// that number. `newest` is a number that the file is known to have.
     fn is_behind(&self, tx: &mut dyn Tx, store: &str, (path, newest): (&Path, i64)) -> Result<bool> {
         let continued = self.options.continued.as_ref().and_then(|record| record.continued_at(store, path));
         match continued {
@@ -99,15 +100,16 @@ impl Sqlite {
     }
 }
 
-/// Whether what is there differs from what is recorded, as far as both are known and the file system keeps them.
+/// Whether the present file differs from the recorded one. A field is compared if both values are known and the file
+/// system keeps it.
 fn is_another(recorded: FileId, found: FileId, path: &Path) -> bool {
     let differ = |recorded: i64, found: i64| recorded != 0 && found != 0 && recorded != found;
-    // The mark counts for a process too that cannot read birth times.
+    // The mark of a copy also counts for a process that cannot read birth times.
     if (recorded.inode, recorded.born) == (ANOTHER.inode, ANOTHER.born) {
         return true;
     }
     let (inode, born) = (differ(recorded.inode, found.inode), differ(recorded.born, found.born));
-    // Asked only where something differs: almost never.
+    // A difference is rare, so the file system is looked up only then.
     (inode || born) && {
         let kept = database_file::kept_fields(path);
         (inode && kept.inode) || (born && kept.born)

@@ -28,8 +28,8 @@ pub fn whole_store() -> NamedProject {
     NamedProject { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
-/// Whether the store has no project but for one that this transaction has just made, and the reserved one while nothing has
-/// happened in it.
+/// Whether the store has no project except one that this transaction has just created, and the reserved one if it has no
+/// event.
 pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
     let made = made.map_or("", |row| row.id.as_str());
     let sql = Sql::same("SELECT id FROM project WHERE id <> $1 AND (key <> '_' OR events > 0) ORDER BY id LIMIT 1");
@@ -449,7 +449,7 @@ pub(crate) fn newest_event(tx: &mut dyn Tx) -> Result<i64> {
     first(rows).map_or(Ok(0), |row| row.int(0))
 }
 
-/// Takes the store's own row away: an empty store that stands for one that does not exist.
+/// Deletes the store's own row: an empty store stands in for one that does not exist.
 pub(crate) fn forget_store(tx: &mut dyn Tx) -> Result<()> {
     tx.execute(Sql::same("DELETE FROM store"), &[]).map(|_| ())
 }
