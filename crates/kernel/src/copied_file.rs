@@ -1,8 +1,9 @@
 //! Continuing an embedded store whose file is a copy, or replaced a newer file.
 //!
 //! This process cannot know what the store issued after the copy was taken. So the store continues as after a restore:
-//! a new incarnation, numbers above all that were issued, no live hold. The first write does this in its own
-//! transaction and then runs like any other. Queries read the file as it is.
+//! a new incarnation, numbers above all that were issued, no live hold. The first call that must write does this in its own
+//! transaction and then runs like any other. Continuing is settling: the call may be refused afterwards. A replay changes
+//! nothing, and neither does a call that is refused independently of any hold. Queries read the file as it is.
 
 use std::time::Duration;
 
@@ -13,20 +14,24 @@ use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
 
 use crate::call::{Actor, Call};
 use crate::kernel::{Kernel, SETTLER, check_store};
-use crate::restore::Cause;
+use crate::restore::{Cause, keep_start};
+
+/// Computes the answer to a call that changes nothing, from the existing rows; `None` if the call must run.
+pub(crate) type Unchanged<'a, T> = &'a dyn Fn(&mut dyn Tx, Entered) -> Result<Option<T>>;
 
 impl Kernel {
     /// Writes to the store. If the file is a copy, it is continued first.
     pub(crate) fn write<T>(
         &self,
         call: &Call,
+        unchanged: Unchanged<'_, T>,
         body: impl Fn(&mut dyn Tx, Entered) -> Result<CommitDecision<T>>,
     ) -> Result<T> {
         match self.store().write(&call.project, &body) {
-            Err(error) if error.code() == Code::CopiedFile => {
-                self.continue_in_copy(call)?;
-                self.store().write(&call.project, body)
-            }
+            Err(error) if error.code() == Code::CopiedFile => match self.continue_in_copy(call, unchanged)? {
+                Some(answer) => Ok(answer),
+                None => self.store().write(&call.project, body),
+            },
             answer => answer,
         }
     }
@@ -35,7 +40,7 @@ impl Kernel {
     /// parts, in the same order.
     pub(crate) fn write_many<T>(
         &self,
-        calls: &[&Call],
+        calls: &[(&Call, Unchanged<'_, T>)],
         parts: &[&dyn GroupWrite<T>],
         longest: Duration,
     ) -> Vec<Result<T>> {
@@ -45,39 +50,53 @@ impl Kernel {
         if !is_copied {
             return answers;
         }
-        let mut refused = Vec::new();
-        for call in calls.iter().take(answers.len()) {
-            match self.continue_in_copy(call) {
-                Ok(()) => return self.store().write_many(parts, longest),
+        let mut settled = Vec::new();
+        for (call, unchanged) in calls.iter().take(answers.len()) {
+            match self.continue_in_copy(call, *unchanged) {
+                Ok(Some(answer)) => settled.push(Ok(answer)),
+                Ok(None) => {
+                    settled.extend(self.store().write_many(&parts[settled.len()..], longest));
+                    return settled;
+                }
                 // This call may not use the store, but another call of the group may.
-                Err(error) if error.kind() == Kind::Conflict => refused.push(Err(error)),
-                Err(error) => return answers.into_iter().map(|_| Err(error.repeated())).collect(),
+                Err(error) if error.kind() == Kind::Conflict => settled.push(Err(error)),
+                Err(error) => {
+                    let left = answers.len() - settled.len();
+                    settled.extend((0..left).map(|_| Err(error.repeated())));
+                    return settled;
+                }
             }
         }
-        refused
+        settled
     }
 
-    fn continue_in_copy(&self, call: &Call) -> Result<()> {
+    /// Continues the store, unless the call has an answer that changes nothing.
+    fn continue_in_copy<T>(&self, call: &Call, unchanged: Unchanged<'_, T>) -> Result<Option<T>> {
         let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
         self.store().rewrite(|tx, present| {
             // A call for another store does not change this one.
-            let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };
+            let project = present.projects.iter().find(|row| row.key == call.project.key).cloned();
+            let entered = Entered { identity: present.identity.clone(), project, clock: present.clock };
             check_store(call, &entered)?;
             check_condition(tx, call, &present)?;
             if !present.is_copied {
                 // Another process has already done it.
-                return Ok(CommitDecision::Undo(()));
+                return Ok(CommitDecision::Undo(None));
+            }
+            if let Some(answer) = unchanged(tx, entered)? {
+                return Ok(CommitDecision::Undo(Some(answer)));
             }
             project::set_incarnation(tx, &incarnation, present.clock)?;
             login::clear(tx)?;
             web_session::clear(tx)?;
             let start = self.resumed_in_copy(&present)?;
+            keep_start(tx, &present.projects, (start, present.clock), self.entropy())?;
             for row in present.projects.clone() {
                 let name = project::NamedProject { key: row.key.clone(), label: row.label.clone() };
                 let call = Call::new(name, Actor::named(SETTLER), self.entropy());
                 self.begin_again(tx, &call, &present, (row, None), start, Cause::Copy)?;
             }
-            Ok(CommitDecision::Commit(()))
+            Ok(CommitDecision::Commit(None))
         })
     }
 
@@ -94,7 +113,7 @@ impl Kernel {
             )
         })?;
         if let Some(continued) = self.continued() {
-            continued.record(store, Point { number: start, at: present.clock });
+            continued.record(store, Point { number: start, at: present.clock }, self.store().file());
         }
         Ok(start)
     }

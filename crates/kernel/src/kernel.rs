@@ -8,12 +8,13 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tenure_core::action::{Action, Advice};
 use tenure_core::error::detail::OtherStore;
-use tenure_core::{Code, Error, Result, Span, Stage};
+use tenure_core::{Code, Error, Result, Span, Stage, Time};
 use tenure_store::table::{agent, checkout, hold, place, project, request, task};
 use tenure_store::{CommitDecision, Continued, Entered, Entropy, GroupWrite, Options, Store, Tx};
 
 use crate::access::{self, AccessFor};
 use crate::call::{self, Actor, Call, Words, sight};
+use crate::copied_file::Unchanged;
 use crate::op::session_start::{SessionStart, not_switched_on};
 use crate::op::{Decision, ErasedOp, Op, Operation};
 use crate::reply::{Answered, Reply};
@@ -136,7 +137,9 @@ impl Kernel {
         // The outer result is the engine's: an error rolls back everything. The inner result is the op's own: a refusal
         // rolls back the op's rows, while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer = self.write(call, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
+        let unchanged = |tx: &mut dyn Tx, entered: Entered| unchanged(tx, &entered, call, (op, &checked));
+        let answer =
+            self.write(call, &unchanged, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
         // Only a hint, and only after the commit: waiters also poll.
         if offers.get() > 0 {
             self.store.ring();
@@ -168,7 +171,14 @@ impl Kernel {
             return Vec::new();
         }
         let jobs: Vec<_> = orders.iter().map(|order| RunningOp { kernel: self, order, offers: Cell::new(0) }).collect();
-        let calls: Vec<&Call> = orders.iter().map(|order| order.call).collect();
+        let answers: Vec<_> = orders
+            .iter()
+            .map(|PendingOp { call, ready: ReadyOp { op, checked }, .. }| {
+                |tx: &mut dyn Tx, entered: Entered| unchanged(tx, &entered, call, (op.erased(), checked))
+            })
+            .collect();
+        let calls: Vec<(&Call, Unchanged<'_, _>)> =
+            orders.iter().zip(&answers).map(|(order, unchanged)| (order.call, unchanged as _)).collect();
         let parts: Vec<&dyn GroupWrite<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
         let done = self.write_many(&calls, &parts, longest);
         // Only a hint, and only after the commit.
@@ -206,19 +216,9 @@ impl Kernel {
             checkout::of_host(&project.id, host),
             ((project.waiting > 0).then(|| place::due(&project.id, now)), task::due(&project.id, now)),
         ))?;
-        // This check precedes any look at answers stored for this actor.
-        if let Err(refusal) = access::own(tx, call, agent.as_ref(), AccessFor::Op) {
-            return Ok(CommitDecision::Undo(Err(refusal)));
-        }
-        if let Some(kept) = kept.filter(|kept| kept.expires_at > now) {
-            if kept.fingerprint != *fingerprint || !access::may_replay(call, agent.as_ref()) {
-                return Err(mismatch(call.request_id.as_str()));
-            }
-            return Ok(CommitDecision::Undo(Ok(Reply { body: kept.response, replayed: true })));
-        }
-        // A hook never switches a project on. Its door has checked; this is for a project that was forgotten since.
-        if op.entry().is_of_hooks() && !project.is_switched_on() {
-            return Ok(CommitDecision::Undo(Err(not_switched_on())));
+        let record = CallRecord { kept, agent: agent.as_ref(), is_switched_on: project.is_switched_on(), now };
+        if let Some(answer) = record.answer(tx, call, (op, checked)) {
+            return Ok(CommitDecision::Undo(answer));
         }
         let sighting = sight(call, &places)?;
         call.condition.check(tx, call, (Some(&project), entered.clock), &places)?;
@@ -298,7 +298,7 @@ impl Kernel {
         let offers = Cell::new(0);
         for name in &due {
             let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
-            self.write(&call, |tx, entered| self.settle_one(tx, entered, &call, &offers))?;
+            self.write(&call, &|_, _| Ok(None), |tx, entered| self.settle_one(tx, entered, &call, &offers))?;
         }
         if offers.get() > 0 {
             self.store.ring();
@@ -394,6 +394,51 @@ impl Kernel {
             body(tx, &snapshot)
         })
     }
+}
+
+/// What the store knows of a call before anything is settled for it.
+struct CallRecord<'a> {
+    kept: Option<request::Row>,
+    agent: Option<&'a agent::Row>,
+    is_switched_on: bool,
+    now: Time,
+}
+
+impl CallRecord<'_> {
+    /// The answer to a call that changes nothing: a replay, or a refusal that depends on no hold.
+    fn answer(self, tx: &mut dyn Tx, call: &Call, (op, checked): (&dyn ErasedOp, &CheckedOp)) -> Option<Result<Reply>> {
+        // Checked before anything that is kept for this actor is read.
+        if let Err(refusal) = access::own(tx, call, self.agent, AccessFor::Op) {
+            return Some(Err(refusal));
+        }
+        if let Some(kept) = self.kept.filter(|kept| kept.expires_at > self.now) {
+            let is_same = kept.fingerprint == checked.fingerprint && access::may_replay(call, self.agent);
+            return Some(match is_same {
+                true => Ok(Reply { body: kept.response, replayed: true }),
+                false => Err(mismatch(call.request_id.as_str())),
+            });
+        }
+        // A hook never switches a project on. Its door has checked; this is for a project that was forgotten since.
+        (op.entry().is_of_hooks() && !self.is_switched_on).then(|| Err(not_switched_on()))
+    }
+}
+
+/// The same for a file that is a copy and was not continued yet.
+fn unchanged(
+    tx: &mut dyn Tx,
+    entered: &Entered,
+    call: &Call,
+    (op, checked): (&dyn ErasedOp, &CheckedOp),
+) -> Result<Option<Result<Reply>>> {
+    let (now, _) = entered.reading();
+    let Some(project) = &entered.project else {
+        let record = CallRecord { kept: None, agent: None, is_switched_on: false, now };
+        return Ok(record.answer(tx, call, (op, checked)));
+    };
+    let key = request::Key { project: &project.id, ..key_of(call, op) };
+    let (kept, agent) = tx.fetch((request::get(&key), agent::get(&project.id, key.actor)))?;
+    let record = CallRecord { kept, agent: agent.as_ref(), is_switched_on: project.is_switched_on(), now };
+    Ok(record.answer(tx, call, (op, checked)))
 }
 
 impl CheckedOp {

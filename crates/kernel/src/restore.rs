@@ -11,7 +11,7 @@ use tenure_core::event::Event;
 use tenure_core::event::hold::HoldExpired;
 use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
-use tenure_core::id::{StoreId, TaskId, TokenId};
+use tenure_core::id::{ProjectId, StoreId, TaskId, TokenId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
 use tenure_core::number::Point;
@@ -20,7 +20,7 @@ use tenure_core::time::reading;
 use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
 use tenure_store::copy::{self, Backup, CopyProgress, Existing};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
-use tenure_store::{CommitDecision, Entered, Present, Tx};
+use tenure_store::{CommitDecision, Entered, Entropy, Present, Tx};
 
 use crate::backup::{BackupTaken, check_events, take};
 use crate::call::Call;
@@ -117,6 +117,8 @@ impl Kernel {
                 let start = resumed(&rows, &present, ledger.earlier)?;
                 (ledger.record)(Point { number: start, at: present.clock });
                 forget_newer(tx, &present, &rows, start)?;
+                let all = copy::projects(tx)?;
+                keep_start(tx, &all, (start, present.clock), self.entropy())?;
                 let mut ended_holds = 0;
                 let mut projects = 0;
                 for row in rows {
@@ -215,6 +217,23 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
             .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
             .detail("number", earlier.number)
     })
+}
+
+/// Stores the number that a store without projects continues after, on the row reserved for the whole store. A project that
+/// is created later begins there, because a project with its key may have been lost with the newer file.
+pub(crate) fn keep_start(
+    tx: &mut dyn Tx,
+    projects: &[project::Row],
+    (start, now): (i64, Time),
+    entropy: &dyn Entropy,
+) -> Result<()> {
+    if !projects.is_empty() {
+        return Ok(());
+    }
+    let id = ProjectId::draw(8, &mut |bytes| entropy.fill(bytes));
+    let row = project::Row::new(&project::whole_store(), id, now);
+    project::insert(tx, &row)?;
+    project::save(tx, &project::Row { first_event: start + 1, last_event: start, ..row })
 }
 
 /// Projects that began after the backup are treated as forgotten: their numbers are not issued again.

@@ -1,7 +1,7 @@
 //! The store as the kernel sees it: two engines behind `write` and `read`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -437,6 +437,14 @@ impl Store {
     pub fn file_id(&self) -> Option<(u64, u64)> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.file_id(),
+            Engine::Postgres(_) => None,
+        }
+    }
+
+    /// The file of an embedded store.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.path(),
             Engine::Postgres(_) => None,
         }
     }

@@ -1,6 +1,8 @@
 //! The system interfaces of a store: clock, randomness and injected faults. All are inputs; tests and the simulator
 //! supply their own.
 
+use std::path::Path;
+
 use tenure_core::number::Point;
 use tenure_core::{Result, Time};
 
@@ -41,13 +43,17 @@ impl Entropy for OsEntropy {
 }
 
 /// The machine's record, outside every store, of where the numbers of a store continued. It replaces what the store
-/// itself has lost, if the clock was set back since.
+/// itself has lost, if the clock was set back since or an older file was moved back.
 pub trait Continued: Send + Sync {
     /// Where the numbers last continued; `None` without a readable record.
     fn earlier(&self, store: &str) -> Option<Point>;
 
-    /// Records where the numbers continue now. Called before the commit; failing to write the record is not an error.
-    fn record(&self, store: &str, point: Point);
+    /// The number that the store continued after in the file at this path; `None` if it last continued in another file.
+    fn continued_at(&self, store: &str, file: &Path) -> Option<i64>;
+
+    /// Records where the numbers continue now, and in which file. Called before the commit; failing to write the record is
+    /// not an error.
+    fn record(&self, store: &str, point: Point, file: Option<&Path>);
 }
 
 /// A moment of a write at which a fault can be injected.

@@ -186,13 +186,13 @@ impl Row {
 
 /// The rows of a bulk insert, in the fastest form for each engine.
 ///
-/// SQLite runs the statement for each row. Writing JSON and extracting every column from it takes three times as long,
-/// and all projects of the file wait meanwhile. PostgreSQL gets the rows as one JSON parameter, in one round trip.
+/// SQLite binds the values of many rows to one statement. Reading every column out of a JSON text takes several times as
+/// long, and all projects of the file wait meanwhile. PostgreSQL takes the rows as one JSON parameter, in one round trip.
 pub struct BulkRows<'a> {
     /// The first parameters of the statement, the same for all rows.
     pub common: Vec<Value>,
     /// The other parameters on SQLite, row by row.
-    pub each: &'a mut dyn Iterator<Item = Vec<Value>>,
+    pub each: &'a mut dyn ExactSizeIterator<Item = Vec<Value>>,
     /// The last parameter on PostgreSQL.
     pub json: &'a dyn Fn() -> Result<String>,
 }

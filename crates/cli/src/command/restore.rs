@@ -1,6 +1,6 @@
 //! `tenure restore`: a backup becomes the store of this place.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -66,14 +66,22 @@ fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
         None
     });
     let unrecorded = RefCell::new(None);
+    let continued = Cell::new(None);
     let record = |point| {
-        if let Err(error) = restore_record::record(session.settings.env, store, point) {
+        continued.set(Some(point));
+        if let Err(error) = restore_record::record(session.settings.env, store, point, None) {
             *unrecorded.borrow_mut() = Some(error);
         }
     };
     let ledger = Ledger { earlier, record: &record };
     let progress = progress(session, "restored");
     let restored = connection::kernel(session, "`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
+    // The place is recorded after the commit only: if the restore fails, the file there stays as it is and is not behind.
+    if let (Some(point), StoreLocation::Sqlite(database)) = (continued.get(), &place.store)
+        && let Err(error) = restore_record::record(session.settings.env, store, point, Some(database))
+    {
+        *unrecorded.borrow_mut() = Some(error);
+    }
     if let Some(error) = unrecorded.take() {
         remarks.push(format!(
             "this machine has no record of this restore: {}; restore this backup again only under a clock that was not set \

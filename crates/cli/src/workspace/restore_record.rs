@@ -3,7 +3,8 @@
 //!
 //! When a restored store is lost and its backup restored again, the clock puts the numbers above those of the lost store,
 //! unless it was set back in between. This record is for that case, so it is kept outside every store, with the user's own
-//! state: one small file for each id of a store.
+//! state: one small file for each id of a store. It also names the database file, so that an older file which is moved back
+//! to the same place is noticed.
 
 use std::path::{Path, PathBuf};
 
@@ -20,9 +21,13 @@ struct RestoreRecord {
     number: i64,
     /// The clock in microseconds.
     at: i64,
+    /// The file in which the store continued; absent on PostgreSQL, and until a restore is committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
 }
 
-/// The records of the user, for a store that continues by itself: nobody is there to be told of a record that cannot be used.
+/// The records of the user, for a store that continues by itself. A record that cannot be used is passed over: no caller is
+/// there to read about it.
 pub(crate) struct Records(Option<PathBuf>);
 
 impl Records {
@@ -33,45 +38,57 @@ impl Records {
 
 impl Continued for Records {
     fn earlier(&self, store: &str) -> Option<Point> {
-        read(file_of(self.0.as_deref(), store)).ok().flatten()
+        read(file_of(self.0.as_deref(), store)).ok().flatten().map(|record| record.point())
     }
 
-    fn record(&self, store: &str, point: Point) {
-        let _ = write(file_of(self.0.as_deref(), store), point);
+    fn continued_at(&self, store: &str, file: &Path) -> Option<i64> {
+        let record = read(file_of(self.0.as_deref(), store)).ok().flatten()?;
+        (record.file? == file.canonicalize().ok()?).then_some(record.number)
+    }
+
+    fn record(&self, store: &str, point: Point, file: Option<&Path>) {
+        let _ = write(file_of(self.0.as_deref(), store), point, file);
+    }
+}
+
+impl RestoreRecord {
+    fn point(&self) -> Point {
+        Point { number: self.number, at: Time(self.at) }
     }
 }
 
 /// What is recorded of the last restore of a store.
 pub(crate) fn earlier(env: &Env, store: &str) -> Result<Option<Point>> {
-    read(file_of(env.state_home().as_deref(), store))
+    Ok(read(file_of(env.state_home().as_deref(), store))?.map(|record| record.point()))
 }
 
-/// Records a restore of a store.
-pub(crate) fn record(env: &Env, store: &str, point: Point) -> Result<()> {
-    write(file_of(env.state_home().as_deref(), store), point)
+/// Records a restore of a store, and once it is committed the file that the store is in.
+pub(crate) fn record(env: &Env, store: &str, point: Point, file: Option<&Path>) -> Result<()> {
+    write(file_of(env.state_home().as_deref(), store), point, file)
 }
 
-fn read(file: Option<PathBuf>) -> Result<Option<Point>> {
+fn read(file: Option<PathBuf>) -> Result<Option<RestoreRecord>> {
     let Some(file) = file else { return Ok(None) };
     let Some(text) = pin::read(&file)? else { return Ok(None) };
-    let record: RestoreRecord = serde_json::from_str(&text).map_err(|error| {
+    let record = serde_json::from_str(&text).map_err(|error| {
         failed(Code::ProjectFileCorrupt, format!("{} is not a record of a restore", file.display())).cause(error)
     })?;
-    Ok(Some(Point { number: record.number, at: Time(record.at) }))
+    Ok(Some(record))
 }
 
-fn write(file: Option<PathBuf>, point: Point) -> Result<()> {
-    let Some(file) = file else {
+fn write(record: Option<PathBuf>, point: Point, file: Option<&Path>) -> Result<()> {
+    let Some(record) = record else {
         return Err(failed(Code::NoHome, "HOME is not set and the user has no home directory".to_owned()));
     };
-    let text = serde_json::to_string(&RestoreRecord { number: point.number, at: point.at.0 })
+    let file = file.and_then(|file| file.canonicalize().ok());
+    let text = serde_json::to_string(&RestoreRecord { number: point.number, at: point.at.0, file })
         .map_err(|error| Error::bug("the record of a restore cannot be written").cause(error))?;
-    if let Some(dir) = file.parent().and_then(Path::parent) {
+    if let Some(dir) = record.parent().and_then(Path::parent) {
         std::fs::create_dir_all(dir).map_err(|error| {
             failed(Code::ProjectFileUnwritable, format!("{} cannot be made: {error}", dir.display())).cause(error)
         })?;
     }
-    pin::replace_file(&file, (text + "\n").as_bytes())
+    pin::replace_file(&record, (text + "\n").as_bytes())
 }
 
 fn file_of(state_home: Option<&Path>, store: &str) -> Option<PathBuf> {

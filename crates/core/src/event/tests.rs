@@ -104,3 +104,19 @@ fn agents_text_is_quoted_and_cut() {
     let told = told(kind::TASK_NOTED, &json!({ "text": "x\n".repeat(200) }));
     assert!(told.starts_with("a noted on t-1: “x x") && told.chars().count() < 150);
 }
+
+#[test]
+fn the_text_of_an_event_has_the_same_fields_as_its_columns() {
+    let added =
+        task::TaskAdded { title: "a \"b\"}".to_owned(), after: vec!["t-1".to_owned()], ..task::TaskAdded::default() };
+    for event in [Event::TaskAdded(added), Event::TaskUnblocked(task::TaskUnblocked::default())] {
+        let (kind, mut data) = event.columns();
+        let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
+        let (stored, text) = event.stored(None);
+        assert_eq!((&stored, &parse(&text)), (&kind, &data));
+        data.insert("principal".to_owned(), "person:ann".into());
+        assert_eq!(parse(&event.stored(Some("person:ann")).1), data);
+    }
+    let unknown = Event::Unknown("task.dreamt".to_owned());
+    assert_eq!(unknown.stored(None), ("task.dreamt".to_owned(), "{}".to_owned()));
+}

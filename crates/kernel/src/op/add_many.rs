@@ -17,8 +17,7 @@ use super::operation::{Access, Decision, Door, Operation, Role};
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::{answer, json_lines};
 
-/// The maximum number of tasks in one request. Other projects in the same file wait while they are written: about two
-/// seconds for this many.
+/// The maximum number of tasks in one request. Other projects in the same file wait while they are written.
 pub const AT_MOST: usize = 100_000;
 
 /// The maximum size of a batch as JSON lines, in bytes.
@@ -304,9 +303,12 @@ fn draw(work: &mut UnitOfWork<'_>, count: usize) -> Result<Vec<TaskId>> {
             let wanted = count - ids.len() - round.len();
             round.extend(work.draw_many(length, wanted).into_iter().filter(|id| !ids.contains(id)));
         }
-        let asked: Vec<TaskId> = round.iter().cloned().collect();
-        for (taken, _) in task::existing(work.tx, &work.project.id, &asked)? {
-            round.remove(&taken);
+        // A project that never had a task has none of these.
+        if work.project.last_task > 0 {
+            let asked: Vec<TaskId> = round.iter().cloned().collect();
+            for (taken, _) in task::existing(work.tx, &work.project.id, &asked)? {
+                round.remove(&taken);
+            }
         }
         ids.append(&mut round);
     }

@@ -2,7 +2,6 @@
 
 mod loaded_task;
 
-use serde_json::Value;
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::agent::Process;
 use tenure_core::event::Event;
@@ -247,11 +246,8 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
-        // The principal behind an agent is part of the event, above all for uses of force.
-        let (kind, mut data) = event.columns();
-        if let Some(owner) = owner_of(self.call) {
-            data.insert("principal".to_owned(), owner.into());
-        }
+        // The principal behind an agent is part of the record, above all where force was used.
+        let (kind, data) = event.stored(owner_of(self.call).map(AgentName::as_str));
         log::Row {
             number: self.project.last_event,
             at: self.now,
@@ -262,7 +258,7 @@ impl<'a> UnitOfWork<'a> {
             op: self.op.to_owned(),
             request_id: self.call.request_id.as_str().to_owned(),
             cause: about.cause,
-            data: Value::Object(data).to_string(),
+            data,
         }
     }
 

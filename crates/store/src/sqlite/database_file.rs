@@ -241,19 +241,50 @@ pub(crate) fn file(path: &Path) -> Option<FileId> {
     })
 }
 
-/// Whether a file keeps its inode for its whole life. FAT has none, and file systems that are served by another process
-/// or machine may number files on the fly.
+/// Which fields a file keeps for its whole life, across mounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeptFields {
+    pub(crate) inode: bool,
+    pub(crate) born: bool,
+}
+
+/// The fields that the file system of a file keeps. A false positive ends all holds, so the list contains only file systems
+/// that are known to keep a field. FAT has no inodes, and its times shift with the time zone. aufs, FUSE and network file
+/// systems may number files on the fly and invent birth times. overlayfs reports the birth time of the layer below.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn keeps_inodes(dir: &Path) -> bool {
-    const FAT: i64 = 0x4D44;
-    const EXFAT: i64 = 0x2011_BAB0;
-    rustix::fs::statfs(or_here(dir))
-        .is_ok_and(|stat| network_name(stat.f_type).is_none() && ![FAT, EXFAT].contains(&(stat.f_type & 0xFFFF_FFFF)))
+pub(crate) fn kept_fields(path: &Path) -> KeptFields {
+    let dir = path.parent().unwrap_or(path);
+    rustix::fs::statfs(or_here(dir)).map_or(KeptFields { inode: false, born: false }, |stat| kept_by(stat.f_type))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn kept_by(f_type: i64) -> KeptFields {
+    const OVERLAYFS: i64 = 0x794C_7630;
+    // ext2 to ext4, XFS, Btrfs, ZFS, F2FS, bcachefs, JFS, ReiserFS, NILFS2, UBIFS, eCryptfs, NTFS, tmpfs.
+    const BOTH: [i64; 13] = [
+        0xEF53,
+        0x5846_5342,
+        0x9123_683E,
+        0x2FC1_2FC1,
+        0xF2F5_2010,
+        0xCA45_1A4E,
+        0x3153_464A,
+        0x5265_4973,
+        0x3434,
+        0x2405_1905,
+        0xF15F,
+        0x7366_746E,
+        0x0102_1994,
+    ];
+    // On 32-bit systems the field is signed and the large numbers arrive negative.
+    let f_type = f_type & 0xFFFF_FFFF;
+    let inode = BOTH.contains(&f_type);
+    KeptFields { inode, born: inode || f_type == OVERLAYFS }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn keeps_inodes(_dir: &Path) -> bool {
-    true
+pub(crate) fn kept_fields(_path: &Path) -> KeptFields {
+    KeptFields { inode: true, born: true }
 }
 
 /// The sizes of the database and its write-ahead log in bytes; 0 if absent.

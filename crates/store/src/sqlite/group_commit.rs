@@ -56,9 +56,16 @@ impl Sqlite {
         // A caller that leaves after its write and before the commit gets no answer, so its write must not be
         // committed: the transaction is rolled back and repeated without it, in the same turn. Each round has fewer
         // writes than the one before.
-        while !self.round(connection, all, longest)? {}
+        let done = loop {
+            match self.round(connection, all, longest) {
+                Ok(false) => {}
+                Ok(true) => break Ok(()),
+                Err(apart) => break Err(apart),
+            }
+        };
         drop(turn);
-        Ok(())
+        self.large.end(connection);
+        done
     }
 
     /// Whether the round was committed; if not, a caller left and the round must be repeated.

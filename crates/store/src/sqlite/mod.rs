@@ -3,11 +3,13 @@
 //! Exclusion comes from SQLite (`BEGIN IMMEDIATE`), fairness from the turnstile. Nothing but SQLite opens the database
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
+mod bulk_insert;
 mod commit_marker;
 mod database_file;
 mod distrust;
 mod file_identity;
 mod group_commit;
+mod large_transaction;
 mod log;
 mod notify;
 mod own_file;
@@ -27,6 +29,7 @@ use tenure_core::error::detail::Directory;
 use tenure_core::{Code, Error, Result, Stage, id};
 
 use self::file_identity::OpenedFile;
+use self::large_transaction::LargeTransaction;
 use self::turnstile::{Turnstile, WriteTurn};
 pub use self::turnstile_state::TurnstileState;
 pub(crate) use self::tx::{Keep, SqliteTx};
@@ -53,6 +56,7 @@ pub(crate) struct Sqlite {
     /// Held shared by readers, and exclusively while a replaced file is reopened.
     reading: RwLock<()>,
     steps: AtomicU64,
+    large: LargeTransaction,
 }
 
 impl Sqlite {
@@ -69,6 +73,7 @@ impl Sqlite {
             opened: Mutex::new(None),
             reading: RwLock::new(()),
             steps: AtomicU64::new(0),
+            large: LargeTransaction::default(),
         }
     }
 
@@ -83,7 +88,8 @@ impl Sqlite {
         self.in_turn(|tx| {
             let (Entered { identity, clock, .. }, file) = self.enter(tx, "")?;
             let projects = copy::projects(tx)?;
-            let verdict = body(tx, Present { identity, projects, clock, is_copied: self.is_copied(file) })?;
+            let is_copied = self.is_copied(tx, &identity.id, file)?;
+            let verdict = body(tx, Present { identity, projects, clock, is_copied })?;
             if matches!(verdict, CommitDecision::Commit(_)) {
                 self.record_file(tx)?;
             }
@@ -107,7 +113,12 @@ impl Sqlite {
             body(tx)
         });
         drop(turn);
+        self.large.end(connection);
         answer.map_err(|error| self.placed(error))
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     pub(crate) fn create(&self) -> Result<StoreIdentity> {
@@ -209,7 +220,7 @@ impl Sqlite {
     /// Enters a write in a project, and creates the project if it does not exist.
     fn enter_project(&self, tx: &mut dyn Tx, project: &project::NamedProject) -> Result<Entered> {
         let (entered, file) = self.enter(tx, &project.key)?;
-        self.check_own_file(tx, file)?;
+        self.check_own_file(tx, &entered, file)?;
         if entered.project.is_some() {
             return Ok(entered);
         }
@@ -344,7 +355,7 @@ impl Sqlite {
 
     fn tx<'c>(&'c self, connection: &'c Connection) -> SqliteTx<'c> {
         let keep = if self.options.one_shot { Keep::Transaction } else { Keep::Connection };
-        SqliteTx::new(connection, &self.steps, keep)
+        SqliteTx::new(connection, &self.steps, keep).of_store(&self.large)
     }
 
     /// Runs `body` in a transaction begun with `begin`. Unless it ends in a commit, the transaction is rolled back,

@@ -5,6 +5,9 @@
 //! not recorded, because its number changes with a reboot. The next write continues a file that differs as after a
 //! restore; the kernel does that when a write is refused with [`Code::CopiedFile`]. Queries read such a file as it is.
 //!
+//! An original that is moved back after its copy was used in its place has the recorded inode and birth time, but its
+//! numbers are behind. The machine's record of where the store continued ([`crate::Continued`]) detects that.
+//!
 //! Two cases cannot be detected: a copy that is written over the file in place keeps inode and birth time, and so does
 //! a disk that is rolled back.
 
@@ -13,7 +16,7 @@ use std::path::Path;
 use tenure_core::{Code, Error, Result, Stage};
 
 use super::{Sqlite, database_file};
-use crate::store::FileState;
+use crate::store::{Entered, FileState};
 use crate::table::project::{self, FileId};
 use crate::tx::Tx;
 
@@ -22,24 +25,41 @@ const ANOTHER: FileId = FileId { inode: 0, born: 1, copied_at: 0 };
 
 impl Sqlite {
     /// Refuses a write in a file that is not the store's own. If no file is recorded, the present one is recorded.
-    pub(super) fn check_own_file(&self, tx: &mut dyn Tx, recorded: FileId) -> Result<()> {
-        match self.present_file() {
-            Some((path, found)) if is_another(recorded, found, path) => Err(copied(path)),
-            Some((_, found)) if recorded.is_unknown() => {
-                project::set_file(tx, FileId { copied_at: recorded.copied_at, ..found })
-            }
-            // The recording process could not read birth times. An inode alone is not enough, because other files reuse
-            // it.
-            Some((_, found)) if recorded.born == 0 && found.born != 0 => {
-                project::set_file(tx, FileId { born: found.born, ..recorded })
-            }
-            _ => Ok(()),
+    pub(super) fn check_own_file(&self, tx: &mut dyn Tx, entered: &Entered, recorded: FileId) -> Result<()> {
+        let Some((path, found)) = self.present_file() else { return Ok(()) };
+        if is_another(recorded, found, path) {
+            return Err(copied(path));
         }
+        let newest = entered.project.as_ref().map_or(0, |project| project.last_event);
+        if self.is_behind(tx, &entered.identity.id, (path, newest))? {
+            return Err(copied(path));
+        }
+        if recorded.is_unknown() {
+            return project::set_file(tx, FileId { copied_at: recorded.copied_at, ..found });
+        }
+        // The recording process could not read birth times. An inode alone is not enough, because other files reuse it.
+        if recorded.born == 0 && found.born != 0 {
+            return project::set_file(tx, FileId { born: found.born, ..recorded });
+        }
+        Ok(())
     }
 
     /// Whether the file is not the store's own.
-    pub(super) fn is_copied(&self, recorded: FileId) -> bool {
-        self.present_file().is_some_and(|(path, found)| is_another(recorded, found, path))
+    pub(super) fn is_copied(&self, tx: &mut dyn Tx, store: &str, recorded: FileId) -> Result<bool> {
+        match self.present_file() {
+            None => Ok(false),
+            Some((path, found)) => Ok(is_another(recorded, found, path) || self.is_behind(tx, store, (path, 0))?),
+        }
+    }
+
+    /// Whether the store continued at this path after a number that the file does not have. All projects continue after
+    /// that number. `newest` is a number that the file is known to have.
+    fn is_behind(&self, tx: &mut dyn Tx, store: &str, (path, newest): (&Path, i64)) -> Result<bool> {
+        let continued = self.options.continued.as_ref().and_then(|record| record.continued_at(store, path));
+        match continued {
+            Some(number) if newest < number => Ok(project::newest_event(tx)? < number),
+            _ => Ok(false),
+        }
     }
 
     /// Records the open file as the store's own.
@@ -53,20 +73,23 @@ impl Sqlite {
     /// the last op of every project cannot have been used for any of them: it is a copy. A birth time in the future of
     /// the clock is not trusted.
     pub(super) fn record_first_file(&self, tx: &mut dyn Tx) -> Result<()> {
-        let Some((_, found)) = self.present_file() else { return Ok(()) };
+        let Some((path, found)) = self.present_file() else { return Ok(()) };
         let last = project::last_used(tx)?;
         let born = found.born / 1_000;
-        let is_copy = last.is_some_and(|last| born > last.0 && born <= self.options.clock.now().0);
+        let is_believed = database_file::kept_fields(path).born;
+        let is_copy = is_believed && last.is_some_and(|last| born > last.0 && born <= self.options.clock.now().0);
         project::set_file(tx, if is_copy { ANOTHER } else { found })
     }
 
     /// The state of the file, for `doctor`.
     pub(crate) fn file_state(&self) -> Result<FileState> {
-        let recorded = self.read("", &|tx, _| project::file(tx))?;
-        Ok(match recorded.copied_at {
-            _ if self.is_copied(recorded) => FileState::Copied,
-            0 => FileState::Own,
-            at => FileState::Continued(tenure_core::Time(at)),
+        self.read("", &|tx, entered| {
+            let recorded = project::file(tx)?;
+            Ok(match recorded.copied_at {
+                _ if self.is_copied(tx, &entered.identity.id, recorded)? => FileState::Copied,
+                0 => FileState::Own,
+                at => FileState::Continued(tenure_core::Time(at)),
+            })
         })
     }
 
@@ -77,14 +100,20 @@ impl Sqlite {
     }
 }
 
-/// Whether the present file differs from the recorded one, as far as both are known. Some file systems assign new inode
-/// numbers with each mount.
+/// Whether the present file differs from the recorded one. A field is compared if both values are known and the file
+/// system keeps it.
 fn is_another(recorded: FileId, found: FileId, path: &Path) -> bool {
     let differ = |recorded: i64, found: i64| recorded != 0 && found != 0 && recorded != found;
     // The mark of a copy also counts for a process that cannot read birth times.
-    (recorded.inode, recorded.born) == (ANOTHER.inode, ANOTHER.born)
-        || differ(recorded.born, found.born)
-        || (differ(recorded.inode, found.inode) && database_file::keeps_inodes(path.parent().unwrap_or(path)))
+    if (recorded.inode, recorded.born) == (ANOTHER.inode, ANOTHER.born) {
+        return true;
+    }
+    let (inode, born) = (differ(recorded.inode, found.inode), differ(recorded.born, found.born));
+    // A difference is rare, so the file system is looked up only then.
+    (inode || born) && {
+        let kept = database_file::kept_fields(path);
+        (inode && kept.inode) || (born && kept.born)
+    }
 }
 
 fn copied(path: &Path) -> Error {

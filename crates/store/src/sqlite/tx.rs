@@ -6,6 +6,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, Statement, StatementStatus, ToSql};
 use tenure_core::{Result, Stage};
 
+use super::bulk_insert::{self, BulkInsert};
+use super::large_transaction::LargeTransaction;
 use crate::error::{self, corrupt};
 use crate::tx::{BulkRows, Room, Row, RowsWithin, Sql, Tx, Value, check_bindings};
 
@@ -27,6 +29,8 @@ enum PreparedStatement<'c> {
 pub(crate) struct SqliteTx<'c> {
     pub(crate) connection: &'c Connection,
     steps: &'c AtomicU64,
+    /// What a transaction with many rows changes of the connection, where that is one of a store.
+    large: Option<&'c LargeTransaction>,
     keep: Keep,
     /// The statements that this transaction has run. Texts are static, so equal texts have equal addresses.
     prepared: Vec<(&'static str, PreparedStatement<'c>)>,
@@ -34,7 +38,12 @@ pub(crate) struct SqliteTx<'c> {
 
 impl<'c> SqliteTx<'c> {
     pub(crate) fn new(connection: &'c Connection, steps: &'c AtomicU64, keep: Keep) -> SqliteTx<'c> {
-        SqliteTx { connection, steps, keep, prepared: Vec::new() }
+        SqliteTx { connection, steps, large: None, keep, prepared: Vec::new() }
+    }
+
+    /// The same for a store, where other writers wait for the transaction.
+    pub(crate) fn of_store(self, large: &'c LargeTransaction) -> SqliteTx<'c> {
+        SqliteTx { large: Some(large), ..self }
     }
 
     fn prepared(&mut self, text: &'static str) -> rusqlite::Result<&mut Statement<'c>> {
@@ -63,8 +72,40 @@ impl<'c> SqliteTx<'c> {
             return Ok(Err(error));
         }
         let changed = statement.raw_execute()?;
-        count(steps, statement);
+        count_steps(steps, statement);
         Ok(Ok(changed as u64))
+    }
+
+    fn insert_bulk(&mut self, sql: Sql, rows: BulkRows<'_>) -> rusqlite::Result<Result<()>> {
+        let insert = match BulkInsert::of(sql.sqlite, rows.common.len()) {
+            Ok(insert) => insert,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut prepared: Option<(usize, Statement<'_>)> = None;
+        if let Some(large) = self.large {
+            large.grow(self.connection, rows.each.len())?;
+        }
+        while rows.each.len() > 0 {
+            let count = insert.rows(rows.each.len());
+            let mut statement = match prepared.take() {
+                Some((of, statement)) if of == count => statement,
+                _ => {
+                    let mut statement = insert.prepare(self.connection, count)?;
+                    insert.bind_common(&mut statement, &rows.common)?;
+                    statement
+                }
+            };
+            for row in 0..count {
+                let Some(values) = rows.each.next() else { break };
+                if let Err(error) = insert.bind_row(&mut statement, row, &values)? {
+                    return Ok(Err(error));
+                }
+            }
+            statement.raw_execute()?;
+            count_steps(self.steps, &statement);
+            prepared = Some((count, statement));
+        }
+        Ok(Ok(()))
     }
 
     fn rows(&mut self, sql: Sql, args: &[Value], mut room: Room) -> rusqlite::Result<Result<RowsWithin<Row>>> {
@@ -99,12 +140,12 @@ impl<'c> SqliteTx<'c> {
             out.rows.push(row);
         }
         drop(rows);
-        count(steps, statement);
+        count_steps(steps, statement);
         Ok(Ok(out))
     }
 }
 
-fn count(steps: &AtomicU64, statement: &Statement<'_>) {
+fn count_steps(steps: &AtomicU64, statement: &Statement<'_>) {
     let run = statement.reset_status(StatementStatus::VmStep);
     steps.fetch_add(u64::try_from(run).unwrap_or(0), Ordering::Relaxed);
 }
@@ -131,6 +172,9 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
+        if rows.each.len() >= bulk_insert::FEW {
+            return self.insert_bulk(sql, rows).map_err(|error| error::sqlite(error, Stage::Write))?;
+        }
         let common = rows.common.len();
         let mut args = rows.common;
         for row in rows.each {

@@ -28,10 +28,11 @@ pub fn whole_store() -> NamedProject {
     NamedProject { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
-/// Whether the store has no project except one that this transaction has just created.
+/// Whether the store has no project except one that this transaction has just created, and the reserved one if it has no
+/// event.
 pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
     let made = made.map_or("", |row| row.id.as_str());
-    let sql = Sql::same("SELECT id FROM project WHERE id <> $1 ORDER BY id LIMIT 1");
+    let sql = Sql::same("SELECT id FROM project WHERE id <> $1 AND (key <> '_' OR events > 0) ORDER BY id LIMIT 1");
     Ok(tx.query(sql, &[made.into()])?.is_empty())
 }
 
@@ -440,6 +441,12 @@ pub(crate) fn file(tx: &mut dyn Tx) -> Result<FileId> {
 pub(crate) fn last_used(tx: &mut dyn Tx) -> Result<Option<Time>> {
     let sql = Sql::same("SELECT last_time FROM project WHERE last_event > 0 ORDER BY last_time DESC, key LIMIT 1");
     first(tx.query(sql, &[])?).map(|row| row.time(0)).transpose()
+}
+
+/// The newest number of any project.
+pub(crate) fn newest_event(tx: &mut dyn Tx) -> Result<i64> {
+    let rows = tx.query(Sql::same("SELECT COALESCE(MAX(last_event), 0) FROM project"), &[])?;
+    first(rows).map_or(Ok(0), |row| row.int(0))
 }
 
 /// Deletes the store's own row: an empty store stands in for one that does not exist.

@@ -6,16 +6,17 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use tenure_core::Span;
 use tenure_core::number::{Fence, GAP, Point};
-use tenure_kernel::op::{add, done};
+use tenure_kernel::op::{add, done, tool_used};
 use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::query::status::Status;
 use tenure_kernel::{Call, Kernel, Op, PendingOp, ReadyOp};
+use tenure_store::table::project::NamedProject;
 use tenure_store::{CommitDecision, Continued, FileState, Location, Sql, SystemClock};
 
 use super::Case;
 use super::restoring::{restore, take};
 use super::shorthand::fence;
-use crate::fixture::{Engine, World, code_of};
+use crate::fixture::{Engine, World, code_of, kind_of};
 use crate::raw;
 
 pub(super) const CASES: &[Case] = &[
@@ -26,6 +27,18 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::File], "inv_t5_queries_of_a_file_that_was_put_back_answer_and_write_nothing", queries),
     Case::only(&[Engine::File], "a_file_that_was_moved_or_restored_by_tenure_loses_nothing", moved_and_restored),
     Case::only(&[Engine::File], "inv_i5_a_copy_of_another_store_is_not_continued", another_store),
+    Case::only(&[Engine::File], "inv_l1_an_original_that_is_moved_back_issues_no_fence_twice", moved_back),
+    Case::only(&[Engine::File], "a_copy_that_is_used_elsewhere_leaves_the_original_alone", used_elsewhere),
+    Case::only(&[Engine::File], "inv_l1_a_copy_without_any_project_issues_no_fence_twice", without_projects),
+    Case::only(&[Engine::File], "inv_t6_a_replay_on_a_file_that_was_put_back_changes_nothing", replayed),
+    Case::only(
+        &[Engine::File],
+        "inv_t15_a_hook_that_is_refused_on_a_file_that_was_put_back_changes_nothing",
+        refused_hook,
+    ),
+    Case::only(&[Engine::File], "inv_i5_a_group_continues_a_copy_for_the_calls_that_may_use_it", group),
+    Case::only(&[Engine::File], "inv_c4_a_copy_that_was_cut_off_is_refused_and_found_by_the_check", cut_off),
+    Case::only(&[Engine::File], "a_birth_time_that_was_not_recorded_is_added_by_the_next_write", birth_time),
 ];
 
 /// Changes the file while no kernel of this process has it open.
@@ -122,15 +135,20 @@ fn many_at_once(_: &World) {
 
 /// A record that a machine keeps.
 #[derive(Default)]
-struct Record(Mutex<Option<Point>>);
+struct Record(Mutex<Option<(Point, Option<PathBuf>)>>);
 
 impl Continued for Record {
     fn earlier(&self, _: &str) -> Option<Point> {
-        *self.0.lock().unwrap()
+        self.0.lock().unwrap().as_ref().map(|(point, _)| *point)
     }
 
-    fn record(&self, _: &str, point: Point) {
-        *self.0.lock().unwrap() = Some(point);
+    fn continued_at(&self, _: &str, file: &Path) -> Option<i64> {
+        let record = self.0.lock().unwrap();
+        record.as_ref().filter(|(_, at)| at.as_deref() == Some(file)).map(|(point, _)| point.number)
+    }
+
+    fn record(&self, _: &str, point: Point, file: Option<&Path>) {
+        *self.0.lock().unwrap() = Some((point, file.map(Path::to_path_buf)));
     }
 }
 
@@ -243,5 +261,142 @@ fn another_store(_: &World) {
     let before = closed(&mut world, raw::bytes);
     let call = Call { pinned_store: Some("s-other".into()), ..world.call("a") };
     assert_eq!(code_of(world.kernel.run(&call, &Op::new(add::Add::titled("two")))), "other_store");
+    assert!(closed(&mut world, raw::bytes) == before, "it was written");
+}
+
+fn moved_back(_: &World) {
+    let mut world = World::with(Engine::File, |options| options.continued = Some(Arc::new(Record::default())));
+    let task = world.add("one");
+    let held = fence(&world.claim("a", &task).unwrap());
+    let aside = keep(&mut world);
+    let original = world.dir.path().join("original.db");
+    closed(&mut world, |path| {
+        std::fs::rename(path, &original).unwrap();
+        copy(&aside, path);
+    });
+    let first = fence(&world.claim("b", &task).unwrap());
+    closed(&mut world, |path| std::fs::rename(&original, path).unwrap());
+    assert_eq!(state(&world), FileState::Copied, "it is behind what was issued at its place");
+    let second = fence(&world.claim("c", &task).unwrap());
+    assert!(first > held && second > first, "{second} after {first} after {held}");
+    assert_eq!(world.count("project.restored"), 1);
+
+    // Once.
+    closed(&mut world, |_| ());
+    assert_eq!(fence(&world.claim("c", &task).unwrap()), second);
+    assert!(matches!(state(&world), FileState::Continued(_)));
+}
+
+fn used_elsewhere(_: &World) {
+    let mut world = World::with(Engine::File, |options| options.continued = Some(Arc::new(Record::default())));
+    let task = world.add("one");
+    let held = fence(&world.claim("a", &task).unwrap());
+    let aside = keep(&mut world);
+    let there = Kernel::new(Location::File(aside), world.options.clone(), tenure_client::phrasing::of).unwrap();
+    there.run(&world.call("b"), &Op::new(add::Add::titled("two"))).unwrap();
+    drop(there);
+    closed(&mut world, |_| ());
+    assert_eq!((fence(&world.claim("a", &task).unwrap()), state(&world)), (held, FileState::Own));
+}
+
+fn without_projects(_: &World) {
+    let mut world = World::new(Engine::File);
+    world.kernel.store().create().unwrap();
+    let aside = keep(&mut world);
+    let task = world.add("one");
+    let lost = fence(&world.claim("a", &task).unwrap());
+    put(&mut world, &aside);
+    let task = world.add("one");
+    let issued = fence(&world.claim("b", &task).unwrap());
+    assert!(issued > lost.max(GAP), "{issued} after {lost}");
+    world.sound();
+}
+
+fn replayed(_: &World) {
+    let mut world = World::new(Engine::File);
+    let (call, op) = (world.call("a"), Op::new(add::Add::titled("one")));
+    let first = world.kernel.run(&call, &op).unwrap();
+    let aside = keep(&mut world);
+    put(&mut world, &aside);
+    let before = closed(&mut world, raw::bytes);
+    let again = world.kernel.run(&call, &op).unwrap();
+    assert!(again.replayed && again.body == first.body, "{again:?}");
+    let ready = ReadyOp::new(&call, op).unwrap();
+    let order = PendingOp { call: &call, ready: &ready, is_wanted: &|| true };
+    let together = world.kernel.run_many(&[order], Duration::from_secs(60));
+    assert!(together.into_iter().all(|answer| answer.unwrap().replayed));
+    let other = Op::new(add::Add::titled("two"));
+    assert_eq!(code_of(world.kernel.run(&call, &other)), "request_mismatch");
+    assert!(closed(&mut world, raw::bytes) == before, "a replay wrote");
+    assert_eq!(state(&world), FileState::Copied);
+}
+
+fn refused_hook(_: &World) {
+    let mut world = World::new(Engine::File);
+    let task = world.add("one");
+    world.claim("a", &task).unwrap();
+    let aside = keep(&mut world);
+    put(&mut world, &aside);
+    let before = closed(&mut world, raw::bytes);
+    let project = NamedProject { key: "name:other".into(), label: "other".to_owned() };
+    let call = Call { project, ..world.call("a") };
+    let used = Op::new(tool_used::ToolUsed::default());
+    assert_eq!(code_of(world.kernel.run(&call, &used)), "not_switched_on");
+    assert!(closed(&mut world, raw::bytes) == before, "a refused hook wrote");
+}
+
+fn group(_: &World) {
+    let mut world = World::new(Engine::File);
+    let first = world.call("a");
+    world.kernel.run(&first, &Op::new(add::Add::titled("one"))).unwrap();
+    let aside = keep(&mut world);
+    put(&mut world, &aside);
+    let elsewhere = Call { pinned_store: Some("s-other".into()), ..world.call("b") };
+    let calls = [elsewhere, first, world.call("c"), world.call("d")];
+    let ready = ["two", "one", "three", "four"].map(|title| Op::new(add::Add::titled(title)));
+    let ready: Vec<ReadyOp> = calls.iter().zip(ready).map(|(call, op)| ReadyOp::new(call, op).unwrap()).collect();
+    let orders: Vec<PendingOp<'_>> =
+        calls.iter().zip(&ready).map(|(call, ready)| PendingOp { call, ready, is_wanted: &|| true }).collect();
+    let answers: Vec<String> = world
+        .kernel
+        .run_many(&orders, Duration::from_secs(60))
+        .into_iter()
+        .map(|answer| answer.map_or_else(|error| error.code().to_string(), |reply| reply.replayed.to_string()))
+        .collect();
+    assert_eq!(answers, ["other_store", "true", "false", "false"]);
+    assert_eq!((world.count("project.restored"), world.count("task.added")), (1, 3));
+    world.sound();
+}
+
+fn birth_time(_: &World) {
+    let mut world = World::new(Engine::File);
+    world.add("one");
+    let born = |world: &World| raw::number(&world.kernel, "SELECT json_extract(file, '$.born') FROM store", &[]);
+    let known = born(&world);
+    closed(&mut world, |path| raw::tamper(path, "UPDATE store SET file = json_set(file, '$.born', 0)"));
+    assert_eq!((known > 0, born(&world)), (true, 0));
+    world.add("two");
+    assert_eq!((born(&world), world.count("project.restored")), (known, 0));
+
+    // From here on another file of the same inode is noticed.
+    closed(&mut world, |path| raw::tamper(path, "UPDATE store SET file = json_set(file, '$.born', 7)"));
+    assert_eq!(state(&world), FileState::Copied);
+}
+
+#[expect(clippy::disallowed_methods, reason = "no kernel has the file open")]
+fn cut_off(_: &World) {
+    let mut world = World::new(Engine::File);
+    for at in 0..200 {
+        world.add(&format!("task {at}"));
+    }
+    let aside = keep(&mut world);
+    let whole = std::fs::read(&aside).unwrap();
+    std::fs::write(&aside, &whole[..whole.len() / 2]).unwrap();
+    put(&mut world, &aside);
+    let before = closed(&mut world, raw::bytes);
+    let refused = world.kernel.run(&world.call("a"), &Op::new(add::Add::titled("two")));
+    assert_eq!(kind_of(refused), "storage");
+    let found = world.kernel.store().integrity();
+    assert!(!matches!(&found, Ok(lines) if lines.is_empty()), "the check of `doctor` found nothing");
     assert!(closed(&mut world, raw::bytes) == before, "it was written");
 }

@@ -32,8 +32,15 @@ pub(super) struct PreparedImport<'a> {
 }
 
 /// Compares the input with the existing rows. Existing rows with other content are refused, all of them in one error.
-pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a CheckedImport) -> Result<PreparedImport<'a>> {
-    let mut statuses = known(tx, project, batch)?;
+///
+/// A project that never had a task has nothing to compare with, and a large import is often the first thing in a project.
+pub(super) fn make<'a>(
+    tx: &mut dyn Tx,
+    (project, last_task): (&str, i64),
+    batch: &'a CheckedImport,
+) -> Result<PreparedImport<'a>> {
+    let is_first = last_task == 0;
+    let mut statuses = if is_first { HashMap::with_capacity(batch.tasks.len()) } else { known(tx, project, batch)? };
     let mut differing = Vec::new();
     let here: Vec<TaskId> =
         batch.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
@@ -51,7 +58,7 @@ pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a CheckedImport)
             }
         }
     }
-    let notes = new_notes(tx, project, batch, &mut differing)?;
+    let notes = if is_first { batch.notes.iter().collect() } else { new_notes(tx, project, batch, &mut differing)? };
     if !differing.is_empty() {
         return Err(differs(&differing));
     }

@@ -188,3 +188,16 @@ fn open_permissions_are_remarked() {
     assert!(remarks[2].contains("can be written by its group and everyone (mode 0777)"), "{remarks:?}");
     chmod(dir.path(), 0o700);
 }
+
+#[test]
+fn a_file_system_that_is_not_known_to_keep_a_field_is_not_compared_by_it() {
+    let kept = |f_type| (kept_by(f_type).inode, kept_by(f_type).born);
+    assert_eq!(kept(0xEF53), (true, true), "ext4");
+    assert_eq!(kept(0x5846_5342), (true, true), "XFS");
+    assert_eq!(kept(i64::from(0x9123_683E_u32.cast_signed())), (true, true), "Btrfs on a 32-bit system");
+    assert_eq!(kept(0x794C_7630), (false, true), "overlayfs");
+    for (name, f_type) in [("FAT", 0x4D44), ("exFAT", 0x2011_BAB0), ("aufs", 0x6175_6673), ("FUSE", 0x6573_5546)] {
+        assert_eq!(kept(f_type), (false, false), "{name}");
+    }
+    assert_eq!(kept(0x1234_5678), (false, false), "one that is not known");
+}
