@@ -16,6 +16,7 @@ mod program_path;
 mod runner;
 mod session;
 mod setup;
+mod user_file;
 mod wait;
 mod workspace;
 

@@ -22,6 +22,7 @@ mod lessons;
 mod list;
 mod lock;
 mod log;
+mod man;
 mod mcp;
 mod member;
 mod memory;
@@ -130,9 +131,10 @@ pub(crate) const ALL: &[Spec] = &[
     serve::UP,
     serve::SERVE,
     demo::SPEC,
+    completions::SPEC,
     lessons::SPEC,
     mcp::SPEC,
-    completions::SPEC,
+    man::SPEC,
     hook::SPEC,
     reference::SPEC,
     demo::WORKER,
