@@ -144,6 +144,11 @@ pub(crate) fn build(spec: &Spec) -> Command {
     (spec.args)(command.visible_aliases(aliases))
 }
 
+/// `tenure` with all its commands, for what describes them.
+pub(crate) fn whole() -> Command {
+    command::ALL.iter().map(build).fold(root(), Command::subcommand)
+}
+
 /// The list of commands that `tenure` alone prints.
 pub(crate) fn overview() -> String {
     let mut text = String::from(

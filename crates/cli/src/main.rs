@@ -16,6 +16,7 @@ mod runner;
 mod session;
 mod settings;
 mod setup;
+mod user_file;
 mod wait;
 mod workspace;
 

@@ -5,8 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn every_dependency_is_what_deny_toml_allows() {
-    let policy = Policy::read(&fs::read_to_string(root().join("deny.toml")).unwrap());
+    let policy = policy();
     let found: Vec<String> = packages().iter().flat_map(|package| policy.objections(package)).collect();
     assert!(found.is_empty(), "deny.toml does not allow:\n{}", found.join("\n"));
 }
@@ -80,6 +80,78 @@ fn every_version_is_in_the_workspace_manifest() {
         }
     }
     assert!(bad.is_empty(), "write `NAME.workspace = true` and the version in the top Cargo.toml:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn a_release_lists_every_dependency_with_its_licence() {
+    let host = host();
+    let listed = run(root().join("packaging/third-party").as_os_str(), &[&host]).unwrap();
+    let (crates, texts) = listed.split_once("Licence texts").unwrap();
+    let rows: BTreeSet<[String; 3]> = crates
+        .lines()
+        .skip_while(|line| !line.starts_with("---"))
+        .skip(1)
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let words: Vec<&str> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+            let [name, version] = line.split_whitespace().take(2).collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let licence = words.iter().find(|word| permits(word, &policy().licenses.allow) == Ok(true));
+            [name, version, licence.unwrap_or_else(|| panic!("{line}"))].map(str::to_owned)
+        })
+        .collect();
+    // The graph of the whole workspace may switch more optional dependencies on than the program has.
+    let [least, most] = [Optional::LeftOut, Optional::Followed].map(|optional| compiled(&host, optional));
+    assert!(least.len() > 100, "{}", least.len());
+    assert_eq!(least.difference(&rows).collect::<Vec<_>>(), Vec::<&[String; 3]>::new(), "missing");
+    assert_eq!(rows.difference(&most).collect::<Vec<_>>(), Vec::<&[String; 3]>::new(), "not a dependency");
+    for [name, version, _] in &rows {
+        let named = texts.contains(&format!("\n{name} {version}"));
+        assert!(named, "{name} has no text and is not named among those without");
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Optional {
+    Followed,
+    LeftOut,
+}
+
+/// Name, version and licence of what the program is compiled from on a platform, without the workspace and without what
+/// only tests use.
+fn compiled(host: &str, optional: Optional) -> BTreeSet<[String; 3]> {
+    let args = ["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", host];
+    let metadata: Value = serde_json::from_str(&run(&cargo(), &args).unwrap()).unwrap();
+    let by_id = |list: &Value| -> BTreeMap<String, Value> {
+        let items = list.as_array().unwrap().iter();
+        items.map(|item| (item["id"].as_str().unwrap().to_owned(), item.clone())).collect()
+    };
+    let (packages, nodes) = (by_id(&metadata["packages"]), by_id(&metadata["resolve"]["nodes"]));
+    let mut open: Vec<&str> =
+        packages.iter().filter(|(_, package)| package["name"] == "tenure").map(|(id, _)| id.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    let mut found = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let package = &packages[id];
+        if !package["source"].is_null() {
+            found.insert(["name", "version", "license"].map(|key| package[key].as_str().unwrap().to_owned()));
+        }
+        for dependency in nodes[id]["deps"].as_array().unwrap() {
+            let needed = dependency["pkg"].as_str().unwrap();
+            let mut declared = package["dependencies"].as_array().unwrap().iter().filter(|declared| {
+                declared["name"] == packages[needed]["name"]
+                    && declared["kind"] != "dev"
+                    && (optional == Optional::Followed || declared["optional"] == false)
+            });
+            let is_built = dependency["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"] != "dev");
+            if is_built && declared.next().is_some() {
+                open.push(needed);
+            }
+        }
+    }
+    found
 }
 
 #[test]
@@ -309,10 +381,9 @@ fn packages() -> &'static [Value] {
 /// The whole graph needs the manifests of all platforms, and a build fetches only its own. So the first attempt uses
 /// the local manifests, the second the network, and the last one, without a network, only this platform.
 fn metadata() -> Value {
-    let host = run("rustc".as_ref(), &["-vV"]).unwrap();
-    let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
-    let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
-    let attempts: [&[&str]; 3] = [&["--offline"], &[], &["--offline", "--filter-platform", host]];
+    let host = host();
+    let cargo = cargo();
+    let attempts: [&[&str]; 3] = [&["--offline"], &[], &["--offline", "--filter-platform", &host]];
     let mut errors = String::new();
     for extra in attempts {
         let args = [&["metadata", "--format-version", "1", "--locked"], extra].concat();
@@ -322,6 +393,19 @@ fn metadata() -> Value {
         }
     }
     panic!("cargo metadata failed in every way:\n{errors}");
+}
+
+fn host() -> String {
+    let version = run("rustc".as_ref(), &["-vV"]).unwrap();
+    version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+}
+
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or("cargo".into())
+}
+
+fn policy() -> Policy {
+    Policy::read(&fs::read_to_string(root().join("deny.toml")).unwrap())
 }
 
 fn run(program: &OsStr, args: &[&str]) -> Result<String, String> {

@@ -24,6 +24,7 @@ mod lessons;
 mod list;
 mod lock;
 mod log;
+mod man;
 mod mcp;
 mod member;
 mod memory;
@@ -146,9 +147,10 @@ pub(crate) const ALL: &[Spec] = &[
     serve::UP,
     serve::SERVE,
     demo::SPEC,
+    completions::SPEC,
     lessons::SPEC,
     mcp::SPEC,
-    completions::SPEC,
+    man::SPEC,
     hook::SPEC,
     reference::SPEC,
     demo::WORKER,

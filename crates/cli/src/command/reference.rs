@@ -210,7 +210,7 @@ fn errors() -> String {
 }
 
 /// Every variable that the program reads.
-const VARIABLES: &[(&str, &str)] = &[
+pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_AGENT", "Who is calling; `--agent` wins"),
     ("TENURE_PROJECT", "The project by name; `--project` wins"),
     ("TENURE_STORE", "The store: a file or a `postgres://` URL; `--store` wins"),

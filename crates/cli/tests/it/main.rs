@@ -34,6 +34,7 @@ mod guards_shell;
 mod home;
 mod hooks;
 mod identity;
+mod installed;
 mod landlock;
 mod lock;
 mod lock_contest;

@@ -273,8 +273,8 @@ codes! {
     /// An export without its last line, or with another number of lines than that says.
     /// → Get the whole file and try again. Nothing was imported.
     ExportTruncated "export_truncated" Usage;
-    /// The file that an export or a backup should go to is there.
-    /// → Another name, or `--force`, which never replaces a database that is no backup.
+    /// The file that an export or a backup should go to is there, or `completions --install` did not write it.
+    /// → Another name, or `--force`, which never replaces a database that is no backup; move the file of another away.
     FileExists "file_exists" Conflict;
     /// The store has a view, a trigger or a virtual table that Tenure does not make: another program has changed its
     /// schema.
