@@ -340,8 +340,8 @@ fn refused_hook(_: &World) {
     let before = closed(&mut world, raw::bytes);
     let project = NamedProject { key: "name:other".into(), label: "other".to_owned() };
     let call = Call { project, ..world.call("a") };
-    let used = Op::new(tool_used::ToolUsed::default());
-    assert_eq!(code_of(world.kernel.run(&call, &used)), "not_switched_on");
+    let used = tool_used::ToolUsed { tool: "claude".into(), session: "S".into(), ..tool_used::ToolUsed::default() };
+    assert_eq!(code_of(world.kernel.run(&call, &Op::new(used))), "not_switched_on");
     assert!(closed(&mut world, raw::bytes) == before, "a refused hook wrote");
 }
 
