@@ -76,7 +76,7 @@ impl<'c> SqliteTx<'c> {
         Ok(Ok(changed as u64))
     }
 
-    fn insert_bulk(&mut self, sql: Sql, rows: BulkRows<'_>) -> rusqlite::Result<Result<()>> {
+    fn insert_bulk(&mut self, sql: Sql, rows: &mut BulkRows<'_>) -> rusqlite::Result<Result<()>> {
         let insert = match BulkInsert::of(sql.sqlite, rows.common.len()) {
             Ok(insert) => insert,
             Err(error) => return Ok(Err(error)),
@@ -171,9 +171,9 @@ impl Tx for SqliteTx<'_> {
         self.execute(sql, &args).map(|_| ())
     }
 
-    fn insert_rows(&mut self, sql: Sql, rows: BulkRows<'_>) -> Result<()> {
+    fn insert_rows(&mut self, sql: Sql, mut rows: BulkRows<'_>) -> Result<()> {
         if rows.each.len() >= bulk_insert::FEW {
-            return self.insert_bulk(sql, rows).map_err(|error| error::sqlite(error, Stage::Write))?;
+            return self.insert_bulk(sql, &mut rows).map_err(|error| error::sqlite(error, Stage::Write))?;
         }
         let common = rows.common.len();
         let mut args = rows.common;
