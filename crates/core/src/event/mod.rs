@@ -164,25 +164,14 @@ impl Event {
         }
     }
 
-    /// What is stored, as text: the kind, and the data with the principal behind the actor. It makes no [`Value`]: a bulk op
-    /// writes 100,000 events while all other writers wait.
+    /// Returns what is stored: the kind, and the data as text with the principal of the call. The keys of the data are
+    /// sorted; stores of earlier versions have them in that order.
     pub fn stored(&self, principal: Option<&str>) -> (String, String) {
-        let text = match self {
-            Event::Unknown(kind) => return (kind.clone(), "{}".to_owned()),
-            // Nothing in a payload can fail to be written.
-            _ => serde_json::to_string(self).unwrap_or_default(),
-        };
-        // A variant is its name with an object in it.
-        let parts = text.strip_prefix("{\"").and_then(|rest| rest.strip_suffix('}'));
-        let (kind, data) = parts.and_then(|rest| rest.split_once("\":")).unwrap_or_default();
-        let data = match (principal, data.strip_suffix('}')) {
-            (Some(principal), Some(fields)) => {
-                let comma = if fields == "{" { "" } else { "," };
-                format!("{fields}{comma}\"principal\":{}}}", Value::from(principal))
-            }
-            _ => data.to_owned(),
-        };
-        (kind.to_owned(), data)
+        let (kind, mut data) = self.columns();
+        if let Some(principal) = principal {
+            data.insert("principal".to_owned(), principal.into());
+        }
+        (kind, Value::Object(data).to_string())
     }
 
     /// Renders the event as one sentence. Text written by agents is quoted and truncated.
