@@ -75,8 +75,7 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
         heads.extend(read(tx, project, &task::TaskStream::Status(TaskStatus::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
-        let counts = super::status::counts(tx, snapshot)?;
-        let snoozed = tx.fetch(task::snoozed(project, snapshot.now))?;
+        let (counts, snoozed) = super::status::counts(tx, snapshot)?;
         return Ok(answer::NextChoice {
             task: None,
             rule: ChoiceRule::None,

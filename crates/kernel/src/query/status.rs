@@ -38,11 +38,12 @@ impl Query for Status {
     }
 }
 
-/// The counters as seen now: a started task whose hold is over counts as what it will be, and so does a snoozed task whose
-/// time has come.
-pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCounts> {
-    let Some(project) = snapshot.project else { return Ok(StateCounts::default()) };
+/// The counters as seen now, and the tasks that only wait for their time: a started task whose hold is over counts as what
+/// it will be, and so does a snoozed task whose time has come.
+pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<(StateCounts, Option<SnoozedTasks>)> {
+    let Some(project) = snapshot.project else { return Ok((StateCounts::default(), None)) };
     let mut counts = claim::counts(project);
+    let mut snoozed = tx.fetch(task::snoozed(&project.id, snapshot.now))?;
     // All of them are read, because a partial count would be wrong. They are few, or the next writes end them.
     let mut over = tx.fetch(hold::due(&project.id, snapshot.now, usize::MAX))?;
     for agent in &snapshot.dead {
@@ -67,14 +68,19 @@ pub(crate) fn counts(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<StateCo
             TaskState::Stuck => counts.stuck += 1,
             _ => counts.waiting += 1,
         }
+        // One that is started is not among those that were read as snoozed.
+        let conditions = full.task.conditions().at(snapshot.now);
+        if let Some(until) = conditions.not_before.filter(|_| conditions.has_all_met()) {
+            let (count, first) = snoozed.map_or((0, until), |snoozed| (snoozed.count, snoozed.until));
+            snoozed = Some(SnoozedTasks { count: count + 1, until: first.min(until) });
+        }
     }
-    Ok(counts)
+    Ok((counts, snoozed))
 }
 
 fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
     let project = snapshot.project_id();
-    let counts = counts(tx, snapshot)?;
-    let snoozed = tx.fetch(task::snoozed(project, snapshot.now))?;
+    let (counts, snoozed) = counts(tx, snapshot)?;
     let (mut held, mut next_expiry) = hold::summary(tx, project, snapshot.now, &snapshot.dead)?;
     let start = Rank::start();
     let first = |tx: &mut dyn Tx, state: TaskState| {

@@ -302,7 +302,7 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
         }),
         force: dice.once_in(if agent.starts_with("person:") { 2 } else { 20 }),
     };
-    match dice.below(21) {
+    match dice.below(20) {
         0..=2 => claiming(dice, Some(number)),
         3..=5 => claiming(dice, None),
         6..=8 => Request::Done { on },
@@ -318,7 +318,6 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
             let on = Acting { force: false, ..on };
             Request::Note { on, memories: Vec::new(), artifacts: Vec::new() }
         }
-        18 => Request::Snooze { task: number, for_s: if dice.once_in(3) { 0 } else { dice.within(1, 4_000) } },
         _ => editing(dice, sight, agent, number),
     }
 }

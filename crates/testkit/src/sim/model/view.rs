@@ -211,7 +211,9 @@ impl Model {
             cancelled: count(TaskState::Cancelled),
         };
         let waits = |task: &&Task| {
-            task.status == TaskStatus::Open && self.unmet(task).is_empty() && counted.0 < task.not_before
+            let (now, stored) = counted;
+            let is_open = task.status == TaskStatus::Open || (!stored && self.state(task, now) == TaskState::Waiting);
+            is_open && self.unmet(task).is_empty() && now < task.not_before
         };
         let times: Vec<i64> = self.tasks.values().filter(waits).map(|task| task.not_before).collect();
         let snoozed = times
