@@ -174,6 +174,11 @@ fn older_schema(_: &World) {
             Sql::same("UPDATE store SET schema_version = 8"),
             Sql::same("UPDATE project SET schema_version = 8"),
             Sql::same("ALTER TABLE store DROP COLUMN file"),
+            // Step 10 replaces the view, so its old text does not matter here.
+            Sql::same("DROP VIEW task_full"),
+            Sql::same("CREATE VIEW task_full AS SELECT id FROM task"),
+            Sql::same("DROP INDEX task_not_before"),
+            Sql::same("ALTER TABLE task DROP COLUMN not_before"),
         ];
         let run = world.kernel.store().write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;

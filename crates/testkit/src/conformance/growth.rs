@@ -80,7 +80,7 @@ fn cost_stays(_: &World) {
         measure("status", &mut |_| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
         measure("holds", &mut |_| drop(kernel.ask(&call, &query::holds::Holds::of(None, 20)).unwrap()));
         measure("id", &mut |_| {
-            drop(kernel.ask(&call, &query::task_id::ResolveTask { typed: ids[0].clone() }).unwrap())
+            drop(kernel.ask(&call, &query::task_id::ResolveTask { typed: ids[0].clone() }).unwrap());
         });
         let filter = log::Log { since, limit: 20, ..log::Log::default() };
         measure("log", &mut |_| drop(kernel.ask(&call, &filter).unwrap()));
