@@ -1,5 +1,7 @@
 //! A name means one thing: no type of the product that others can see has the name of another one.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
