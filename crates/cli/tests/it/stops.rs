@@ -101,15 +101,17 @@ fn inv_s11_a_server_stopped_inside_a_transaction_takes_it_back_for_those_who_lef
     let up = Up::start(&home, &["up"]);
     let admin = bearer(&token(&home, "person:ann", "admin", "*"));
     let size = || std::fs::metadata(beside(&home, "-wal")).map_or(0, |meta| meta.len());
-    // So many rows that they do not fit into memory until the commit: the log of the database grows meanwhile.
-    let item = format!("{{\"title\":\"one of many\",\"description\":\"{}\"}}\n", "word ".repeat(1_000));
+    // So many rows that writing them takes far longer than the signal. They stay in memory until the commit, so the log of
+    // the database grows only then.
+    let item = format!("{{\"title\":\"one of many\",\"description\":\"{}\"}}\n", "word ".repeat(400));
     let before = size();
     let mut adding = begin(&home, "claude-1", &["add", "--stdin"]);
     let mut input = adding.stdin.take().unwrap();
-    std::thread::spawn(move || drop(input.write_all(item.repeat(4_000).as_bytes())));
-    until("a row on the disk", || size() > before + 1_000_000);
+    std::thread::spawn(move || drop(input.write_all(item.repeat(5_000).as_bytes())));
+    until("the turn of the server", || is_taken(&home, "-turn-b"));
     up.signal(Signal::STOP);
     assert!(is_taken(&home, "-turn-b"), "the server was stopped in its turn");
+    assert_eq!(size(), before, "the server was stopped before the commit");
     let refused = Output::of(&adding.wait_with_output().unwrap());
     assert_eq!(refused.code, 3, "{refused:?}");
     assert_eq!(refused.refusal().code, "turnstile");
