@@ -27,7 +27,7 @@ pub(crate) struct UserFile {
 
 /// What is at the path of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum FoundFile {
     Nothing,
     Current,
     /// Written by another version.
@@ -46,23 +46,23 @@ impl UserFile {
         UserFile { path, content: marked(text, COMMENTS[1]) }
     }
 
-    pub(crate) fn found(&self) -> io::Result<Found> {
+    pub(crate) fn found(&self) -> io::Result<FoundFile> {
         match read(&self.path) {
-            Ok(bytes) if bytes == self.content.as_bytes() => Ok(Found::Current),
-            Ok(bytes) if is_marked(&bytes) => Ok(Found::Outdated),
-            Ok(_) => Ok(Found::Foreign),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Found::Nothing),
-            Err(_) if fs::symlink_metadata(&self.path).is_ok() => Ok(Found::Foreign),
+            Ok(bytes) if bytes == self.content.as_bytes() => Ok(FoundFile::Current),
+            Ok(bytes) if is_marked(&bytes) => Ok(FoundFile::Outdated),
+            Ok(_) => Ok(FoundFile::Foreign),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(FoundFile::Nothing),
+            Err(_) if fs::symlink_metadata(&self.path).is_ok() => Ok(FoundFile::Foreign),
             Err(error) => Err(error),
         }
     }
 
     /// Writes the file in the place of what was found there.
-    pub(crate) fn write(&self, found: Found) -> io::Result<()> {
+    pub(crate) fn write(&self, found: FoundFile) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
-        let existing = if found == Found::Nothing { Existing::Keep } else { Existing::Replace };
+        let existing = if found == FoundFile::Nothing { Existing::Keep } else { Existing::Replace };
         let file = AtomicFile::holding(AtomicFile::create(&self.path)?, self.content.as_bytes(), 0o644)?;
         file.place(existing)
     }
@@ -113,11 +113,11 @@ mod tests {
     fn a_file_is_own_until_a_byte_of_it_changes() {
         let dir = tempfile::tempdir().unwrap();
         let file = |text| UserFile::script(dir.path().join("a/b/script"), text);
-        assert_eq!(file("one").found().unwrap(), Found::Nothing);
-        file("one").write(Found::Nothing).unwrap();
-        assert_eq!(file("one").found().unwrap(), Found::Current);
-        assert_eq!(file("two").found().unwrap(), Found::Outdated);
-        file("two").write(Found::Outdated).unwrap();
+        assert_eq!(file("one").found().unwrap(), FoundFile::Nothing);
+        file("one").write(FoundFile::Nothing).unwrap();
+        assert_eq!(file("one").found().unwrap(), FoundFile::Current);
+        assert_eq!(file("two").found().unwrap(), FoundFile::Outdated);
+        file("two").write(FoundFile::Outdated).unwrap();
         let path = file("two").path;
         assert!(is_own(&path));
         let text = String::from_utf8(read(&path).unwrap()).unwrap();
@@ -125,7 +125,7 @@ mod tests {
             [text.replace("two", "own"), format!("{text}# more\n"), text.trim_end().to_owned(), String::new()]
         {
             fs::write(&path, changed).unwrap();
-            assert_eq!((file("two").found().unwrap(), is_own(&path)), (Found::Foreign, false));
+            assert_eq!((file("two").found().unwrap(), is_own(&path)), (FoundFile::Foreign, false));
         }
     }
 
@@ -133,10 +133,10 @@ mod tests {
     fn a_link_is_foreign_wherever_it_leads() {
         let dir = tempfile::tempdir().unwrap();
         let own = UserFile::page(dir.path().join("own.1"), "page");
-        own.write(Found::Nothing).unwrap();
+        own.write(FoundFile::Nothing).unwrap();
         let link = UserFile::page(dir.path().join("link.1"), "page");
         std::os::unix::fs::symlink(&own.path, &link.path).unwrap();
-        assert_eq!((link.found().unwrap(), is_own(&link.path)), (Found::Foreign, false));
+        assert_eq!((link.found().unwrap(), is_own(&link.path)), (FoundFile::Foreign, false));
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().join("home");
         let file = UserFile::script(top.join("a/b/c/script"), "text");
-        file.write(Found::Nothing).unwrap();
+        file.write(FoundFile::Nothing).unwrap();
         fs::write(top.join("a/other"), "").unwrap();
         remove(&file.path, &top).unwrap();
         assert!(top.join("a/other").exists() && !top.join("a/b").exists());

@@ -1,7 +1,8 @@
 //! Settling: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
 //!
 //! The holds of tasks end here, those of paths and locks in [`paths::expire`]. The pipeline (`Kernel::once`) calls it
-//! for each op, and `Kernel::settle_due` for a server when something is due.
+//! for each op, and `Kernel::settle_due` for a server when something is due. An op also ends the lapsed holds that it
+//! touches itself, beyond the number that one write settles: `UnitOfWork::loaded` and `paths::end_over`.
 
 use std::collections::HashSet;
 
@@ -21,6 +22,7 @@ use tenure_store::table::{agent, hold, login, path, place, project, request, tas
 use crate::kernel::KEEP_GIVEN;
 use crate::locks;
 use crate::mail::EndedHold;
+use crate::op::snooze;
 use crate::paths;
 use crate::unit_of_work::{About, UnitOfWork};
 use crate::waiting;
@@ -41,6 +43,7 @@ pub(crate) fn cap(tx: &mut dyn Tx, project: &project::Row, now: Time) -> Result<
     agent::cap(tx, &project.id, now, now - tenure_core::hold::TASK_TTL)?;
     place::cap(tx, &project.id, now)?;
     request::cap(tx, &project.id, now + KEEP_GIVEN)?;
+    task::cap(tx, &project.id, now + snooze::LONGEST)?;
     if project.key == project::WHOLE_STORE {
         token::cap(tx, now)?;
         login::cap(tx, now)?;

@@ -158,15 +158,17 @@ impl Replay {
         self.follow_restore(event);
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
-        // Whichever event gives a task a time before which it is not offered says so.
-        if let (Some(until), Some(known)) = (event.data.get("not_before"), self.tasks.get_mut(task)) {
-            known.not_before = until.as_str().map(|until| Time::parse(until).unwrap());
+        // Each event that sets the time before which a task is not offered has that field.
+        let not_before =
+            event.data.get("not_before").map(|until| until.as_str().map(|text| Time::parse(text).unwrap()));
+        if let (Some(until), Some(known)) = (not_before, self.tasks.get_mut(task)) {
+            known.not_before = until;
         }
         match event.kind.as_str() {
             kind::TASK_ADDED => {
                 let after = event.data.get("after").map(sorted);
-                let known =
-                    self.tasks.insert(task.to_owned(), Known { status: first_status(event), after, not_before: None });
+                let new = Known { status: first_status(event), after, not_before: not_before.flatten() };
+                let known = self.tasks.insert(task.to_owned(), new);
                 assert!(known.is_none(), "event {}: {task} was added before", event.number);
             }
             kind::TASK_EDITED => {
@@ -176,7 +178,8 @@ impl Replay {
             }
             kind::TASK_CLAIMED => {
                 self.grant(event, at);
-                self.known(task).status = "started";
+                let known = self.known(task);
+                (known.status, known.not_before) = ("started", None);
             }
             kind::HOLD_TRANSFERRED => {
                 let ended = event.data["ended_hold"].as_str().unwrap();

@@ -10,7 +10,7 @@ use tenure_core::{Code, Error, Result, Stage};
 use super::{Group, Run, Spec, man, read};
 use crate::args::whole;
 use crate::env::Env;
-use crate::user_file::{self, Found, UserFile};
+use crate::user_file::{self, FoundFile, UserFile};
 
 pub(super) const SPEC: Spec = Spec {
     name: "completions",
@@ -169,13 +169,13 @@ fn install(place: &Place, shell: Option<Shell>) -> Result<Report> {
     for file in &files {
         found.push(file.found().map_err(|error| unwritable(&file.path, error))?);
     }
-    let is_foreign = |found: &Found| *found == Found::Foreign;
+    let is_foreign = |found: &FoundFile| *found == FoundFile::Foreign;
     if let Some(at) = found.iter().position(is_foreign) {
         return Err(foreign(&files[at].path));
     }
     let mut report = Report::new(place);
     for (file, found) in files.iter().zip(found) {
-        if found == Found::Current {
+        if found == FoundFile::Current {
             report.unchanged.push(file.path.clone());
         } else {
             file.write(found).map_err(|error| unwritable(&file.path, error))?;

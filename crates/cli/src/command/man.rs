@@ -57,14 +57,14 @@ const FOOTER: &str = concat!("\"\" \"tenure ", env!("CARGO_PKG_VERSION"), "\" \"
 
 /// A manual page of section 1.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ManPage {
     /// The name of its file, such as `tenure-claim.1`.
     pub(super) name: String,
     pub(super) text: String,
 }
 
 /// The page of `tenure` and one for each command and subcommand that help lists.
-pub(super) fn pages() -> Result<Vec<Page>> {
+pub(super) fn pages() -> Result<Vec<ManPage>> {
     let mut top = whole();
     top.build();
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn pages() -> Result<Vec<Page>> {
     Ok(found)
 }
 
-fn collect(command: &Command, found: &mut Vec<Page>) -> std::io::Result<()> {
+fn collect(command: &Command, found: &mut Vec<ManPage>) -> std::io::Result<()> {
     // Only commands of the first level have examples.
     let spec = ALL.iter().find(|spec| format!("tenure {}", spec.name) == command.get_bin_name().unwrap_or_default());
     let man = Man::new(command.clone());
@@ -97,7 +97,7 @@ fn collect(command: &Command, found: &mut Vec<Page>) -> std::io::Result<()> {
     // Each section begins with the same definition of an apostrophe; one is enough.
     let sections = String::from_utf8_lossy(&text).replace(APOSTROPHE, "");
     let title = name.trim_end_matches(".1").to_uppercase();
-    found.push(Page { name, text: format!("{APOSTROPHE}.TH {title} 1 {FOOTER}\n{sections}") });
+    found.push(ManPage { name, text: format!("{APOSTROPHE}.TH {title} 1 {FOOTER}\n{sections}") });
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         collect(sub, found)?;
     }
@@ -141,7 +141,7 @@ fn see_also() -> Roff {
     roff
 }
 
-fn write(dir: &Path, page: &Page) -> Result<()> {
+fn write(dir: &Path, page: &ManPage) -> Result<()> {
     let path = dir.join(&page.name);
     let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, &page.text));
     written.map_err(|error| {

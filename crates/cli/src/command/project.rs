@@ -184,7 +184,10 @@ fn join(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
 }
 
 fn repin(session: &Session<'_>, yes: bool) -> Result<u8> {
-    caller::person(session, "`project pin`")?;
+    // Without the store: until a person agrees, no connection is made to a store that only the repository names. The store
+    // can tell that a caller is an agent, never that it is a person.
+    let caller = identity::resolve(&session.settings.globals, session.settings.env)?.for_op()?;
+    caller::require_person(caller, "`project pin`")?;
     let place = &session.workspace;
     let needs_yes = place.needs_yes();
     // Without git there is no pin, but there may be something to say yes to.

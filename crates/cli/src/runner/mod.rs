@@ -125,7 +125,7 @@ fn records_of(session: &Session<'_>, hold: &Hold) -> Option<RunRecords> {
     let workspace = &session.workspace;
     let project = workspace.ensure_key(&mut |bytes| OsEntropy.fill(bytes)).ok()?;
     let identity = [&workspace.store.display(), &project, &hold.subject].map(String::as_str).join("\0");
-    RunRecords::of(session.settings.env.state_home()?.join("tenure/runs"), &identity)
+    RunRecords::of(session.settings.env.state_home()?.join("tenure/runs"), &identity, hold.fence.0)
 }
 
 /// Whether a command may have a cgroup of its own.

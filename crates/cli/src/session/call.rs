@@ -5,7 +5,7 @@ use tenure_kernel::{Actor, Call, Checkout, RequestId, Trust, WorkingTree};
 use tenure_store::OsEntropy;
 use tenure_store::table::project::NamedProject;
 
-use super::connection::{self, Connection};
+use super::connection::{self, StoreConnection};
 use super::{Session, caller};
 use crate::env::Env;
 use crate::workspace::Workspace;
@@ -15,7 +15,7 @@ use crate::workspace::project::KeyKind;
 /// A call in the project of the workspace, under its key.
 pub(super) fn here(
     session: &Session<'_>,
-    connection: &Connection,
+    connection: &StoreConnection,
     (key, actor, request_id): (String, Actor, RequestId),
 ) -> Call {
     let workspace = &session.workspace;
@@ -43,7 +43,7 @@ pub(crate) fn query_id() -> Result<RequestId> {
 }
 
 /// The call of a query, also in a project that has no key yet.
-pub(super) fn query(session: &Session<'_>, connection: &Connection, actor: Actor) -> Result<Call> {
+pub(super) fn query(session: &Session<'_>, connection: &StoreConnection, actor: Actor) -> Result<Call> {
     let request_id = match &session.settings.globals.request_id {
         Some(given) => RequestId::given(given)?,
         None => query_id()?,
@@ -53,7 +53,12 @@ pub(super) fn query(session: &Session<'_>, connection: &Connection, actor: Actor
 }
 
 /// A call about the whole store, or a project of it that is named.
-pub(super) fn about_store(session: &Session<'_>, connection: &Connection, actor: Actor, request_id: RequestId) -> Call {
+pub(super) fn about_store(
+    session: &Session<'_>,
+    connection: &StoreConnection,
+    actor: Actor,
+    request_id: RequestId,
+) -> Call {
     let key = session.workspace.project.key.clone().unwrap_or_default();
     Call {
         checkout: None,

@@ -14,16 +14,16 @@ use crate::workspace::process::{HostFacts, ancestors};
 
 /// The caller of a session, as far as it is known.
 #[derive(Default)]
-pub(super) struct Caller {
+pub(super) struct KnownCaller {
     /// The actor, where a door has identified it.
     acting: Option<Actor>,
     /// The agent that a hook registered for this command. The store is asked once, and only for a command of an agent tool.
     registered: OnceCell<CommandOwner>,
 }
 
-impl Caller {
-    pub(super) fn acting(actor: Actor) -> Caller {
-        Caller { acting: Some(actor), ..Caller::default() }
+impl KnownCaller {
+    pub(super) fn acting(actor: Actor) -> KnownCaller {
+        KnownCaller { acting: Some(actor), ..KnownCaller::default() }
     }
 }
 

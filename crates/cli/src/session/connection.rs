@@ -27,7 +27,7 @@ const HOOK_ANSWER: Duration = Duration::from_secs(2);
 const REMOTE_LEAST: Duration = Duration::from_millis(1_500);
 
 /// A connection, and the terms of the repository under which it is used.
-pub(crate) struct Connection {
+pub(crate) struct StoreConnection {
     pub(crate) client: Client,
     /// The store that the repository was pinned to when the session was opened.
     pub(super) pin: Option<Pin>,
@@ -35,9 +35,9 @@ pub(crate) struct Connection {
     pub(super) condition: Condition,
 }
 
-impl Connection {
+impl StoreConnection {
     /// The connection of a workspace.
-    pub(super) fn open(settings: &Settings<'_>, workspace: &Workspace, store_use: StoreUse) -> Result<Connection> {
+    pub(super) fn open(settings: &Settings<'_>, workspace: &Workspace, store_use: StoreUse) -> Result<StoreConnection> {
         let condition = trust::condition(workspace, settings.env, store_use)?;
         let recent = store_use.hook().and_then(|_| ServerTimeout::of(settings.env, &workspace.store));
         if recent.is_some_and(|timeout| timeout.is_recent(SystemClock.now())) {
@@ -50,7 +50,7 @@ impl Connection {
             _ => pin(workspace)?,
         };
         let client = client(settings, workspace, pin.as_ref(), store_use)?;
-        Ok(Connection { client, pin, condition })
+        Ok(StoreConnection { client, pin, condition })
     }
 
     /// The condition of a call about the whole store, or a project that is named.
@@ -72,7 +72,7 @@ impl Connection {
 }
 
 /// The connection of a session; the refusal, where there is none.
-pub(crate) fn of<'s>(session: &'s Session<'_>) -> Result<&'s Connection> {
+pub(crate) fn of<'s>(session: &'s Session<'_>) -> Result<&'s StoreConnection> {
     session.connection.as_ref().map_err(Error::repeated)
 }
 

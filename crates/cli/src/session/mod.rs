@@ -20,8 +20,8 @@ use tenure_core::Result;
 use tenure_kernel::{Actor, Answered, Call, Op, Operation, Query, Reply};
 use tenure_store::Deadline;
 
-use self::caller::Caller;
-use self::connection::Connection;
+use self::caller::KnownCaller;
+use self::connection::StoreConnection;
 pub(crate) use self::exchange::exchange;
 pub(crate) use self::run::RunOptions;
 pub(crate) use self::trust::is_unconfirmed;
@@ -77,10 +77,10 @@ pub(crate) struct Session<'a> {
     pub(crate) out: &'a Printer,
     pub(crate) workspace: Workspace,
     store_use: StoreUse,
-    caller: Caller,
+    caller: KnownCaller,
     /// A refusal is kept until a request needs the store, so that a malformed request and an unknown caller are refused
     /// first, and `whoami` and `doctor` answer where the store cannot be used.
-    connection: Result<Connection>,
+    connection: Result<StoreConnection>,
 }
 
 impl<'a> Session<'a> {
@@ -97,13 +97,13 @@ impl<'a> Session<'a> {
         out: &'a Printer,
         store_use: StoreUse,
     ) -> Session<'a> {
-        let connection = Connection::open(settings, &workspace, store_use);
-        Session { settings, out, workspace, store_use, caller: Caller::default(), connection }
+        let connection = StoreConnection::open(settings, &workspace, store_use);
+        Session { settings, out, workspace, store_use, caller: KnownCaller::default(), connection }
     }
 
     /// The same session for a caller that a door has identified.
     pub(crate) fn acting_as(self, actor: Actor) -> Session<'a> {
-        Session { caller: Caller::acting(actor), ..self }
+        Session { caller: KnownCaller::acting(actor), ..self }
     }
 
     /// Runs an op with what it observes on this machine (`Operation::INPUTS`).

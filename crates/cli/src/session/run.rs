@@ -7,7 +7,7 @@ use tenure_kernel::{Actor, Call, Op, Reply, RequestId, Trust, WorkingTree};
 use tenure_store::table::project::{NamedProject, whole_store};
 use tenure_store::{Entropy, OsEntropy};
 
-use super::connection::{self, Connection};
+use super::connection::{self, StoreConnection};
 use super::{Session, call, caller, evidence, exchange, trust};
 use crate::git_status;
 use crate::workspace::{StoreFrom, head};
@@ -54,7 +54,7 @@ pub(super) fn any(session: &Session<'_>, op: &Op, with: RunOptions) -> Result<Re
 /// Runs an op in a project that is named, whatever the one of the workspace is.
 fn elsewhere(
     session: &Session<'_>,
-    connection: &Connection,
+    connection: &StoreConnection,
     op: &Op,
     (project, actor, request_id): (NamedProject, Actor, RequestId),
 ) -> Result<Reply> {
@@ -67,7 +67,7 @@ fn elsewhere(
 /// Runs an op in the project of the workspace.
 fn here(
     session: &Session<'_>,
-    connection: &Connection,
+    connection: &StoreConnection,
     op: &Op,
     (trust, actor, request_id): (Option<Trust>, Actor, RequestId),
 ) -> Result<Reply> {
@@ -102,7 +102,7 @@ fn here(
 }
 
 /// The project's key and the store that it is pinned to; the first write makes both.
-fn ensure_pinned(session: &Session<'_>, connection: &Connection) -> Result<(String, Option<String>)> {
+fn ensure_pinned(session: &Session<'_>, connection: &StoreConnection) -> Result<(String, Option<String>)> {
     let workspace = &session.workspace;
     let key = || workspace.ensure_key(&mut |bytes| OsEntropy.fill(bytes));
     if let Some(pin) = &connection.pin {

@@ -4,7 +4,7 @@ use tenure_core::{Code, Error, Result};
 use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Actor, Condition};
 
-use super::connection::Connection;
+use super::connection::StoreConnection;
 use super::{Session, StoreUse, call, exchange};
 use crate::env::Env;
 use crate::workspace::{StoreLocation, Workspace, tracking};
@@ -29,7 +29,7 @@ pub(super) fn condition(workspace: &Workspace, env: &Env, store_use: StoreUse) -
 
 /// Refuses a project that only the repository names, before anything is written for it. The op reports every other
 /// failure better.
-pub(super) fn refuse_unconfirmed_name(session: &Session<'_>, connection: &Connection) -> Result<()> {
+pub(super) fn refuse_unconfirmed_name(session: &Session<'_>, connection: &StoreConnection) -> Result<()> {
     if connection.condition != Condition::NewProject {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub(super) fn refuse_unconfirmed_name(session: &Session<'_>, connection: &Connec
 
 /// Refuses a store that was found in the repository and that this machine does not know, for commands that work on the
 /// store itself.
-pub(super) fn refuse_unknown_store(session: &Session<'_>, connection: &Connection) -> Result<()> {
+pub(super) fn refuse_unknown_store(session: &Session<'_>, connection: &StoreConnection) -> Result<()> {
     if !matches!(connection.condition, Condition::KnownStore(_) | Condition::KnownBoth(_)) {
         return Ok(());
     }

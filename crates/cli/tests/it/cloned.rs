@@ -123,6 +123,10 @@ fn inv_i5_no_byte_goes_to_a_database_that_only_a_repository_names() {
         assert!(asks.contains(part), "{asks}");
     }
     at(&home, "clone", &["project", "pin", "--yes"]).agent("a").run().refusal().is("denied", "people_only");
+    // A session of an agent tool is not looked up in the store that is not confirmed.
+    let session =
+        at(&home, "clone", &["project", "pin", "--yes"]).env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", "abc");
+    session.env("PGPASSWORD", SECRET).run().refusal().is("denied", "people_only");
     assert_eq!(heard.try_recv().ok(), None);
 
     // After the confirmation the connection is the person's own choice. That the target is not a database is another

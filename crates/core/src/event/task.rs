@@ -43,6 +43,9 @@ pub struct TaskAdded {
     /// The time it was added there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
+    /// The time before which it is not offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<String>,
 }
 
 impl Payload for TaskAdded {

@@ -132,7 +132,7 @@ fn quoted(options: &str) -> String {
 
 /// The command that a program runs.
 #[derive(Debug, Default)]
-pub(super) struct Run<'a> {
+pub(super) struct RunnerCall<'a> {
     /// A program and its arguments.
     pub(super) words: &'a [String],
     /// Command lines for a shell.
@@ -143,13 +143,13 @@ pub(super) struct Run<'a> {
 }
 
 /// The command that a runner runs; `None` for any other program. `rest` are the words after its name.
-pub(super) fn run<'a>(program: &str, rest: &'a [String]) -> Option<Run<'a>> {
+pub(super) fn run<'a>(program: &str, rest: &'a [String]) -> Option<RunnerCall<'a>> {
     RUNNERS.iter().find_map(|runner| {
         let (name, verb) = runner.name.split_once(' ').unwrap_or((runner.name, ""));
         if name != program {
             return None;
         }
-        let mut run = Run { has_unknown: runner.has_unknown, ..Run::default() };
+        let mut run = RunnerCall { has_unknown: runner.has_unknown, ..RunnerCall::default() };
         let rest = match verb {
             "" => rest,
             // Options of the program itself can precede the subcommand.
@@ -186,7 +186,7 @@ fn value<'a>(list: &str, word: &'a str, next: Option<&'a String>) -> Option<(&'a
 }
 
 /// Skips options and records the relevant ones. Returns the index of the first other word, if any.
-fn options<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) -> Option<usize> {
+fn options<'a>(runner: &Runner, words: &'a [String], run: &mut RunnerCall<'a>) -> Option<usize> {
     let mut at = 0;
     loop {
         let word = words.get(at)?;
@@ -213,7 +213,7 @@ fn options<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) -> Optio
     }
 }
 
-fn read<'a>(runner: &Runner, words: &'a [String], run: &mut Run<'a>) {
+fn read<'a>(runner: &Runner, words: &'a [String], run: &mut RunnerCall<'a>) {
     if let OperandForm::Behind(options) = runner.form {
         let behind = words.iter().position(|word| options.split(' ').any(|option| option == word));
         run.words = behind.map_or(&[], |at| &words[at + 1..]);

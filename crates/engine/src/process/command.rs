@@ -128,7 +128,8 @@ impl KeptCommand {
             group: (!spec.own_group).then(|| getpgrp().as_raw_nonzero().get()),
             cgroup: spec.cgroup.then(|| format!("{}{mark}", cgroup::PREFIX)),
             mark: mark.clone(),
-            record: record.as_ref().map(|record| record.file.clone()),
+            // A path that is not text cannot be sent; the runner removes that file alone.
+            record: record.as_ref().and_then(|record| record.file.to_str()).map(Into::into),
         };
         say(&ours, &start, Some(rustix::stdio::stdin()))?;
         let (tell, events): (Sender<KeeperEvent>, _) = channel();

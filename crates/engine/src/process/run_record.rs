@@ -1,5 +1,6 @@
 //! Records of runs. A runner writes one file per run before it starts the keeper. Runner and keeper remove it once the run
-//! is over. A file that is still there when the next runner holds the lock belongs to a run whose end was never proved.
+//! is over. A file that is still there when a runner holds the lock under a newer fence belongs to a run whose end was never
+//! proved. Runs under the same fence share the lock: its holder shows the fence to start them.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -13,6 +14,8 @@ pub struct RunRecords {
     dir: PathBuf,
     /// Lock and host. The directory may be shared by several hosts.
     lock: String,
+    /// The fence under which the caller holds the lock.
+    fence: i64,
     boot: String,
     /// The pid namespace. Processes of another one cannot be looked for from here.
     namespace: String,
@@ -28,7 +31,7 @@ pub(super) struct RunRecord {
 impl RunRecords {
     /// The records in a directory for the lock with this identity: the text has to differ for each lock of each store.
     /// `None` on systems that do not show the environment of processes.
-    pub fn of(dir: PathBuf, lock: &str) -> Option<RunRecords> {
+    pub fn of(dir: PathBuf, lock: &str, fence: i64) -> Option<RunRecords> {
         let boot = system_text("/proc/sys/kernel/random/boot_id")?;
         let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
         let host = rustix::system::uname();
@@ -36,6 +39,7 @@ impl RunRecords {
         Some(RunRecords {
             dir,
             lock: format!("{:016x}", fnv1a(&key)),
+            fence,
             boot: boot.chars().filter(char::is_ascii_hexdigit).take(12).collect(),
             namespace: namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect(),
         })
@@ -44,7 +48,7 @@ impl RunRecords {
     /// Records a run. `None` where the file cannot be written: the run is then not found by the next runner.
     #[expect(clippy::disallowed_methods, reason = "a new file of its own")]
     pub(super) fn add(&self, mark: &str) -> Option<RunRecord> {
-        let file = self.dir.join(format!("{}.{}.{}.{mark}", self.lock, self.boot, self.namespace));
+        let file = self.dir.join(format!("{}.{}.{}.{}.{mark}", self.lock, self.boot, self.namespace, self.fence));
         let open = || File::options().write(true).create_new(true).mode(0o600).open(&file);
         open()
             .or_else(|_| {
@@ -55,21 +59,22 @@ impl RunRecords {
         Some(RunRecord { file, mark: mark.to_owned() })
     }
 
-    /// The runs that were not over when their runner and keeper last did anything. Records from before the last boot are
-    /// removed: none of their processes can be alive.
+    /// The runs under older fences that were not over when their runner and keeper last did anything. Records from before
+    /// the last boot are removed: none of their processes can be alive.
     pub(super) fn unfinished(&self) -> Vec<RunRecord> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let parts: Vec<&str> = name.split('.').collect();
-            let [lock, boot, namespace, mark] = parts[..] else { continue };
+            let [lock, boot, namespace, fence, mark] = parts[..] else { continue };
+            let Ok(fence) = fence.parse::<i64>() else { continue };
             if lock != self.lock {
                 continue;
             }
             let record = RunRecord { file: entry.path(), mark: mark.to_owned() };
             if boot != self.boot {
                 record.remove();
-            } else if namespace == self.namespace {
+            } else if namespace == self.namespace && fence < self.fence {
                 found.push(record);
             }
         }
@@ -96,31 +101,34 @@ mod tests {
     #[test]
     fn a_record_is_found_for_its_lock_until_it_is_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |lock: &str| RunRecords::of(dir.path().join("runs"), lock).unwrap();
-        let (one, other) = (of("store project deploy"), of("store project migrate"));
+        let of = |lock: &str, fence: i64| RunRecords::of(dir.path().join("runs"), lock, fence).unwrap();
+        let (one, other) = (of("store project deploy", 7), of("store project migrate", 9));
         assert!(one.unfinished().is_empty());
         let record = one.add("1-2-3").unwrap();
         assert!(one.add("1-2-3").is_none(), "a mark is used once");
         assert!(other.unfinished().is_empty());
-        let marks: Vec<String> = of("store project deploy").unfinished().into_iter().map(|run| run.mark).collect();
+        assert!(one.unfinished().is_empty(), "a run under the same fence shares the lock");
+        assert!(of("store project deploy", 6).unfinished().is_empty(), "a run under a newer fence has the lock");
+        let next = of("store project deploy", 8);
+        let marks: Vec<String> = next.unfinished().into_iter().map(|run| run.mark).collect();
         assert_eq!(marks, ["1-2-3"]);
         record.remove();
-        assert!(one.unfinished().is_empty());
+        assert!(next.unfinished().is_empty());
     }
 
     #[test]
     fn records_of_another_boot_are_removed_and_those_of_another_namespace_left() {
         let dir = tempfile::tempdir().unwrap();
-        let here = RunRecords::of(dir.path().to_owned(), "deploy").unwrap();
+        let here = RunRecords::of(dir.path().to_owned(), "deploy", 7).unwrap();
         let before = RunRecords { boot: "0".into(), ..here.clone() }.add("1-1-1").unwrap();
-        let outside = RunRecords { namespace: "0".into(), ..here.clone() }.add("2-2-2").unwrap();
+        let outside = RunRecords { namespace: "0".into(), fence: 6, ..here.clone() }.add("2-2-2").unwrap();
         assert!(here.unfinished().is_empty());
         assert!(!before.file.exists() && outside.file.exists());
     }
 
     #[test]
     fn where_nothing_can_be_written_there_is_no_record() {
-        let here = RunRecords::of("/proc/nowhere".into(), "deploy").unwrap();
+        let here = RunRecords::of("/proc/nowhere".into(), "deploy", 7).unwrap();
         assert!(here.add("1-2-3").is_none() && here.unfinished().is_empty());
     }
 }

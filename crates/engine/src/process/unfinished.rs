@@ -4,6 +4,7 @@
 //! was too busy for both. The runner that gets the lock next on the same machine finds their records and ends them, so
 //! exclusion between two commands on one machine does not depend on the clock.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -11,17 +12,24 @@ use std::time::Duration;
 use super::cgroup::{self, Cgroup};
 use super::clock::since_boot;
 use super::descendants::{Descendants, rest};
+use super::end::CommandProcess;
 use super::end::Processes;
+use super::listing::name;
 use super::run_record::{RunRecord, RunRecords};
+use super::stat::stat;
 use super::system;
 
-/// Ends all processes of earlier runs under the lock: the caller holds it, so none of those runs does. They are killed
-/// without SIGTERM, their keepers among them: a keeper that is stopped and continued later could still start its command.
-/// A run that the caller is itself a process of is left to its own keeper.
+/// How long killed processes may take to end. A process in uninterruptible sleep may take for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Ends all processes of runs under older fences of the lock: the caller holds it under a newer one, so none of those runs
+/// does. They are killed without SIGTERM, their keepers among them: a keeper that is stopped and continued later could still
+/// start its command. A run that the caller is itself a process of is left to its own keeper.
 ///
 /// # Errors
-/// The processes that are still there at `until`.
+/// The processes that are still there at `until`, or 10 s after they were killed.
 pub fn end_unfinished(records: &RunRecords, own_marks: Option<&OsStr>, until: Duration) -> Result<(), Processes> {
+    let until = until.min(since_boot() + PATIENCE);
     for record in records.unfinished() {
         let is_mark = |own: &[u8]| own == record.mark.as_bytes();
         if !own_marks.is_some_and(|marks| marks.as_bytes().split(|&byte| byte == b':').any(is_mark)) {
@@ -43,17 +51,35 @@ fn end(record: &RunRecord, until: Duration) -> Result<(), Processes> {
         is_reaper: false,
         status: None,
     };
-    while !processes.are_gone() {
-        if since_boot() >= until {
-            return Err(processes.named());
+    // A process that the signal does not reach loses its parents here, and is not found through them again.
+    let mut found = BTreeSet::new();
+    loop {
+        found.retain(|&(pid, started)| stat(pid).is_some_and(|stat| stat.started == started && stat.lives()));
+        if found.is_empty() && processes.are_gone() {
+            break;
         }
-        processes.kill();
+        if since_boot() >= until {
+            return Err(surviving(&processes, &found));
+        }
+        found.extend(processes.kill());
         rest(Duration::from_millis(2));
     }
     // The runner may be alive, and removes the cgroup itself then.
     processes.cgroup.iter().for_each(Cgroup::remove);
     record.remove();
     Ok(())
+}
+
+/// The processes of a run that live, those that were found before among them.
+fn surviving(processes: &Descendants, found: &BTreeSet<(i64, i64)>) -> Processes {
+    let mut surviving = processes.named();
+    for &(pid, started) in found {
+        if surviving.named.iter().all(|process| process.pid != pid) {
+            surviving.count += 1;
+            surviving.named.push(CommandProcess { pid, started, name: name(pid).unwrap_or_default() });
+        }
+    }
+    surviving
 }
 
 #[cfg(test)]
@@ -64,7 +90,6 @@ mod tests {
 
     use super::*;
     use crate::process::MARKER;
-    use crate::process::stat::stat;
 
     fn sleeper(mark: &str) -> Child {
         let mut command = Command::new("sleep");
@@ -79,14 +104,15 @@ mod tests {
     #[test]
     fn inv_r14_processes_of_an_unfinished_run_are_ended_and_no_others() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |lock: &str| RunRecords::of(dir.path().to_owned(), lock).unwrap();
+        let at = |lock: &str, fence: i64| RunRecords::of(dir.path().to_owned(), lock, fence).unwrap();
+        let of = |lock: &str| at(lock, 2);
         let now = since_boot().as_nanos();
         let mark = |number: u32| format!("{}-unfinished-{now}{number}", std::process::id());
         let [one, other, over] = [0, 1, 2].map(mark);
         let [mut outer, mut nested] = [sleeper(&one), sleeper(&format!("{one}:9-9-9"))];
         let [mut elsewhere, mut left] = [sleeper(&other), sleeper(&over)];
-        of("deploy").add(&one).unwrap();
-        of("migrate").add(&other).unwrap();
+        at("deploy", 1).add(&one).unwrap();
+        at("migrate", 1).add(&other).unwrap();
         let until = since_boot() + Duration::from_secs(60);
         // A process of the run itself does not end the run, and with it itself.
         let own = format!("1-1-1:{one}");
@@ -105,13 +131,13 @@ mod tests {
     #[test]
     fn inv_r14_processes_that_do_not_end_in_time_are_named() {
         let dir = tempfile::tempdir().unwrap();
-        let records = RunRecords::of(dir.path().to_owned(), "deploy").unwrap();
+        let [before, records] = [1, 2].map(|fence| RunRecords::of(dir.path().to_owned(), "deploy", fence).unwrap());
         let mark = format!("{}-late-{}", std::process::id(), since_boot().as_nanos());
         let mut child = sleeper(&mark);
         while !crate::process::listing::is_marked(i64::from(child.id()), &mark) {
             rest(Duration::from_millis(1));
         }
-        records.add(&mark).unwrap();
+        before.add(&mark).unwrap();
         let late = end_unfinished(&records, None, Duration::ZERO).unwrap_err();
         assert_eq!(late.named.first().map(|process| process.pid), Some(i64::from(child.id())));
         assert_eq!(records.unfinished().len(), 1, "the next runner tries again");

@@ -77,6 +77,9 @@ pub struct ExportedTask {
     /// The task that blocks it.
     #[serde(default)]
     pub blocked_on: Option<TaskId>,
+    /// The time before which it is not offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Instant>,
     /// Who held it, or whose hold on it had lapsed.
     #[serde(default)]
     pub was_held_by: Option<AgentName>,
@@ -139,6 +142,7 @@ impl ExportedTask {
             status: if row.status == TaskStatus::Started { TaskStatus::Open } else { row.status },
             reason: some(&row.reason),
             blocked_on: row.blocked_on.clone(),
+            not_before: row.not_before.map(|at| at.to_string()),
             was_held_by,
             attempt: row.attempt,
             version: row.version,

@@ -100,7 +100,7 @@ pub(crate) fn take(
     chosen_by: ChoiceRule,
 ) -> Result<answer::Claimed> {
     let full = &mut loaded.full;
-    // Whoever names a task need not wait for its time.
+    // A caller that names a task does not wait for its time.
     let conditions = Conditions { not_before: None, ..full.task.conditions() };
     let (status, state) = conditions.view(false, work.now);
     let next = transition(&full.task.id, status, Transition::Claim).map_err(|error| finished(error, &full.task))?;
@@ -117,6 +117,8 @@ pub(crate) fn take(
     let (me, expires_at) = (work.me(), work.now + ttl);
     let hold = work.grant(full, fresh, me, (ttl, expires_at), grant)?;
     full.task.set_status(next);
+    // The claim ends the snooze: if its hold lapses, the task is offered at once.
+    full.task.set_not_before(None);
     full.task.version += 1;
     full.task.updated_at = work.now;
     work.store_task(before, &full.task)?;

@@ -188,6 +188,9 @@ fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     if given.was_held_by.is_some() && closed {
         return Err(shape(given, "is over, and so is its last hold: it has no was_held_by"));
     }
+    if given.not_before.is_some() && closed {
+        return Err(shape(given, "is over and is not offered again: it has no not_before"));
+    }
     if given.blocked_on.is_some() && given.status != TaskStatus::Blocked {
         return Err(shape(given, "has blocked_on and is not blocked"));
     }
@@ -204,6 +207,7 @@ fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
         created_at: instant(&given.created_at)?.to_string(),
         updated_at: instant(&given.updated_at)?.to_string(),
         finished_at: given.finished_at.as_deref().map(instant).transpose()?.map(|at| at.to_string()),
+        not_before: given.not_before.as_deref().map(instant).transpose()?.map(|at| at.to_string()),
         ..given.clone()
     })
 }
@@ -350,6 +354,7 @@ fn added(work: &mut UnitOfWork<'_>, number: i64, given: &ExportedTask) -> log::R
         version: Some(given.version),
         created_by: Some(given.created_by.to_string()),
         created_at: Some(given.created_at.clone()),
+        not_before: given.not_before.clone(),
     };
     work.event(About::of(&given.id), Event::TaskAdded(added))
 }
@@ -406,6 +411,7 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
         updated_at: instant(&given.updated_at)?,
         finished_by: given.finished_by.clone(),
         finished_at: given.finished_at.as_deref().map(instant).transpose()?,
+        not_before: given.not_before.as_deref().map(instant).transpose()?,
         ..task::Row::new(given.id.clone(), number, given.created_by.clone(), instant(&given.created_at)?)
     };
     row.set_deps(deps);

@@ -14,7 +14,8 @@ use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
 /// How long a task is snoozed at the most.
-const LONGEST: Span = Span::days(366);
+/// The longest time for which a task can be snoozed.
+pub(crate) const LONGEST: Span = Span::days(366);
 
 /// The request: for how long, or until when.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

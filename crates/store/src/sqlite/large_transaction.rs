@@ -29,10 +29,12 @@ impl LargeTransaction {
     /// processes that commit meanwhile leave the log to this one: the copy has a lock of its own that is never waited for.
     pub(super) fn end(&self, connection: &Connection) {
         if self.0.swap(false, Ordering::Relaxed) {
+            // The copy comes first: freeing the cache takes time, in which the next commit would copy the log inside its turn.
             // A log that is not copied now is copied by a later commit.
-            let _ = connection.execute_batch(
-                "PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(PASSIVE)",
-            );
+            let _ = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+            if connection.execute_batch("PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000").is_err() {
+                self.0.store(true, Ordering::Relaxed);
+            }
         }
     }
 }

@@ -540,6 +540,12 @@ impl TaskStream {
     }
 }
 
+/// Caps the times before which tasks are not offered at the latest one that can be set now.
+pub fn cap(tx: &mut dyn Tx, project: &str, latest: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE task SET not_before = $2 WHERE project = $1 AND not_before > 0 AND not_before > $2");
+    tx.defer(sql, vec![project.into(), latest.into()])
+}
+
 /// The tasks whose time has passed, whatever their status.
 pub fn due(project: &str, now: Time) -> Statement<Vec<TaskId>> {
     let sql = Sql::same(

@@ -9,6 +9,7 @@ use tenure_kernel::Op;
 use tenure_kernel::answer::export::{ExportedNote, ExportedTask};
 use tenure_kernel::op::import::Import;
 use tenure_kernel::query;
+use tenure_store::Clock;
 
 use super::Case;
 use super::export::{exported, furnish};
@@ -24,6 +25,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l11_an_import_is_replayed_as_one_record", replayed),
     Case::everywhere("a_dry_run_says_what_would_happen_and_changes_nothing", dry_run),
     Case::everywhere("an_import_into_a_living_project_joins_it", joins),
+    Case::everywhere("an_imported_task_is_not_offered_before_its_time", not_before),
     Case::everywhere("an_imported_task_is_for_its_assignee_until_that_one_is_gone", assignees),
     Case::everywhere("inv_l4_no_fence_of_another_log_counts_after_an_import", fences),
 ];
@@ -38,6 +40,29 @@ fn task(id: &str) -> ExportedTask {
 
 fn note(id: &str, task: &str) -> ExportedNote {
     serde_json::from_str(&json!({ "id": id, "task": task, "agent": "a", "at": AT, "text": id }).to_string()).unwrap()
+}
+
+fn not_before(world: &World) {
+    let later = (world.clock.now() + Span::hours(1)).to_string();
+    let snoozed = ExportedTask { not_before: Some(later.clone()), ..task("t-00001") };
+    let closed = ExportedTask {
+        status: TaskStatus::Cancelled,
+        finished_by: Some("a".into()),
+        finished_at: Some(AT.to_owned()),
+        ..snoozed.clone()
+    };
+    assert_eq!(code_of(import(world, vec![closed], Vec::new())), "bad_task");
+    import(world, vec![snoozed], Vec::new()).unwrap();
+    assert_eq!(
+        (&world.show("t-00001")["state"], &world.show("t-00001")["not_before"]),
+        (&json!("waiting"), &json!(later))
+    );
+    let line = String::from_utf8(exported(world, false)).unwrap();
+    assert!(line.contains(&format!("\"not_before\":\"{later}\"")), "{line}");
+    assert!(world.claim_any("b").unwrap()["task"].is_null());
+    world.advance(Span::hours(1));
+    assert_eq!(taken(&world.claim_any("b").unwrap()), "t-00001");
+    world.sound();
 }
 
 /// A request whose lines are numbered as in a file.
