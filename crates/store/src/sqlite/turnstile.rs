@@ -334,7 +334,7 @@ mod tests {
     /// The guarantee is for turns as long as a commit: a shorter turn than the wake-up of a waiter can be over, and its
     /// thread back at lock A, before any waiter is awake. So a turn here lasts as long as a small commit to disk. A machine
     /// that is busy with other work can delay the wake-up of one waiter for longer than that, so one fair round of several
-    /// is enough; without the second lock no round is fair.
+    /// is enough; without lock A the slowest thread has hardly any turns.
     #[test]
     fn nobody_is_passed_again_and_again() {
         const ROUNDS: usize = 6;
