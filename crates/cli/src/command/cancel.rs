@@ -35,6 +35,6 @@ struct Args {
     #[command(flatten)]
     acting: ActingArgs,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

@@ -60,7 +60,7 @@ struct Args {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     acceptance: Option<String>,
     /// A new priority, 0 (first) to 4 (last)
-    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = super::priority)]
     priority: Option<i64>,
     /// A label to add; may be repeated
     #[arg(long, short, value_name = "LABEL")]

@@ -96,7 +96,7 @@ struct Args {
     #[arg(long, value_name = "CURSOR", conflicts_with = "since")]
     cursor: Option<String>,
     /// Events on a page, 1 to 1000
-    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "50", allow_negative_numbers = true)]
     limit: i64,
     /// Go on as events happen; with --json one event a line
     #[arg(long, short)]

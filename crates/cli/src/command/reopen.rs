@@ -29,6 +29,6 @@ struct Args {
     #[arg(value_name = "ID")]
     task: String,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }
