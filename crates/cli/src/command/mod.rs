@@ -45,6 +45,7 @@ mod resume;
 mod send;
 mod serve;
 mod setup;
+mod several;
 mod show;
 mod snooze;
 mod status;

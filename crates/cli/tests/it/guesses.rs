@@ -271,3 +271,24 @@ fn nine_of_ten_guesses_do_what_was_meant_or_name_the_right_command_first() {
     assert!(missed.len() * 10 <= LINES.len(), "{} of {} guesses were missed", missed.len(), LINES.len());
     println!("{} of {} guesses were met", LINES.len() - missed.len(), LINES.len());
 }
+
+#[test]
+fn several_tasks_are_each_attempted_and_the_first_refusal_is_the_exit_code() {
+    let home = Home::new(Engine::File);
+    let ids = home.add_many(3);
+    let (one, two, three) = (ids[0].as_str(), ids[1].as_str(), ids[2].as_str());
+    home.ok(&["done", one]);
+    let said = home.run(&["done", one, two, "t-zzzzz", three]);
+    assert_eq!(said.code, home.run(&["done", one]).code);
+    assert!(said.stdout.contains(&format!("Done {two}")) && said.stdout.contains(&format!("Done {three}")), "{said:?}");
+    assert!(said.stderr.contains(one) && said.stderr.contains("t-zzzzz"), "{said:?}");
+    let said = home.run(&["reopen", one, "t-zzzzz", three, "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let oks: Vec<bool> = answer["results"].as_array().unwrap().iter().map(|one| one["ok"] == true).collect();
+    assert_eq!((oks.as_slice(), &answer["ok"]), (&[true, false, true][..], &serde_json::json!(false)));
+    assert_eq!(answer["error"]["code"], answer["results"][1]["error"]["code"]);
+    home.refused(&["edit", one, three, "-p", "1", "--request-id", "r-1"]).is("usage", "bad_arguments");
+    home.refused(&["done", one, three, "--fence", "1"]).is("usage", "bad_arguments");
+    let edited = home.ok(&["edit", one, three, "-p", "1"]);
+    assert_eq!(edited["results"][1]["data"]["priority"], 1);
+}
