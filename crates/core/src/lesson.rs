@@ -6,6 +6,7 @@ use crate::event::hold::HoldExpired;
 use crate::event::task::TaskBlocked;
 use crate::event::tool::{ToolFailed, ToolWorked};
 use crate::event::{Event, kind};
+use crate::number::EventNumber;
 use crate::text::{cut, quote};
 use crate::time::Time;
 
@@ -30,7 +31,7 @@ pub const KINDS: [(&str, &[&str]); 3] = [
 #[derive(Clone, Debug)]
 pub struct Fact {
     /// The event's number.
-    pub number: i64,
+    pub number: EventNumber,
     /// The time of the event.
     pub at: Time,
     /// The agent or person who caused it.
@@ -62,7 +63,7 @@ pub struct Lesson {
     /// The lesson's text.
     pub text: String,
     /// The events it was drawn from, oldest first.
-    pub from: Vec<i64>,
+    pub from: Vec<EventNumber>,
     /// The time of its newest cause.
     pub at: Time,
 }
@@ -121,7 +122,7 @@ fn works(failures: &[&Fact], first: &Fact, (worked, used): (&Fact, &ToolWorked),
         .map(|touch| touch.path.as_str())
         .collect();
     let after = if changed.is_empty() { String::new() } else { format!(" after changes to {}", named(&changed)) };
-    let mut from: Vec<i64> = failures.iter().map(|fact| fact.number).collect();
+    let mut from: Vec<EventNumber> = failures.iter().map(|fact| fact.number).collect();
     from.push(worked.number);
     Lesson {
         key: format!("tool/{name}"),
@@ -241,7 +242,7 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "a case writes the data where it calls")]
     fn fact(number: i64, kind: &str, actor: &str, subject: &str, data: Value) -> Fact {
         let event = Event::read(kind, &data);
-        Fact { number, at: Time(number), actor: actor.into(), subject: subject.into(), event }
+        Fact { number: EventNumber::new(number), at: Time(number), actor: actor.into(), subject: subject.into(), event }
     }
 
     fn touch(path: &str, agent: &str, task: &str, at: i64) -> Touch {
@@ -266,7 +267,7 @@ mod tests {
                 key: "tool/cargo test".into(),
                 text: "cargo test failed 3 times with exit status 101 and then worked after changes to src/lexer.rs."
                     .into(),
-                from: vec![1, 2, 4, 9],
+                from: [1, 2, 4, 9].map(EventNumber::new).into(),
                 at: Time(9),
             }]
         );

@@ -1,23 +1,109 @@
 //! Event numbers, which are also the fences of holds: where they continue after a restore.
 
 use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
 
-/// The number of the event that granted a hold, which proves under which grant a holder works. It is a plain number in
-/// JSON and JSON Schema.
+/// Implements what makes a number a plain number in text, JSON and JSON Schema.
+macro_rules! plain_number {
+    ($type:ident) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl From<$type> for serde_json::Value {
+            fn from(number: $type) -> serde_json::Value {
+                number.0.into()
+            }
+        }
+
+        impl PartialEq<i64> for $type {
+            fn eq(&self, number: &i64) -> bool {
+                self.0 == *number
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                i64::inline_schema()
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                i64::schema_name()
+            }
+
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                i64::schema_id()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                i64::json_schema(generator)
+            }
+        }
+    };
+}
+
+/// The number of an event in the log of its project. Numbers rise in commit order; only a restore leaves a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EventNumber(i64);
+
+plain_number!(EventNumber);
+
+impl EventNumber {
+    /// Before the first event; the default.
+    pub const START: EventNumber = EventNumber(0);
+
+    /// The lowest number of an event.
+    pub const FIRST: EventNumber = EventNumber(1);
+
+    /// After every event: the open end of a range.
+    pub const MAX: EventNumber = EventNumber(i64::MAX);
+
+    /// The event with this number, which is not checked.
+    pub const fn new(number: i64) -> EventNumber {
+        EventNumber(number)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// The number after this one.
+    #[must_use]
+    pub const fn next(self) -> EventNumber {
+        EventNumber(self.0.saturating_add(1))
+    }
+
+    /// The number before this one.
+    #[must_use]
+    pub const fn previous(self) -> EventNumber {
+        EventNumber(self.0.saturating_sub(1))
+    }
+}
+
+impl FromStr for EventNumber {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<EventNumber, ParseIntError> {
+        text.parse().map(EventNumber)
+    }
+}
+
+/// The number of the event that granted a hold, which proves under which grant a holder works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fence(pub i64);
 
-impl fmt::Display for Fence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
+plain_number!(Fence);
 
 impl From<i64> for Fence {
     fn from(number: i64) -> Fence {
@@ -25,33 +111,16 @@ impl From<i64> for Fence {
     }
 }
 
-impl From<Fence> for serde_json::Value {
-    fn from(fence: Fence) -> serde_json::Value {
-        fence.0.into()
+impl From<EventNumber> for Fence {
+    fn from(granted: EventNumber) -> Fence {
+        Fence(granted.0)
     }
 }
 
-impl PartialEq<i64> for Fence {
-    fn eq(&self, number: &i64) -> bool {
-        self.0 == *number
-    }
-}
-
-impl JsonSchema for Fence {
-    fn inline_schema() -> bool {
-        i64::inline_schema()
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        i64::schema_name()
-    }
-
-    fn schema_id() -> std::borrow::Cow<'static, str> {
-        i64::schema_id()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        i64::json_schema(generator)
+impl Fence {
+    /// The event that granted the hold.
+    pub fn event(self) -> EventNumber {
+        EventNumber(self.0)
     }
 }
 
@@ -74,7 +143,7 @@ const LONGEST: i64 = 1 << 45;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The last number issued.
-    pub number: i64,
+    pub number: EventNumber,
     /// The clock at that instant.
     pub at: Time,
 }
@@ -84,9 +153,9 @@ impl Point {
     ///
     /// A store issues fewer than one number per microsecond: an event is a row with its indexes, and the shortest time
     /// measured for one is 14 µs. A clock that has not advanced says nothing about the time that has passed.
-    fn reach(self, clock: Time) -> Option<i64> {
+    fn reach(self, clock: Time) -> Option<EventNumber> {
         let passed = clock.0.saturating_sub(self.at.0);
-        self.number.checked_add(if passed > 0 { passed.min(LONGEST) } else { GAP })
+        self.number.0.checked_add(if passed > 0 { passed.min(LONGEST) } else { GAP }).map(EventNumber)
     }
 }
 
@@ -100,14 +169,14 @@ impl Point {
 /// microsecond, numbers that continue at the microseconds since the epoch are above all numbers of an earlier restore,
 /// even within one second. If the numbers are ahead of the clock, because the clock was once set back, a point carries
 /// the lead along. If the clock is behind a point, the numbers continue `GAP` above it.
-pub fn resumed(issued: i64, past: impl IntoIterator<Item = Point>, clock: Time) -> Option<i64> {
+pub fn resumed(issued: EventNumber, past: impl IntoIterator<Item = Point>, clock: Time) -> Option<EventNumber> {
     let clock = Time(clock.0.min(LATEST));
-    let mut number = issued.max(clock.0).max(GAP + 1);
+    let mut number = issued.max(EventNumber(clock.0.max(GAP + 1)));
     for point in past {
         number = number.max(point.reach(clock)?);
     }
     // Leave room for the numbers that the store issues afterwards.
-    (number < END - GAP).then_some(number)
+    (number < EventNumber(END - GAP)).then_some(number)
 }
 
 #[cfg(test)]
@@ -116,24 +185,32 @@ mod tests {
 
     use super::*;
 
+    fn resumed(issued: i64, past: impl IntoIterator<Item = Point>, clock: Time) -> Option<i64> {
+        super::resumed(EventNumber(issued), past, clock).map(|number| number.0)
+    }
+
+    fn point(number: i64, at: i64) -> Point {
+        Point { number: EventNumber(number), at: Time(at) }
+    }
+
     /// The year 2026 in microseconds.
     const NOW: i64 = 1_780_000_000_000_000;
 
     #[test]
     fn restores_do_not_run_out_of_numbers() {
         for clock in [0, NOW, i64::MAX] {
-            let mut point = Point { number: 1_000, at: Time(clock) };
+            let mut last = point(1_000, clock);
             for _ in 0..3_000 {
-                point.number = resumed(point.number, [point], Time(clock)).unwrap();
+                last.number = EventNumber(resumed(last.number.0, [last], Time(clock)).unwrap());
             }
         }
         // A clock that falls back to 1970 and is corrected again, a hundred times.
-        let mut point = Point { number: 1_000, at: Time(NOW) };
+        let mut last = point(1_000, NOW);
         for clock in [0, NOW].repeat(100) {
-            point = Point { number: resumed(0, [point], Time(clock)).unwrap(), at: Time(clock) };
+            last = point(resumed(0, [last], Time(clock)).unwrap(), clock);
         }
         assert_eq!(resumed(END - GAP, [], Time(NOW)), None);
-        assert_eq!(resumed(0, [Point { number: i64::MAX, at: Time(NOW) }], Time(NOW)), None);
+        assert_eq!(resumed(0, [point(i64::MAX, NOW)], Time(NOW)), None);
     }
 
     #[test]
@@ -155,7 +232,7 @@ mod tests {
         fn inv_l1_under_a_clock_that_advances_every_restore_is_above_all_earlier_ones(
             history in restores(), lead in -1_000_000_000_000_000..1_000_000_000_000_i64
         ) {
-            let (backup, mut clock) = (Point { number: NOW + lead, at: Time(NOW) }, NOW + 1);
+            let (backup, mut clock) = (point(NOW + lead, NOW), NOW + 1);
             let mut last = resumed(0, [backup], Time(clock)).unwrap();
             for (wait, used) in history {
                 clock += wait;
@@ -170,22 +247,22 @@ mod tests {
         fn inv_l1_with_a_record_a_restore_is_above_the_one_before_under_any_clock(
             clocks in prop::collection::vec(prop_oneof![0..NOW, (NOW - 1_000)..(NOW + 1_000)], 2..20)
         ) {
-            let backup = Point { number: 1_000, at: Time(NOW) };
+            let backup = point(1_000, NOW);
             let mut earlier: Option<Point> = None;
             for clock in clocks {
                 let number = resumed(0, earlier.into_iter().chain([backup]), Time(clock)).unwrap();
                 if let Some(earlier) = earlier {
                     let passed = clock - earlier.at.0;
                     let issued = if passed > 0 { passed.min(LONGEST) } else { GAP };
-                    prop_assert!(number >= earlier.number + issued, "{} after {:?}", number, earlier);
+                    prop_assert!(number >= earlier.number.0 + issued, "{} after {:?}", number, earlier);
                 }
-                earlier = Some(Point { number, at: Time(clock) });
+                earlier = Some(point(number, clock));
             }
         }
 
         #[test]
         fn inv_l1_numbers_never_fall_and_stay_exact(issued in 0..END, number in 0..END, at: i64, clock: i64) {
-            if let Some(resumed) = resumed(issued, [Point { number, at: Time(at) }], Time(clock)) {
+            if let Some(resumed) = resumed(issued, [point(number, at)], Time(clock)) {
                 prop_assert!(issued <= resumed && number < resumed && resumed < END - GAP);
             }
         }

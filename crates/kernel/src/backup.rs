@@ -109,8 +109,8 @@ fn publish(draft: BackupFile, copied: &Copied, taken_at: Time, existing: Existin
 /// Checks that the counters on a project's row match its events: everything continues from these numbers.
 pub(crate) fn check_events(tx: &mut dyn Tx, project: &project::Row) -> Result<()> {
     let (count, oldest, newest) = event::extent(tx, &project.id)?;
-    let numbers = [project.last_event, project.last_task, project.holds_issued, project.last_time.0];
-    let fits = (1..=NUMBER_MAX).contains(&project.first_event)
+    let numbers = [project.last_event.get(), project.last_task, project.holds_issued, project.last_time.0];
+    let fits = (1..=NUMBER_MAX).contains(&project.first_event.get())
         && numbers.iter().all(|number| (0..=NUMBER_MAX).contains(number))
         && !project.key.is_empty();
     let sound = count == project.events

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use tenure_core::number::{self, Point};
+use tenure_core::number::{self, EventNumber, Point};
 use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_store::table::{checkout, login, project, web_session};
 use tenure_store::{CommitDecision, Entered, GroupWrite, Present, Tx};
@@ -101,9 +101,9 @@ impl Kernel {
     }
 
     /// The number after which all projects continue, recorded on this machine.
-    fn resumed_in_copy(&self, present: &Present) -> Result<i64> {
+    fn resumed_in_copy(&self, present: &Present) -> Result<EventNumber> {
         let store = &present.identity.id;
-        let issued = present.projects.iter().map(|row| row.last_event).max().unwrap_or(0);
+        let issued = present.projects.iter().map(|row| row.last_event).max().unwrap_or_default();
         let rows = present.projects.iter().map(|row| Point { number: row.last_event, at: row.last_time });
         let earlier = self.continued().and_then(|continued| continued.earlier(store));
         let start = number::resumed(issued, rows.chain(earlier), present.clock).ok_or_else(|| {

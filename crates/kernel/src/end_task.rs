@@ -6,7 +6,7 @@ use tenure_core::event::Event;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::task::{TaskStatus, Transition, transition};
 use tenure_store::table::task;
 
@@ -65,7 +65,7 @@ impl EndingTask {
         ending: Ending,
         event: impl FnOnce(Option<String>) -> Event,
         change: impl FnOnce(&mut task::Row),
-    ) -> Result<i64> {
+    ) -> Result<EventNumber> {
         let full = &mut self.loaded.full;
         let before = full.task.class();
         let hold = or_empty(full.held.as_ref().map(|held| &held.id));

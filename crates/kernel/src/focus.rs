@@ -4,6 +4,7 @@
 use tenure_core::choice::{ChoiceRule, Rank};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time, event};
 use tenure_store::Tx;
@@ -110,8 +111,8 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
 fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
     let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
     let (mut step, most) = STORY;
-    let granted = row.last_fence.map_or(0, |fence| fence.0);
-    let (mut below, mut seen) = (i64::MAX, 0);
+    let granted = row.last_fence.map_or(EventNumber::START, Fence::event);
+    let (mut below, mut seen) = (EventNumber::MAX, 0);
     while seen < most {
         let events = log::kinds(tx, project, &row.id, (granted, below), step)?;
         if let Some((_, kind)) = events.iter().find(|(_, kind)| told.contains(&kind.as_str())) {

@@ -279,7 +279,7 @@ impl Kernel {
         };
         offers.set(work.offers);
         let UnitOfWork { tx, mut project, first_event, .. } = work;
-        if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
+        if project.last_event.get() / PRUNE_EVERY != first_event.get() / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
             // A clock that just jumped must not cause an irreversible deletion. The next write is soon enough.
             let steady = now - last_time < RETENTION_STEP;

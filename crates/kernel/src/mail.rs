@@ -6,6 +6,7 @@ use tenure_core::event::message::MessageEnd;
 use tenure_core::id::{HoldId, or_empty};
 use tenure_core::message::is_notice;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_store::table::{mail, message};
 
 use crate::unit_of_work::{About, UnitOfWork};
@@ -19,7 +20,7 @@ pub(crate) struct EndedHold {
     /// The agent that ended it; the holder if the hold lapsed.
     pub(crate) by: AgentName,
     /// The number of the event of its end.
-    pub(crate) cause: i64,
+    pub(crate) cause: EventNumber,
 }
 
 /// Ends the messages about holds that have ended, and notifies their authors. This comes after everything else that an
@@ -39,7 +40,7 @@ pub(crate) fn end(
     row: &message::Row,
     how: &str,
     by: &AgentName,
-    cause: Option<i64>,
+    cause: Option<EventNumber>,
 ) -> Result<()> {
     let ended = MessageEnd {
         author: row.author.to_string(),

@@ -13,8 +13,7 @@ use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
 use tenure_core::id::{ProjectId, StoreId, TaskId, TokenId};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
-use tenure_core::number::Point;
+use tenure_core::number::{EventNumber, Fence, Point};
 use tenure_core::task::TaskStatus;
 use tenure_core::time::reading;
 use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
@@ -153,14 +152,14 @@ impl Kernel {
         call: &Call,
         present: &Present,
         (mut row, before): (project::Row, Option<&project::Row>),
-        start: i64,
+        start: EventNumber,
         cause: Cause,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
         row.last_event = start;
         row.counts = project::recount(tx, &row.id)?;
         if !row.is_switched_on() {
-            row.first_event = row.last_event + 1;
+            row.first_event = row.last_event.next();
             project::save(tx, &row)?;
             return Ok(0);
         }
@@ -195,7 +194,7 @@ impl Kernel {
         work.project.waiting = 0;
         mail::end_with_holds(&mut work)?;
         let UnitOfWork { tx, project: row, .. } = work;
-        task::fence_off_lapsed(tx, &project, Fence(number))?;
+        task::fence_off_lapsed(tx, &project, Fence::from(number))?;
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
         Ok(ended)
@@ -203,8 +202,8 @@ impl Kernel {
 }
 
 /// The number after which the events of all projects continue.
-fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> Result<i64> {
-    let issued = present.projects.iter().map(|before| before.last_event).max().unwrap_or(0);
+fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> Result<EventNumber> {
+    let issued = present.projects.iter().map(|before| before.last_event).max().unwrap_or_default();
     let backup = || rows.iter().map(|row| Point { number: row.last_event, at: row.last_time });
     number::resumed(issued, backup().chain(earlier), present.clock).ok_or_else(|| {
         let Some(earlier) = earlier.filter(|_| number::resumed(issued, backup(), present.clock).is_some()) else {
@@ -224,7 +223,7 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
 pub(crate) fn keep_start(
     tx: &mut dyn Tx,
     projects: &[project::Row],
-    (start, now): (i64, Time),
+    (start, now): (EventNumber, Time),
     entropy: &dyn Entropy,
 ) -> Result<()> {
     if !projects.is_empty() {
@@ -233,16 +232,16 @@ pub(crate) fn keep_start(
     let id = ProjectId::draw(8, &mut |bytes| entropy.fill(bytes));
     let row = project::Row::new(&project::whole_store(), id, now);
     project::insert(tx, &row)?;
-    project::save(tx, &project::Row { first_event: start + 1, last_event: start, ..row })
+    project::save(tx, &project::Row { first_event: start.next(), last_event: start, ..row })
 }
 
 /// Projects that began after the backup are treated as forgotten: their numbers are not issued again.
-fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start: i64) -> Result<()> {
+fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start: EventNumber) -> Result<()> {
     let is_kept = |before: &&project::Row| kept.iter().any(|row| row.key == before.key);
-    for before in present.projects.iter().filter(|before| before.last_event > 0 && !is_kept(before)) {
+    for before in present.projects.iter().filter(|before| before.last_event > EventNumber::START && !is_kept(before)) {
         let row = project::Row {
             last_event: start,
-            first_event: start + 1,
+            first_event: start.next(),
             events: 0,
             counts: [0; 7],
             waiting: 0,
@@ -318,7 +317,7 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
 
 /// Ends holds because of a restore. Unlike after a lapse, no former holder may still act late: the event of the restore
 /// is a newer fence than theirs.
-fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
+fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: EventNumber) -> Result<()> {
     let ids: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
     let mut tasks = task::get_many(work.tx, &work.project.id, &ids)?;
     for held in holds {
@@ -346,7 +345,7 @@ fn end_all(work: &mut UnitOfWork<'_>, holds: &[hold::Row], restored: i64) -> Res
         if full.task.status == TaskStatus::Started {
             full.task.set_status(TaskStatus::Open);
         }
-        full.task.last_fence = Some(Fence(restored));
+        full.task.last_fence = Some(Fence::from(restored));
         full.task.last_holder = None;
         full.task.lapsed = false;
         work.store_task(before, &full.task)?;

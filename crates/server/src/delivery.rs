@@ -94,10 +94,16 @@ impl<K: Clone + Eq + Hash> Pending<K> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::number::EventNumber;
+
     use super::*;
 
+    fn offered(events: impl Into<Option<i64>>, mail: impl Into<Option<i64>>) -> Offered {
+        Offered { events: events.into().map(EventNumber::new), mail: mail.into().map(EventNumber::new) }
+    }
+
     fn mail(number: i64) -> Offered {
-        Offered { events: None, mail: Some(number) }
+        offered(None, number)
     }
 
     fn pending(all: usize, of_one: usize) -> Pending<&'static str> {
@@ -157,11 +163,11 @@ mod tests {
     fn inv_m1_all_offers_of_a_caller_are_seen_at_once_and_without_request_ids() {
         let mut pending = pending(10, 10);
         let early = pending.progress();
-        pending.answered(None, "a", "", Offered { events: Some(7), mail: None });
-        pending.answered(None, "a", "", Offered { events: Some(5), mail: Some(9) });
+        pending.answered(None, "a", "", offered(7, None));
+        pending.answered(None, "a", "", offered(5, 9));
         let next = pending.progress();
         assert_eq!(pending.seen(&"b", next, None), None, "another agent has seen nothing");
-        assert_eq!(pending.seen(&"a", next, None), Some(Offered { events: Some(7), mail: Some(9) }));
+        assert_eq!(pending.seen(&"a", next, None), Some(offered(7, 9)));
         pending.confirmed(&"a", early, None);
         assert!(pending.seen(&"a", next, None).is_some(), "a call that was on its way already has seen nothing");
         pending.confirmed(&"a", next, None);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::name::ProjectKey;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result};
 use tenure_kernel::answer::{LoggedEvent, Page};
 use tenure_kernel::query::log::{Log, Since};
@@ -37,7 +38,7 @@ pub enum FeedMessage {
 /// An event, serialised once for all listeners.
 #[derive(Debug)]
 pub struct EventLine {
-    pub number: i64,
+    pub number: EventNumber,
     /// The cursor after this event.
     pub cursor: String,
     pub kind: String,
@@ -73,7 +74,7 @@ impl EventFeed {
             Since::Time(_) => page
                 .items
                 .first()
-                .map_or_else(|| end(&page), |event| format!("{}.{}", incarnation(&page), event.number - 1)),
+                .map_or_else(|| end(&page), |event| format!("{}.{}", incarnation(&page), event.number.previous())),
         };
         Ok(Subscription { feed: self.clone(), call, live, start, page })
     }
@@ -206,7 +207,7 @@ impl Subscription {
 
     async fn follow(self, to: &mpsc::Sender<FeedMessage>) -> Result<()> {
         let Subscription { feed, call, mut live, mut page, .. } = self;
-        let mut seen = 0;
+        let mut seen = EventNumber::START;
         loop {
             // The missed events, from the store.
             let mut from = loop {
@@ -257,8 +258,8 @@ fn end(page: &Page<LoggedEvent>) -> String {
 }
 
 /// The event number in a cursor.
-fn number(cursor: &str) -> i64 {
-    cursor.rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+fn number(cursor: &str) -> EventNumber {
+    cursor.rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or_default()
 }
 
 /// The store's incarnation, from a page's cursor.

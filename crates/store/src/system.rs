@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tenure_core::number::Point;
+use tenure_core::number::{EventNumber, Point};
 use tenure_core::{Result, Time};
 
 pub trait Clock: Send + Sync {
@@ -49,7 +49,7 @@ pub trait Continued: Send + Sync {
     fn earlier(&self, store: &str) -> Option<Point>;
 
     /// The number that the store continued after in the file at this path; `None` if it last continued in another file.
-    fn continued_at(&self, store: &str, file: &Path) -> Option<i64>;
+    fn continued_at(&self, store: &str, file: &Path) -> Option<EventNumber>;
 
     /// Records where the numbers continue now, and in which file. Called before the commit; failing to write the record is
     /// not an error.

@@ -1,7 +1,7 @@
 //! The transaction trait that both engines implement, and its parameter and column values.
 
 use tenure_core::id::{Id, IdKind};
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt_row;
@@ -74,6 +74,18 @@ impl From<String> for Value {
     }
 }
 
+impl From<EventNumber> for Value {
+    fn from(number: EventNumber) -> Value {
+        Value::Int(number.get())
+    }
+}
+
+impl From<Option<EventNumber>> for Value {
+    fn from(number: Option<EventNumber>) -> Value {
+        number.map(EventNumber::get).into()
+    }
+}
+
 impl From<Fence> for Value {
     fn from(fence: Fence) -> Value {
         Value::Int(fence.0)
@@ -142,6 +154,10 @@ impl Row {
             Some(Value::Int(number)) => Ok(*number),
             other => Err(corrupt_row(column, "a number", other)),
         }
+    }
+
+    pub fn event_number(&self, column: usize) -> Result<EventNumber> {
+        self.int(column).map(EventNumber::new)
     }
 
     pub fn fence(&self, column: usize) -> Result<Fence> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use serde_json::Value;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result, Span, Time};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, block, cancel, claim, done, note, release};
@@ -277,7 +278,7 @@ impl World {
 
     /// All events, oldest first, read page by page.
     pub fn events(&self) -> Vec<LoggedEvent> {
-        let mut since = log::Since::Number(0);
+        let mut since = log::Since::Number(EventNumber::START);
         let mut all = Vec::new();
         loop {
             let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
@@ -298,12 +299,12 @@ impl World {
     }
 
     /// The kinds of the events after a number.
-    pub fn kinds_after(&self, number: i64) -> Vec<String> {
+    pub fn kinds_after(&self, number: EventNumber) -> Vec<String> {
         self.events().into_iter().filter(|event| event.number > number).map(|event| event.kind).collect()
     }
 
     /// The number of the newest event.
-    pub fn last_event(&self) -> i64 {
+    pub fn last_event(&self) -> EventNumber {
         self.kernel.ask(&self.call("person:ann"), &query::status::Status {}).unwrap().last_event
     }
 }

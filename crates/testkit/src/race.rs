@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
@@ -302,7 +303,7 @@ fn judge(outcomes: &[Outcome]) -> Result<(usize, i64), String> {
 fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<LoggedEvent>> {
     let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
-        let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
+        let since = Some(log::Since::Number(all.last().map_or(EventNumber::START, |event| event.number)));
         let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
         let page = kernel.ask(&call(project, "person:ann"), &filter)?;
         if page.items.is_empty() {
@@ -320,7 +321,7 @@ fn compare(won: &[(String, usize, i64)], events: &[LoggedEvent]) -> Vec<String> 
         .map(|event| {
             let holder = event.data["holder"].as_str().unwrap_or_default();
             let prize = event.subject.trim_start_matches("glob:").trim_end_matches('*');
-            (prize.to_owned(), holder.to_owned(), event.number)
+            (prize.to_owned(), holder.to_owned(), event.number.get())
         })
         .collect();
     let told: Vec<(String, String, i64)> =

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::event::kind;
-use tenure_core::number::GAP;
+use tenure_core::number::{EventNumber, GAP};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_kernel::answer::LoggedEvent;
 
@@ -40,7 +40,7 @@ impl Interval {
             task: event.subject.clone(),
             hold: event.hold.clone().expect("a grant names its hold").into(),
             holder: event.data["holder"].as_str().expect("a grant names its holder").to_owned(),
-            fence: event.number,
+            fence: event.number.get(),
             from,
             until: None,
             path: None,
@@ -99,22 +99,26 @@ pub struct Replay {
     /// All tasks.
     pub tasks: BTreeMap<String, Known>,
     /// The events that must come next, as (kind, task) in any order, with the number of the event that causes them.
-    owed: (i64, BTreeSet<(&'static str, String)>),
+    owed: (EventNumber, BTreeSet<(&'static str, String)>),
     /// The restore event whose expired holds are not all recorded yet.
-    restoring: Option<i64>,
+    restoring: Option<EventNumber>,
 }
 
 /// Replays a whole log, oldest first. Panics at the first invalid event.
 pub fn replay(events: &[LoggedEvent]) -> Replay {
     let mut replay = Replay::default();
-    let mut last = 0;
+    let mut last = EventNumber::START;
     for event in events {
         if event.kind == kind::PROJECT_RESTORED {
-            assert!(event.number > last.max(GAP), "event {}: a restore continues above {last}", event.number);
-        } else if last == 0 && event.kind == kind::PROJECT_CREATED {
+            assert!(
+                event.number > last.max(EventNumber::new(GAP)),
+                "event {}: a restore continues above {last}",
+                event.number
+            );
+        } else if last == EventNumber::START && event.kind == kind::PROJECT_CREATED {
             // A forgotten project that is used again continues its numbers.
         } else {
-            assert_eq!(event.number, last + 1, "numbers have no gaps");
+            assert_eq!(event.number, last.next(), "numbers have no gaps");
         }
         last = event.number;
         replay.step(event);
@@ -388,7 +392,7 @@ mod tests {
 
     fn event(number: i64, second: i64, kind: &str, subject: &str, hold: &str, data: Value) -> LoggedEvent {
         LoggedEvent {
-            number,
+            number: EventNumber::new(number),
             at: Time(second * 1_000_000).to_string(),
             kind: kind.into(),
             actor: "a".into(),
@@ -470,7 +474,7 @@ mod tests {
         let ends = |number: i64, cause: i64| {
             let mut ends = expired(number, 9, "h-1", "a", 2, 9);
             ends.data["restored"] = json!(true);
-            LoggedEvent { cause: Some(cause), ..ends }
+            LoggedEvent { cause: Some(EventNumber::new(cause)), ..ends }
         };
         let before = || vec![added(), claimed(2, 1, "h-1", "a")];
         let log = |rest: Vec<LoggedEvent>| before().into_iter().chain(rest).collect::<Vec<_>>();
@@ -490,11 +494,14 @@ mod tests {
     fn inv_l8_readiness_is_told_once_and_by_its_cause() {
         let second = event(2, 0, kind::TASK_ADDED, "t-2", "", json!({ "after": ["t-1"] }));
         let done = event(3, 1, kind::TASK_DONE, "t-1", "", json!({}));
-        let ready = |number| LoggedEvent { cause: Some(3), ..event(number, 1, kind::TASK_READY, "t-2", "", json!({})) };
+        let ready = |number| LoggedEvent {
+            cause: Some(EventNumber::new(3)),
+            ..event(number, 1, kind::TASK_READY, "t-2", "", json!({}))
+        };
         replay(&[added(), second.clone(), done.clone(), ready(4)]);
         refuses(vec![added(), second.clone(), done.clone()]);
         refuses(vec![added(), second.clone(), done.clone(), ready(4), ready(5)]);
-        let other_cause = LoggedEvent { cause: Some(2), ..ready(4) };
+        let other_cause = LoggedEvent { cause: Some(EventNumber::new(2)), ..ready(4) };
         refuses(vec![added(), second, done, other_cause]);
     }
 }

@@ -1,5 +1,6 @@
 //! Deterministic random choices, and random ops made with them.
 
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, import, join, note, release, remember, reopen, resume,
@@ -66,7 +67,7 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
         15 | 16 => Op::new(resume::Resume { ttl_s: Some(30 + seconds(dice)), ..resume::Resume::default() }),
         17 => Op::new(whole_note(dice, named)),
         18 => Op::new(remember::Remember { items: memories(dice, 3) }),
-        19 => Op::new(confirm::Confirm { events: Some(seconds(dice)), mail: None }),
+        19 => Op::new(confirm::Confirm { events: Some(EventNumber::new(seconds(dice))), mail: None }),
         _ => {
             let priority = Some(seconds(dice) % 5);
             let labels = vec![String::from("y")];

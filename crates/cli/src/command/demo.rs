@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args as _;
 use serde_json::json;
 use tenure_core::event::Event as Fact;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add_many, claim, done};
@@ -287,7 +288,7 @@ fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
 
 fn events(kernel: &Kernel) -> Result<Vec<LoggedEvent>> {
     let mut all = Vec::new();
-    let mut since = log::Since::Number(0);
+    let mut since = log::Since::Number(EventNumber::START);
     loop {
         let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
         let page = kernel.ask(&call("person:demo"), &filter)?;
@@ -317,7 +318,7 @@ fn report(
     }
     let once = finished.values().filter(|times| **times == 1).count();
     let take_overs = events.iter().filter(took_over).count();
-    let gapless = events.iter().zip(1..).all(|(event, number)| event.number == number);
+    let gapless = events.iter().zip(1_i64..).all(|(event, number)| event.number == number);
     let good = once == args.tasks
         && finished.len() == args.tasks
         && killed.len() == args.kills

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Kind, Result, Time, name};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::any_id::ResolveAny;
@@ -111,7 +112,7 @@ struct Args {
 }
 
 fn parse(text: &str) -> Result<Since> {
-    if let Ok(number) = text.parse::<i64>() {
+    if let Ok(number) = text.parse() {
         return Ok(Since::Number(number));
     }
     if text.starts_with("s-") {
@@ -172,7 +173,7 @@ fn follow(mut session: Session<'_>, mut filter: Log) -> Result<u8> {
             (Some(next), _) if !backward => Some(Since::Cursor(next)),
             // A store that does not exist yet has no incarnation to follow.
             (_, Some(cursor)) if !cursor.starts_with('.') => Some(Since::Cursor(cursor)),
-            _ => Some(Since::Number(0)),
+            _ => Some(Since::Number(EventNumber::START)),
         };
         if backward || !page.more {
             std::thread::sleep(PAUSE);

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tenure_core::number::Point;
+use tenure_core::number::{EventNumber, Point};
 use tenure_core::{Code, Error, Kind, Result, Stage, Time};
 use tenure_store::Continued;
 
@@ -19,7 +19,7 @@ use crate::env::Env;
 
 #[derive(Serialize, Deserialize)]
 struct RestoreRecord {
-    number: i64,
+    number: EventNumber,
     /// The clock in microseconds.
     at: i64,
     /// The file in which the store continued; absent on PostgreSQL, and until a restore is committed.
@@ -48,7 +48,7 @@ impl Continued for Records {
         read(file_of(self.state_home.as_deref(), store)).ok().flatten().map(|record| record.point())
     }
 
-    fn continued_at(&self, store: &str, file: &Path) -> Option<i64> {
+    fn continued_at(&self, store: &str, file: &Path) -> Option<EventNumber> {
         let record = read(file_of(self.state_home.as_deref(), store)).ok().flatten()?;
         if record.host.as_ref() != Some(&self.host) {
             return None;

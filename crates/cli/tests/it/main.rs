@@ -48,6 +48,7 @@ mod mcp_http;
 mod memory;
 mod nested;
 mod off;
+mod openapi;
 mod over_http;
 mod paths;
 mod pinning;

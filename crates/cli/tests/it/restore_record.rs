@@ -29,7 +29,7 @@ fn restore(home: &Home, backup: &Path) -> (Value, i64) {
 }
 
 fn restored_number(home: &Home) -> i64 {
-    home.events().iter().rfind(|event| event.kind == "project.restored").unwrap().number
+    home.events().iter().rfind(|event| event.kind == "project.restored").unwrap().number.get()
 }
 
 #[test]

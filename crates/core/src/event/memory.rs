@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Payload, quoted};
 use crate::memory::MemoryKind;
+use crate::number::EventNumber;
 
 /// `memory.added`: a memory was added.
 ///
@@ -24,7 +25,7 @@ pub struct MemoryAdded {
     pub text: String,
     /// The events that the lesson was drawn from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub from: Vec<i64>,
+    pub from: Vec<EventNumber>,
 }
 
 impl Payload for MemoryAdded {
@@ -61,7 +62,7 @@ pub struct MemoryChanged {
     pub old: Option<Old>,
     /// The events that the lesson was drawn from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub from: Vec<i64>,
+    pub from: Vec<EventNumber>,
 }
 
 /// The content of a memory before a change.

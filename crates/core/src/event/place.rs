@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Payload, is_false, quoted};
 use crate::hold::Mode;
+use crate::number::EventNumber;
 use crate::text::cut;
 use crate::time::Time;
 
@@ -102,7 +103,7 @@ pub struct PlaceQueued {
     /// The checkout; empty for all checkouts.
     pub checkout: String,
     /// The number that orders the line. It is 0 in this event, because the event's own number becomes the ticket.
-    pub ticket: i64,
+    pub ticket: EventNumber,
     /// The agent's reason.
     pub reason: String,
 }
@@ -128,7 +129,7 @@ pub struct PlaceLeft {
     /// The checkout; empty for all checkouts.
     pub checkout: String,
     /// The number that orders the line.
-    pub ticket: i64,
+    pub ticket: EventNumber,
     /// The agent's reason.
     pub reason: String,
     /// Whether its session ended.
@@ -165,7 +166,7 @@ pub struct PlaceLapsed {
     /// The checkout; empty for all checkouts.
     pub checkout: String,
     /// The number that orders the line.
-    pub ticket: i64,
+    pub ticket: EventNumber,
     /// The agent's reason.
     pub reason: String,
     /// Whether its process is proven dead.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Payload, is_false};
+use crate::number::EventNumber;
 use crate::time::Time;
 
 /// `project.created`: the first op of a project.
@@ -26,7 +27,7 @@ impl Payload for ProjectCreated {
 #[serde(default)]
 pub struct ProjectRestored {
     /// The newest event of the backup.
-    pub last_event: i64,
+    pub last_event: EventNumber,
     /// The time of that event.
     pub last_time: Time,
     /// The number of holds that the restore ended.

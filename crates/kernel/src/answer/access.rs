@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::access::{PrincipalKind, Role};
 use tenure_core::id::TokenId;
 use tenure_core::name::{AgentName, ProjectKey};
+use tenure_core::number::EventNumber;
 use tenure_core::{Time, hold};
 use tenure_store::table::{member, principal, token};
 
@@ -177,5 +178,5 @@ pub struct LoginsClosed {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Denied {
     /// The number of the event in the log of the whole store.
-    pub number: i64,
+    pub number: EventNumber,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::HoldId;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 
 use super::Blocker;
 
@@ -14,7 +15,7 @@ pub struct CommitRecorded {
     /// The commit.
     pub commit: String,
     /// The event that says so.
-    pub number: i64,
+    pub number: EventNumber,
     /// The holds that ended with it: the first 200.
     pub released: Vec<HoldId>,
     /// The agents that were told: their holds have one of the files in them.

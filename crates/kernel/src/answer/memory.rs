@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::id::{MemoryId, TaskId};
 use tenure_core::memory::MemoryKind;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_store::table::memory;
 
 use super::some;
@@ -31,7 +32,7 @@ pub struct Memory {
     /// The task its author was at.
     pub from_task: Option<TaskId>,
     /// The event that last changed it.
-    pub event: i64,
+    pub event: EventNumber,
     /// Rises with each change.
     pub version: i64,
     /// When it was first said.

@@ -6,6 +6,7 @@ use tenure_core::agent::{Liveness, liveness};
 use tenure_core::id::{HoldId, MessageId};
 use tenure_core::message::{Urgency, is_notice};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Span, Time, agent::Sign};
 use tenure_store::table::{agent, mail, message};
 
@@ -17,7 +18,7 @@ pub struct Message {
     /// Its id.
     pub id: MessageId,
     /// The event that put it into the mail; mail is in this order.
-    pub number: i64,
+    pub number: EventNumber,
     /// `message`, or `ending`: a message of your own is over.
     pub what: String,
     /// Who wrote it.
@@ -60,7 +61,7 @@ pub struct MessageEnded {
 }
 
 impl Message {
-    pub(crate) fn of(row: &mail::Row, offered: i64) -> Message {
+    pub(crate) fn of(row: &mail::Row, offered: EventNumber) -> Message {
         let message = &row.message;
         let ended = message.ended.as_ref().map(|ended| MessageEnded {
             how: ended.how.clone(),
@@ -100,7 +101,7 @@ pub struct InboxPage {
     /// Always nothing: the next page is the next call.
     pub next: Option<String>,
     /// What the door confirms once this was shown.
-    pub offered: Option<i64>,
+    pub offered: Option<EventNumber>,
     /// What was acknowledged.
     pub acked: Vec<MessageId>,
 }

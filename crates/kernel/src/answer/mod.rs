@@ -8,7 +8,7 @@ use tenure_core::choice::ChoiceRule;
 use tenure_core::error::Detail;
 use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
@@ -59,7 +59,7 @@ pub struct Page<T> {
     pub cursor: Option<String>,
     /// In logs: the oldest event kept, where older ones were dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_from: Option<i64>,
+    pub kept_from: Option<EventNumber>,
     /// In lists of holds: who waits for what, in the order of the line; on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Place>,

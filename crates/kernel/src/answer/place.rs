@@ -6,6 +6,7 @@ use tenure_core::Time;
 use tenure_core::agent::{Liveness, Sign, liveness};
 use tenure_core::id::{CheckoutId, PlaceId};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_store::table::{agent, place};
 
 use super::{Blocker, Instant};
@@ -102,7 +103,7 @@ pub struct PlaceTurn {
     /// The first in its way, while it waits.
     pub behind: Option<AgentName>,
     /// The newest event when this was found out.
-    pub last_event: i64,
+    pub last_event: EventNumber,
     /// When something in its way runs out of time.
     pub look_at: Time,
 }
@@ -114,7 +115,7 @@ impl PlaceTurn {
             state: "gone".to_owned(),
             place: None,
             behind: None,
-            last_event: 0,
+            last_event: EventNumber::START,
             look_at: Time(0),
         }
     }

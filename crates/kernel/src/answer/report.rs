@@ -6,6 +6,7 @@ use serde_json::Value;
 use tenure_core::agent::{Liveness, Sign, liveness};
 use tenure_core::id::{HoldId, NoteId, TaskId};
 use tenure_core::name::{AgentName, ProjectKey};
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Span, Time};
 use tenure_store::table::{agent, event, note, project};
 
@@ -23,7 +24,7 @@ pub struct NoteView {
     /// Its id.
     pub id: NoteId,
     /// The number of its event.
-    pub number: i64,
+    pub number: EventNumber,
     /// Who wrote it.
     pub agent: AgentName,
     /// When.
@@ -55,7 +56,7 @@ impl NoteView {
 #[schemars(rename = "Event")]
 pub struct LoggedEvent {
     /// Its number.
-    pub number: i64,
+    pub number: EventNumber,
     /// When.
     pub at: Instant,
     /// What.
@@ -71,7 +72,7 @@ pub struct LoggedEvent {
     /// The request that ran the op.
     pub request_id: String,
     /// The event that caused it.
-    pub cause: Option<i64>,
+    pub cause: Option<EventNumber>,
     /// Everything else.
     pub data: Value,
 }
@@ -205,7 +206,7 @@ impl ProjectOverview {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sentence {
     /// The number of the event.
-    pub number: i64,
+    pub number: EventNumber,
     /// When.
     pub at: Instant,
     /// The sentence.
@@ -311,7 +312,7 @@ pub struct Overview {
     /// Agents seen within the hour, latest first.
     pub agents: Vec<Agent>,
     /// The newest event.
-    pub last_event: i64,
+    pub last_event: EventNumber,
     /// Whether the guards are off.
     pub guards: super::GuardState,
 }

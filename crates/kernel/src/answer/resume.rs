@@ -6,6 +6,7 @@ use tenure_core::Result;
 use tenure_core::choice::ChoiceRule;
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_store::table::event;
 
 use super::{Blocker, Hold, InboxPage, Instant, LoggedEvent, Task};
@@ -52,9 +53,9 @@ pub struct Brief {
     pub left_out: usize,
     /// Up to which event it tells what happened: whoever shows it, and nothing else, confirms that.
     #[serde(default)]
-    pub events: Option<i64>,
+    pub events: Option<EventNumber>,
     /// The last message that stands in the text, by its number: what a door that shows the text confirms.
-    pub mail: Option<i64>,
+    pub mail: Option<EventNumber>,
 }
 
 /// Events that are offered.
@@ -66,17 +67,17 @@ pub struct OfferedEvents {
     /// Whether there are more; the next call offers them once these are confirmed.
     pub more: bool,
     /// Up to which event this is an offer; nothing where only a look was taken.
-    pub offered: Option<i64>,
+    pub offered: Option<EventNumber>,
     /// The oldest event that is kept, where some of those to be told were dropped before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_from: Option<i64>,
+    pub kept_from: Option<EventNumber>,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct News {
     /// The event's number.
-    pub number: i64,
+    pub number: EventNumber,
     /// When.
     pub at: Instant,
     /// What.
@@ -92,7 +93,7 @@ pub struct News {
 }
 
 impl News {
-    pub(crate) fn of(row: event::Row, offered: i64) -> Result<News> {
+    pub(crate) fn of(row: event::Row, offered: EventNumber) -> Result<News> {
         let event = LoggedEvent::of(row)?;
         Ok(News {
             text: event.sentence(),
@@ -110,7 +111,7 @@ impl News {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmed {
     /// Events.
-    pub events: i64,
+    pub events: EventNumber,
     /// Mail.
-    pub mail: i64,
+    pub mail: EventNumber,
 }

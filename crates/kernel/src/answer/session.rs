@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 
 /// The answer to `session_start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,5 +58,5 @@ pub struct ToolUseRecorded {
     pub agent: AgentName,
     /// The number of the event, where there was something to say.
     #[serde(default)]
-    pub number: Option<i64>,
+    pub number: Option<EventNumber>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tenure_core::hold::lapsed;
 use tenure_core::id::{CheckoutId, MemoryId, TaskId};
 use tenure_core::memory::{MemoryKind, MemoryScope};
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, event};
 use tenure_store::Tx;
 use tenure_store::table::{artifact, edited_file, event as log, memory, note, path, task};
@@ -126,13 +127,13 @@ fn left(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<String
     ];
     let mut newest: Option<log::Row> = None;
     for kind in ends {
-        let after = newest.as_ref().map_or(0, |event| event.number);
+        let after = newest.as_ref().map_or(EventNumber::START, |event| event.number);
         let filter = log::EventFilter {
             subject: Some(task.to_string()),
             kind: Some(kind.to_owned()),
             ..log::EventFilter::default()
         };
-        newest = tx.fetch(log::page(ask.project, &filter, (after, i64::MAX), true, 1))?.pop().or(newest);
+        newest = tx.fetch(log::page(ask.project, &filter, (after, EventNumber::MAX), true, 1))?.pop().or(newest);
     }
     let Some(end) = newest else { return Ok(String::new()) };
     let at = at(end.at);

@@ -14,6 +14,7 @@ use tenure_core::brief::{Section, compose, compose_as_json};
 use tenure_core::id::{CheckoutId, TaskId};
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, place, task};
@@ -56,7 +57,7 @@ pub(crate) struct BriefRequest<'a> {
     pub(crate) lost_paths: &'a [answer::Blocker],
     pub(crate) news: &'a [answer::News],
     /// The number of the last event that the news offers.
-    pub(crate) offered: Option<i64>,
+    pub(crate) offered: Option<EventNumber>,
     pub(crate) mail: &'a answer::InboxPage,
     /// The number of places in the waiting line of the project.
     pub(crate) in_line: i64,
@@ -79,7 +80,7 @@ pub(crate) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<answer::Brie
     })
 }
 
-fn last(told: Option<&[answer::News]>) -> Option<i64> {
+fn last(told: Option<&[answer::News]>) -> Option<EventNumber> {
     told.and_then(|told| told.last()).map(|news| news.number)
 }
 

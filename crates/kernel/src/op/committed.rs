@@ -12,6 +12,7 @@ use tenure_core::hold::Ending;
 use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{Urgency, about_commit, is_notice};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::pattern::{Pattern, PatternForm};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result};
@@ -109,7 +110,7 @@ impl Operation for Committed {
 fn release(
     work: &mut UnitOfWork<'_>,
     request: &Committed,
-    number: i64,
+    number: EventNumber,
     own: Vec<(hold::Row, Pattern)>,
 ) -> Result<Vec<HoldId>> {
     let clean: BTreeSet<&str> = request.clean.iter().map(String::as_str).collect();
@@ -138,7 +139,7 @@ fn release(
 fn tell(
     work: &mut UnitOfWork<'_>,
     request: &Committed,
-    cause: i64,
+    cause: EventNumber,
     (files, holds): (&FileSet, &[(hold::Row, Pattern)]),
 ) -> Result<()> {
     let Some((row, _)) = holds.first() else { return Ok(()) };
@@ -188,7 +189,10 @@ fn unread(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Option<message::
     let Some(notice) = about.into_iter().rfind(|message| message.about.as_deref().is_some_and(is_notice)) else {
         return Ok(None);
     };
-    let confirmed = work.tx.fetch(delivery::get(&project, &row.holder))?.map_or(0, |cursors| cursors.mail_confirmed);
+    let confirmed = work
+        .tx
+        .fetch(delivery::get(&project, &row.holder))?
+        .map_or(EventNumber::START, |cursors| cursors.mail_confirmed);
     Ok(Some(notice).filter(|notice| notice.number > confirmed))
 }
 

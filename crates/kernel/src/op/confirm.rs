@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
+use tenure_core::number::EventNumber;
 use tenure_store::table::delivery;
 
 use super::operation::{Access, Door, Operation, Role};
@@ -15,10 +16,10 @@ use crate::unit_of_work::UnitOfWork;
 pub struct Confirm {
     /// Events up to this number were shown.
     #[serde(default)]
-    pub events: Option<i64>,
+    pub events: Option<EventNumber>,
     /// Mail up to this number was shown.
     #[serde(default)]
-    pub mail: Option<i64>,
+    pub mail: Option<EventNumber>,
 }
 
 impl Operation for Confirm {
@@ -32,12 +33,12 @@ impl Operation for Confirm {
         let me = work.me();
         let project = work.project.id.clone();
         let Some(mut row) = work.tx.fetch(delivery::get(&project, me))? else {
-            return Ok(answer::Confirmed { events: 0, mail: 0 });
+            return Ok(answer::Confirmed { events: EventNumber::START, mail: EventNumber::START });
         };
         let before = row;
         // A cursor never goes back and never passes what was offered: the client cannot have seen more.
-        row.confirmed = row.confirmed.max(self.events.unwrap_or(0).min(row.offered));
-        row.mail_confirmed = row.mail_confirmed.max(self.mail.unwrap_or(0).min(row.mail_offered));
+        row.confirmed = row.confirmed.max(self.events.unwrap_or_default().min(row.offered));
+        row.mail_confirmed = row.mail_confirmed.max(self.mail.unwrap_or_default().min(row.mail_offered));
         if row != before {
             delivery::put(work.tx, &project, me, &row)?;
         }

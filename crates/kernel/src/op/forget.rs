@@ -80,8 +80,8 @@ impl Operation for Forget {
         row.off_by = None;
         row.waiting = 0;
         // One number is skipped, so that a reader at the end of the log notices too.
-        row.last_event += 1;
-        row.first_event = row.last_event + 1;
+        row.last_event = row.last_event.next();
+        row.first_event = row.last_event.next();
         project::empty(work.tx, &row.id)?;
         Ok(forgotten)
     }

@@ -76,7 +76,7 @@ impl Operation for Guard {
                 return Err(refusal.with(&UsesTools(work.uses_tools())));
             }
         };
-        let granted = taken.into_iter().filter(|row| row.fence.0 > first).map(|row| row.id).collect();
+        let granted = taken.into_iter().filter(|row| row.fence.event() > first).map(|row| row.id).collect();
         let me = work.me();
         let checkouts = Checkouts::of(work)?;
         let sight = other_checkouts::CheckoutView {

@@ -91,7 +91,7 @@ pub(crate) fn learn(work: &mut UnitOfWork<'_>) -> Result<Vec<answer::RememberedI
 fn newest(work: &mut UnitOfWork<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
     let page = |kind: &&str| {
         let filter = log::EventFilter { kind: Some((*kind).to_owned()), ..log::EventFilter::default() };
-        log::page(&work.project.id, &filter, (0, i64::MAX), true, EVENTS)
+        log::page(&work.project.id, &filter, log::ALL, true, EVENTS)
     };
     let pages: Vec<_> = kinds.iter().map(page).collect();
     let fact = |row: log::Row| {
@@ -105,7 +105,7 @@ fn newest(work: &mut UnitOfWork<'_>, kinds: &[&str]) -> Result<Vec<Vec<Fact>>> {
 fn forgotten(work: &mut UnitOfWork<'_>) -> Result<Vec<(String, Time)>> {
     let filter =
         log::EventFilter { kind: Some(event::kind::MEMORY_FORGOTTEN.to_owned()), ..log::EventFilter::default() };
-    let rows = work.tx.fetch(log::page(&work.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
+    let rows = work.tx.fetch(log::page(&work.project.id, &filter, log::ALL, true, EVENTS))?;
     rows.into_iter()
         .map(|row| {
             let key = match fact::read(&row)? {

@@ -192,7 +192,7 @@ fn grant(work: &mut UnitOfWork<'_>, request: &Lock, reason: &str, overrode: Opti
         expires_at,
         overrode: overrode.map(str::to_owned),
     };
-    let fence = Fence(work.append(About::of(&request.name).hold(&fresh), Event::LockTaken(taken))?);
+    let fence = Fence::from(work.append(About::of(&request.name).hold(&fresh), Event::LockTaken(taken))?);
     let row = hold::Row {
         granted_at: work.now,
         expires_at,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 pub(super) use tenure_core::access::Role;
 use tenure_core::access::WHOLE_STORE;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result, Stage};
 
 use super::Op;
@@ -136,9 +137,9 @@ pub enum Input {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     /// The number of the last event.
-    pub events: Option<i64>,
+    pub events: Option<EventNumber>,
     /// The number of the last message.
-    pub mail: Option<i64>,
+    pub mail: Option<EventNumber>,
 }
 
 /// The description of an op, for doors and documents.

@@ -7,6 +7,7 @@ use tenure_core::event::Event;
 use tenure_core::event::memory::{MemoryAdded, Old};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{self, MemoryKind, MemoryScope};
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Span, id, words};
 use tenure_store::table::{memory as table, project, task};
 
@@ -112,7 +113,11 @@ pub(crate) fn write(
 }
 
 /// Writes a memory that comes from events. It names them, and the last of them is its cause.
-pub(crate) fn write_from(work: &mut UnitOfWork<'_>, item: &NewMemory, from: &[i64]) -> Result<answer::RememberedItem> {
+pub(crate) fn write_from(
+    work: &mut UnitOfWork<'_>,
+    item: &NewMemory,
+    from: &[EventNumber],
+) -> Result<answer::RememberedItem> {
     write_one(work, item, None, from)
 }
 
@@ -120,7 +125,7 @@ fn write_one(
     work: &mut UnitOfWork<'_>,
     item: &NewMemory,
     about: Option<&TaskId>,
-    from: &[i64],
+    from: &[EventNumber],
 ) -> Result<answer::RememberedItem> {
     let scope = scope(work, item, about)?;
     let text = memory::text(&item.text)?;

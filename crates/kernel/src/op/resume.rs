@@ -7,6 +7,7 @@ use tenure_core::event::Event;
 use tenure_core::event::memory::{MemoryAdded, MemoryChanged, MemoryForgotten, MemoryPinned};
 use tenure_core::id::{HoldId, TaskId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Span, Time, brief as budget, event, hold as rule, text};
 use tenure_store::Tx;
@@ -100,7 +101,7 @@ impl Operation for Resume {
         let offered = reached.unwrap_or(work.project.last_event).max(place.confirmed);
         place.offered = offered.max(place.offered);
         let mail = mail.offered();
-        place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
+        place.mail_offered = mail.offered.unwrap_or_default().max(place.mail_offered);
         delivery::put(work.tx, &project, me, &place)?;
 
         let nowhere = WorkingTree::default();
@@ -208,13 +209,14 @@ pub(crate) fn news(
     me: &str,
     place: &delivery::Row,
     limit: usize,
-) -> Result<(Vec<answer::News>, Option<i64>)> {
+) -> Result<(Vec<answer::News>, Option<EventNumber>)> {
     let mut items = Vec::new();
     let mut after = place.confirmed;
     let mut seen = 0;
     let mut step = (limit + FEW).min(PAGE);
     loop {
-        let page = tx.fetch(log::page(project, &log::EventFilter::default(), (after, i64::MAX), false, step))?;
+        let page =
+            tx.fetch(log::page(project, &log::EventFilter::default(), (after, EventNumber::MAX), false, step))?;
         let full = page.len() == step;
         step = PAGE;
         for row in page {
@@ -236,8 +238,8 @@ pub(crate) fn news(
 }
 
 /// The oldest kept event, if it is beyond the next one to show.
-pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
-    (first_kept > place.confirmed + 1).then_some(first_kept)
+pub(crate) fn kept_from(first_kept: EventNumber, place: &delivery::Row) -> Option<EventNumber> {
+    (first_kept > place.confirmed.next()).then_some(first_kept)
 }
 
 /// A memory of a task or an agent is private to it. Its readers find it in the brief.

@@ -117,7 +117,7 @@ fn left_behind(work: &mut UnitOfWork<'_>, began_at: Time) -> Result<Option<answe
             kind: Some(event::kind::HOLD_EXPIRED.to_owned()),
             ..log::EventFilter::default()
         };
-        let last = work.tx.fetch(log::page(&project, &filter, (0, i64::MAX), true, 1))?.pop();
+        let last = work.tx.fetch(log::page(&project, &filter, log::ALL, true, 1))?.pop();
         let cut_short = last.filter(|last| last.actor == me && last.at >= began_at);
         if let Some(last) = cut_short.filter(|_| full.held.is_none() && !full.task.status.is_closed()) {
             (ended_at, task) = (last.at, Some(focus));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::tool::{ToolFailed, ToolWorked};
 use tenure_core::id::or_empty;
+use tenure_core::number::EventNumber;
 use tenure_core::tool::{self, Past, Remark};
 use tenure_core::{Code, Error, Result, Span, Time, redact, session};
 use tenure_store::Tx;
@@ -174,7 +175,7 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUs
     Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
 }
 
-fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
+fn remember(work: &mut UnitOfWork<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<EventNumber> {
     let (tool, kind) = (request.tool_name.clone(), request.kind);
     let (program, path) = (request.program.clone(), request.paths.first().cloned());
     let (exit_status, duration_ms, sub_agent) = (request.exit_status, request.duration_ms, request.sub_agent.clone());

@@ -76,7 +76,7 @@ impl Operation for Transfer {
         paths::refuse_split(work, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;
         let before = full.task.class();
-        let next_number = work.project.last_event + 1;
+        let next_number = work.project.last_event.next();
         work.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
         let grant = Grant::Transfer { from: held.holder, ended_hold: held.id, overrode: overrode.clone() };
         // The new grant has a new row, so that the old one keeps its history.

@@ -54,7 +54,7 @@ pub(crate) fn stale(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error>
     let ended_by = match row.ended {
         Some(Ended { how: Ending::Forced, .. }) => {
             let filter = log::EventFilter { hold: Some(row.id.clone()), ..log::EventFilter::default() };
-            let last = work.tx.fetch(log::page(&work.project.id, &filter, (0, i64::MAX), true, 1))?.pop();
+            let last = work.tx.fetch(log::page(&work.project.id, &filter, log::ALL, true, 1))?.pop();
             last.map(|event| event.actor)
         }
         _ => None,

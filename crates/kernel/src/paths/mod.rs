@@ -16,7 +16,7 @@ use tenure_core::event::place::PathOffered;
 use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{LivePattern, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
@@ -243,7 +243,7 @@ pub(crate) fn end(
     work: &mut UnitOfWork<'_>,
     row: &hold::Row,
     how: Ending,
-    cause: Option<i64>,
+    cause: Option<EventNumber>,
     said: PathReleased,
 ) -> Result<()> {
     let (holder, fence) = (row.holder.to_string(), row.fence.0);
@@ -325,7 +325,7 @@ pub(crate) fn grant(
     grant: PathGrant,
 ) -> Result<hold::Row> {
     let (expires_at, ttl) = granting.until;
-    let fence = Fence(work.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
+    let fence = Fence::from(work.append(About::of(granting.pattern.text()).hold(&fresh), granting.event(grant))?);
     let row = hold::Row {
         mode: granting.mode,
         granted_at: work.now,

@@ -8,7 +8,7 @@ use tenure_core::event::hold::{HoldTransferred, PathReleased, PathReserved};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::id::{CheckoutId, TaskId, or_empty};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::reserve::{PatternDecision, PatternRequest};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result};
@@ -32,7 +32,7 @@ pub(crate) struct Regained {
 pub(crate) fn end_with_task(
     work: &mut UnitOfWork<'_>,
     bound: Vec<hold::Row>,
-    (how, number): (Ending, i64),
+    (how, number): (Ending, EventNumber),
     overrode: Option<&AgentName>,
 ) -> Result<()> {
     for row in bound {
@@ -201,7 +201,7 @@ pub(crate) fn hand_over(
         let said =
             HoldTransferred { from, ended_hold, overrode: overrode.map(String::from), ..HoldTransferred::default() };
         let granted = grant(work, fresh, &granting, PathGrant::Transfer(said))?;
-        work.ended(&row.id, row.asked, how, granted.fence.0);
+        work.ended(&row.id, row.asked, how, granted.fence.event());
         moved.push(super::shown(work, &granted)?);
     }
     Ok(moved)

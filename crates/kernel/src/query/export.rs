@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Advice};
 use tenure_core::id::TaskId;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
@@ -175,9 +176,10 @@ pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Ve
 }
 
 fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn ExportSink) -> Result<usize> {
-    let (mut above, mut count) = (0, 0);
+    let (mut above, mut count) = (EventNumber::START, 0);
     loop {
-        let rows = tx.fetch(event::page(project, &event::EventFilter::default(), (above, i64::MAX), false, PAGE))?;
+        let rows =
+            tx.fetch(event::page(project, &event::EventFilter::default(), (above, EventNumber::MAX), false, PAGE))?;
         let more = rows.len() == PAGE;
         count += rows.len();
         for row in rows {

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time, hold as rule};
 use tenure_store::table::{event, hold, project};
 
@@ -27,7 +28,7 @@ pub struct HealthReport {
     /// How many events are kept.
     pub events: i64,
     /// The oldest event kept, and its time.
-    pub oldest: (i64, Time),
+    pub oldest: (EventNumber, Time),
     /// Whether the events are those that the project's row speaks of.
     pub events_fit: bool,
     /// By how much the clock is behind the last time used.
@@ -71,7 +72,7 @@ fn nothing() -> HealthReport {
         wrong_counters: Vec::new(),
         lapsed: 0,
         events: 0,
-        oldest: (0, Time(0)),
+        oldest: (EventNumber::START, Time(0)),
         events_fit: true,
         clock_behind_s: 0,
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::id::HoldId;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
 use tenure_store::{RowsWithin, Tx};
@@ -19,7 +20,7 @@ use crate::kernel::Kernel;
 #[serde(rename_all = "snake_case")]
 pub enum Since {
     /// After a number.
-    Number(i64),
+    Number(EventNumber),
     /// At or after an instant.
     Time(Time),
     /// After a cursor that an earlier page gave.
@@ -70,7 +71,9 @@ impl Query for Log {
 
 fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<LoggedEvent>> {
     let (project, me) = (snapshot.project_id(), snapshot.call.actor.name.as_str());
-    let (first, last) = snapshot.project.map_or((1, 0), |project| (project.first_event, project.last_event));
+    let (first, last) = snapshot
+        .project
+        .map_or((EventNumber::FIRST, EventNumber::START), |project| (project.first_event, project.last_event));
     let subject = filter.subject.as_deref().filter(|subject| !subject.is_empty());
     let is_hold = subject.is_some_and(|subject| subject.starts_with("h-"));
     let stored = event::EventFilter {
@@ -84,7 +87,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     // The following pages need the same bound: if the clock was set back, older events may have newer numbers.
     let mut bound = None;
     let page = match &filter.since {
-        None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
+        None => backward(tx, project, &stored, EventNumber::MAX, filter.limit)?,
         Some(since) => match resolve(tx, snapshot, since, (first, last))? {
             PageStart::Below(number) => backward(tx, project, &stored, number, filter.limit)?,
             PageStart::Above(number, at_least) => {
@@ -122,7 +125,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
         Some(Since::Time(time)) => event::time_at(tx, project, first)?.is_some_and(|oldest| *time < oldest),
         Some(_) => false,
     };
-    let kept_from = (first > 1 && older).then_some(first);
+    let kept_from = (first > EventNumber::FIRST && older).then_some(first);
     Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new() })
 }
 
@@ -130,9 +133,15 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
 type LogRows = (Vec<event::Row>, bool, bool);
 
 /// The newest events below a number.
-fn backward(tx: &mut dyn Tx, project: &str, filter: &event::EventFilter, below: i64, limit: usize) -> Result<LogRows> {
+fn backward(
+    tx: &mut dyn Tx,
+    project: &str,
+    filter: &event::EventFilter,
+    below: EventNumber,
+    limit: usize,
+) -> Result<LogRows> {
     let RowsWithin { rows: mut found, cut } =
-        tx.fetch_within(event::page(project, filter, (0, below), true, limit + 1), PAGE_BYTES)?;
+        tx.fetch_within(event::page(project, filter, (EventNumber::START, below), true, limit + 1), PAGE_BYTES)?;
     let more = cut || found.len() > limit;
     found.truncate(limit);
     Ok((found, more, true))
@@ -143,7 +152,7 @@ fn forward(
     tx: &mut dyn Tx,
     project: &str,
     filter: &event::EventFilter,
-    after: i64,
+    after: EventNumber,
     at_least: Option<Time>,
     limit: usize,
 ) -> Result<LogRows> {
@@ -151,7 +160,7 @@ fn forward(
     let mut above = after;
     loop {
         let RowsWithin { rows, cut } =
-            tx.fetch_within(event::page(project, filter, (above, i64::MAX), false, limit + 1), PAGE_BYTES)?;
+            tx.fetch_within(event::page(project, filter, (above, EventNumber::MAX), false, limit + 1), PAGE_BYTES)?;
         let exhausted = rows.len() <= limit && !cut;
         above = rows.last().map_or(above, |row| row.number);
         let before = found.len();
@@ -169,15 +178,20 @@ fn forward(
 /// Where a page begins.
 enum PageStart {
     /// Before a number, towards older events.
-    Below(i64),
+    Below(EventNumber),
     /// After a number, towards newer events, skipping those before an instant.
-    Above(i64, Option<Time>),
+    Above(EventNumber, Option<Time>),
 }
 
 /// Resolves the position to read from. A position that cannot be answered correctly is `stale`, with the oldest valid
 /// cursor.
-fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last): (i64, i64)) -> Result<PageStart> {
-    let oldest = first - 1;
+fn resolve(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    since: &Since,
+    (first, last): (EventNumber, EventNumber),
+) -> Result<PageStart> {
+    let oldest = first.previous();
     let stale = |message: String| {
         Err(Error::new(Code::StaleCursor, message)
             .at(Stage::Read)
@@ -190,7 +204,7 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
     let (number, back) = match since {
         Since::Time(time) => {
             let number = first_at(tx, snapshot, *time, (first, last))?;
-            return Ok(PageStart::Above(number - 1, Some(*time)));
+            return Ok(PageStart::Above(number.previous(), Some(*time)));
         }
         Since::Number(number) => (*number, false),
         Since::Cursor(text) => {
@@ -200,9 +214,9 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
                 Some((number, time)) => (number, Some(Time(time.parse().map_err(|_| bad_cursor(text))?))),
                 None => (&number[usize::from(back)..], None),
             };
-            let number: i64 = number.parse().map_err(|_| bad_cursor(text))?;
+            let number: EventNumber = number.parse().map_err(|_| bad_cursor(text))?;
             // A reader that began before the store existed has seen nothing of any incarnation.
-            let nothing_seen = incarnation.is_empty() && number == 0;
+            let nothing_seen = incarnation.is_empty() && number == EventNumber::START;
             if incarnation != snapshot.identity.incarnation && !nothing_seen {
                 return stale("the cursor belongs to another incarnation of this store".to_owned());
             }
@@ -212,7 +226,7 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
     };
     // A backward cursor asks for the event before it. Such a cursor is given only if there was one, so if that event is
     // below the oldest, it has been dropped since.
-    let wanted = if back { number.saturating_sub(1) } else { number };
+    let wanted = if back { number.previous() } else { number };
     if wanted > last {
         return stale(format!("event {wanted} is beyond the end: the newest is {last}"));
     }
@@ -221,12 +235,12 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
     }
     // A restore leaves a gap in the numbers. A number inside the gap is one that a reader saw before, of an event that
     // no longer exists.
-    let gap = snapshot.project.is_some_and(|project| project.events != last - first + 1);
+    let gap = snapshot.project.is_some_and(|project| project.events != last.get() - first.get() + 1);
     if gap && wanted > oldest && event::time_at(tx, snapshot.project_id(), wanted)?.is_some() {
         let at = tx.fetch(event::page(
             snapshot.project_id(),
             &event::EventFilter::default(),
-            (wanted - 1, wanted + 1),
+            (wanted.previous(), wanted.next()),
             false,
             1,
         ))?;
@@ -239,20 +253,25 @@ fn resolve(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, since: &Since, (first, last
 
 /// The first number at or after an instant. Times rise with numbers, so it is found by bisection. Only if the clock was
 /// ever set back are all events examined.
-fn first_at(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
+fn first_at(
+    tx: &mut dyn Tx,
+    snapshot: &Snapshot<'_>,
+    time: Time,
+    (first, last): (EventNumber, EventNumber),
+) -> Result<EventNumber> {
     let project = snapshot.project_id();
     let stepped =
         event::EventFilter { kind: Some(words::kind::CLOCK_STEPPED.to_owned()), ..event::EventFilter::default() };
-    if !tx.fetch(event::page(project, &stepped, (0, i64::MAX), false, 1))?.is_empty() {
+    if !tx.fetch(event::page(project, &stepped, event::ALL, false, 1))?.is_empty() {
         return Ok(first);
     }
-    let (mut low, mut high) = (first, last + 1);
+    let (mut low, mut high) = (first.get(), last.next().get());
     while low < high {
         let middle = low + (high - low) / 2;
-        match event::time_at(tx, project, middle)? {
+        match event::time_at(tx, project, EventNumber::new(middle))? {
             Some(at) if at < time => low = middle + 1,
             _ => high = middle,
         }
     }
-    Ok(low)
+    Ok(EventNumber::new(low))
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, message as rule};
 use tenure_store::Tx;
 use tenure_store::table::{delivery, mail, message};
@@ -36,7 +37,7 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
         tx.fetch(mail::count_unread(project, agent, COUNT_MAX + 1))?
     };
     let fitting = rule::fitting(rows.iter().map(|row| row.message.text.len()), limit);
-    let offered = cursors.map_or(0, |cursors| cursors.mail_offered);
+    let offered = cursors.map_or(EventNumber::START, |cursors| cursors.mail_offered);
     Ok(NewMail {
         more: rows.len() > fitting,
         items: rows.iter().take(fitting).map(|row| Message::of(row, offered)).collect(),

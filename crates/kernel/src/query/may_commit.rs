@@ -10,6 +10,7 @@ use tenure_core::event::{self, Event};
 use tenure_core::hold::{Ended, Ending, Mode, lapsed};
 use tenure_core::id::{CheckoutId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::pattern::Pattern;
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time};
@@ -179,7 +180,7 @@ impl Look {
         let (project, me) = (snapshot.project_id(), &snapshot.call.actor.name);
         let names: Vec<String> = last.keys().map(|path| (*path).to_owned()).collect();
         let from = last.values().filter_map(|row| row.ended).map(|ended| ended.at).min().unwrap_or(Time(0));
-        let above = last.values().map(|row| row.fence.0).min().unwrap_or(0);
+        let above = last.values().map(|row| row.fence.event()).min().unwrap_or_default();
         let mut found: HashMap<String, (Time, AgentName, bool)> = HashMap::new();
         let mut note = |path: &str, at: Time, by: &str, changed: bool| {
             if last.get(path).and_then(|row| row.ended).is_some_and(|ended| at >= ended.at) {
@@ -195,7 +196,7 @@ impl Look {
         let files = FileSet::of(&names, self.files.is_folded());
         for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
             let filter = log::EventFilter { kind: Some(kind.to_owned()), ..log::EventFilter::default() };
-            for row in tx.fetch(log::page(project, &filter, (above, i64::MAX), true, SINCE_MAX))? {
+            for row in tx.fetch(log::page(project, &filter, (above, EventNumber::MAX), true, SINCE_MAX))? {
                 // Task holds and locks have no checkout.
                 let (holder, checkout) = match fact::seen(&row.kind, &row.data) {
                     Event::PathReserved(PathReserved { holder, checkout, .. }) => (holder, Some(checkout)),

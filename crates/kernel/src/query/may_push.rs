@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::hold::Mode;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::pattern::Pattern;
 use tenure_core::{Result, Time, event};
 use tenure_store::Tx;
@@ -72,7 +73,7 @@ fn late(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commits: &[Made], fold_case: b
     let (mut found, mut seen, mut holders) = (Vec::new(), BTreeSet::new(), Holders::default());
     for commit in commits {
         let files = FileSet::of(&commit.paths, fold_case);
-        let mut made_by: Option<Option<(AgentName, i64)>> = None;
+        let mut made_by: Option<Option<(AgentName, EventNumber)>> = None;
         for (row, pattern) in &others {
             for path in files.within(pattern) {
                 if seen.contains(path) || row.mode == Mode::Shared && shared.contains(path) {
@@ -83,7 +84,7 @@ fn late(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commits: &[Made], fold_case: b
                 }
                 let in_the_way = match made_by.as_ref().and_then(Option::as_ref) {
                     Some((agent, _)) if *agent == row.holder => false,
-                    Some((_, number)) => row.checkout.is_none() || *number > row.fence.0,
+                    Some((_, number)) => row.checkout.is_none() || *number > row.fence.event(),
                     None => row.checkout.is_none() || commit.at >= row.granted_at,
                 };
                 if in_the_way {
@@ -97,9 +98,9 @@ fn late(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commits: &[Made], fold_case: b
 }
 
 /// The author of a commit and the number of its event, if it was recorded.
-fn recorded(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commit: &str) -> Result<Option<(AgentName, i64)>> {
+fn recorded(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, commit: &str) -> Result<Option<(AgentName, EventNumber)>> {
     let filter = log::EventFilter { subject: Some(commit.to_owned()), ..log::EventFilter::default() };
-    let events = tx.fetch(log::page(snapshot.project_id(), &filter, (0, i64::MAX), false, 5))?;
+    let events = tx.fetch(log::page(snapshot.project_id(), &filter, log::ALL, false, 5))?;
     let first = events.into_iter().find(|event| event.kind == event::kind::PATH_COMMITTED);
     Ok(first.map(|event| (event.actor, event.number)))
 }

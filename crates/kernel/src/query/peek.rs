@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::ChoiceRule;
 use tenure_core::id::TaskId;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, task};
@@ -101,7 +102,7 @@ pub(super) fn told(
     about: &BriefSubject<'_>,
 ) -> Result<PeekedBrief> {
     let (project, me) = (snapshot.project_id(), &snapshot.call.actor.name);
-    let start = snapshot.project.map_or(0, |project| project.last_event);
+    let start = snapshot.project.map_or(EventNumber::START, |project| project.last_event);
     let mail = look(tx, project, me, MAIL)?;
     let place = mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
     let kept_from = snapshot.project.and_then(|project| kept_from(project.first_event, &place));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::{Rank, SnoozedTasks, StateCounts, nothing};
 use tenure_core::id::TaskId;
+use tenure_core::number::EventNumber;
 use tenure_core::task::{self as rules, Class, TaskState};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
@@ -118,7 +119,7 @@ fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
         line: crate::waiting::shown(tx, snapshot)?.into_iter().take(FIRST).collect(),
         overdue: super::mail::overdue(tx, snapshot, FIRST)?,
         agents: super::agents::seen(tx, snapshot, &agents)?,
-        last_event: snapshot.project.map_or(0, |project| project.last_event),
+        last_event: snapshot.project.map_or(EventNumber::START, |project| project.last_event),
         guards: snapshot.project.map_or_else(GuardState::default, |project| GuardState::of(project, snapshot.now)),
     })
 }

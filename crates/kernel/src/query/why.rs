@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::{Topic, kind};
 use tenure_core::hold::lapsed;
+use tenure_core::number::EventNumber;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
@@ -63,7 +64,7 @@ impl Query for Why {
                 let mut row = [row];
                 paths::as_found(tx, project, &mut row)?;
                 let filter = event::EventFilter { hold: Some(subject.into()), ..event::EventFilter::default() };
-                let mut events = tx.fetch(event::page(project, &filter, (0, i64::MAX), true, LONGEST + 1))?;
+                let mut events = tx.fetch(event::page(project, &filter, event::ALL, true, LONGEST + 1))?;
                 let more = events.len() > LONGEST;
                 events.truncate(LONGEST);
                 let mut story = tell(snapshot, subject, (events, more), &OF_HOLD)?;
@@ -95,9 +96,9 @@ pub(super) fn newest(
 ) -> Result<(Vec<event::Row>, bool)> {
     let filter = event::EventFilter { subject: Some(subject.to_owned()), ..event::EventFilter::default() };
     let mut found = Vec::new();
-    let mut below = i64::MAX;
+    let mut below = EventNumber::MAX;
     for _ in 0..PAGES {
-        let page = tx.fetch(event::page(project, &filter, (0, below), true, limit + 1))?;
+        let page = tx.fetch(event::page(project, &filter, (EventNumber::START, below), true, limit + 1))?;
         let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
         found.extend(page.into_iter().filter(|row| fact::seen(&row.kind, &row.data).topic() == what));
         match last {
@@ -134,7 +135,7 @@ pub(super) fn tell(
 ) -> Result<Story> {
     events.reverse();
     let began = matches!(events.first(), Some(row) if beginnings.contains(&row.kind.as_str()));
-    let forgotten = !more && !began && snapshot.project.is_some_and(|row| row.first_event > 1);
+    let forgotten = !more && !began && snapshot.project.is_some_and(|row| row.first_event > EventNumber::FIRST);
     let story = events.into_iter().map(|row| sentence(snapshot, row)).collect::<Result<_>>()?;
     Ok(Story { subject: subject.to_owned(), story, more, forgotten })
 }
@@ -144,7 +145,11 @@ pub(super) fn over(snapshot: &Snapshot<'_>, row: &hold::Row) -> Option<Sentence>
     let is_over = row.ended.is_none() && (lapsed(snapshot.now, row.expires_at) || snapshot.died(row));
     is_over.then(|| {
         let at = row.expires_at.min(snapshot.now).to_string();
-        Sentence { number: 0, text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)), at }
+        Sentence {
+            number: EventNumber::START,
+            text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)),
+            at,
+        }
     })
 }
 

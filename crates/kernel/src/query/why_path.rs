@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::kind::PATH_COMMITTED;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Time};
@@ -65,7 +65,7 @@ impl Query for WhyPath {
 }
 
 /// A sentence with its sort key.
-type DatedSentence = (Time, i64, Sentence);
+type DatedSentence = (Time, EventNumber, Sentence);
 
 fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<Story> {
     let mut sentences: Vec<DatedSentence> = Vec::new();
@@ -75,7 +75,7 @@ fn tell(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, pattern: &Pattern) -> Result<S
     sentences.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
     let surplus = sentences.len().saturating_sub(LONGEST);
     let story = sentences.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
-    let forgotten = snapshot.project.is_some_and(|row| row.first_event > 1);
+    let forgotten = snapshot.project.is_some_and(|row| row.first_event > EventNumber::FIRST);
     Ok(Story { subject: pattern.text().to_owned(), story, more: more || surplus > 0, forgotten })
 }
 
@@ -115,7 +115,7 @@ fn held(
             Some(id) => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
         };
         let filter = event::EventFilter { hold: Some(row.id.clone()), ..event::EventFilter::default() };
-        for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
+        for event in tx.fetch(event::page(project, &filter, event::ALL, false, EVENTS))? {
             let (at, number) = (event.at, event.number);
             // Mail about it is private, and commits are reported below.
             if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
@@ -127,7 +127,7 @@ fn held(
         }
         if let Some(mut over) = over(snapshot, &row) {
             over.text.push_str(&place);
-            sentences.push((row.expires_at.min(snapshot.now), i64::MAX, over));
+            sentences.push((row.expires_at.min(snapshot.now), EventNumber::MAX, over));
         }
     }
     Ok(more)
@@ -147,11 +147,15 @@ fn changed(
     };
     let more = rows.len() == CHANGES;
     rows.retain(|row| pattern.matches(&row.path));
-    let mut noted: Vec<i64> = Vec::new();
+    let mut noted: Vec<EventNumber> = Vec::new();
     for row in &rows {
         let task = row.task.as_ref().map_or(String::new(), |task| format!(" for {task}"));
         let text = format!("{} changed {}{task}", row.agent, cut(&row.path, 200));
-        sentences.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
+        sentences.push((
+            row.last_at,
+            EventNumber::START,
+            Sentence { number: EventNumber::START, at: row.last_at.to_string(), text },
+        ));
         let Some(task) = &row.task else { continue };
         let notes = note::newest(tx, project, task, NOTES)?;
         let after = |note: &&note::Row| note.agent == row.agent && note.head.is_some() && note.at >= row.last_at;
@@ -185,7 +189,7 @@ fn committed(
     sentences: &mut Vec<DatedSentence>,
 ) -> Result<()> {
     let filter = event::EventFilter { kind: Some(PATH_COMMITTED.to_owned()), ..event::EventFilter::default() };
-    for row in tx.fetch(event::page(snapshot.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
+    for row in tx.fetch(event::page(snapshot.project_id(), &filter, event::ALL, true, COMMITS))? {
         let Event::PathCommitted(committed) = fact::seen(&row.kind, &row.data) else { continue };
         let is_its = |path: &&String| pattern.matches(path.trim_start_matches("./"));
         let its: Vec<&String> = committed.paths.iter().filter(is_its).collect();

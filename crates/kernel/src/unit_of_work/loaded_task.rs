@@ -9,7 +9,7 @@ use tenure_core::event::task::{TaskClaimed, TaskReady, TaskWaiting};
 use tenure_core::hold::{Ending, HoldHistory, HoldKind, HoldState, Right};
 use tenure_core::id::{Drawn, HoldId, Id, TaskId};
 use tenure_core::name::AgentName;
-use tenure_core::number::Fence;
+use tenure_core::number::{EventNumber, Fence};
 use tenure_core::task::{Conditions, TaskStatus};
 use tenure_core::{Code, Error, Kind, Result, Span, Time, hold as rule, id};
 use tenure_store::Batch;
@@ -151,7 +151,7 @@ impl UnitOfWork<'_> {
         &mut self,
         full: &mut task::Full,
         how: Ending,
-        number: i64,
+        number: EventNumber,
         overrode: Option<&AgentName>,
     ) -> Result<()> {
         let project = self.project.id.clone();
@@ -163,7 +163,7 @@ impl UnitOfWork<'_> {
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
             if overrode.is_some() {
                 // An override is newer than the fence it ends: the former holder is stale from now on.
-                full.task.last_fence = Some(Fence(number));
+                full.task.last_fence = Some(Fence::from(number));
                 full.task.last_holder = None;
             }
             full.task.lapsed = false;
@@ -207,7 +207,7 @@ impl UnitOfWork<'_> {
                 ..HoldTransferred::default()
             }),
         };
-        let fence = Fence(self.append(About::of(&full.task.id).hold(&fresh), event)?);
+        let fence = Fence::from(self.append(About::of(&full.task.id).hold(&fresh), event)?);
         let row = hold::Row {
             granted_at: self.now,
             expires_at,
@@ -243,7 +243,13 @@ impl UnitOfWork<'_> {
     }
 
     /// Updates the dependents of a task that is done, cancelled or open again. Returns those that became ready.
-    pub(crate) fn shift(&mut self, task: &TaskId, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<TaskId>> {
+    pub(crate) fn shift(
+        &mut self,
+        task: &TaskId,
+        unmet: i64,
+        cancelled: i64,
+        cause: EventNumber,
+    ) -> Result<Vec<TaskId>> {
         let project = self.project.id.clone();
         let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
         let (mut ready, mut waiting, mut events) = (Vec::new(), Vec::new(), Vec::new());

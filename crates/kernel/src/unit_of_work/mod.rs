@@ -9,6 +9,7 @@ use tenure_core::event::project::{AgentOwned, AgentRegistered, ProjectCreated};
 use tenure_core::hold::Ending;
 use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Time, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
@@ -27,7 +28,7 @@ use crate::waiting::LineView;
 pub(crate) struct About<'a> {
     subject: &'a str,
     hold: &'a str,
-    cause: Option<i64>,
+    cause: Option<EventNumber>,
 }
 
 impl<'a> About<'a> {
@@ -42,7 +43,7 @@ impl<'a> About<'a> {
     }
 
     /// Adds the event that caused it.
-    pub(crate) fn cause(self, cause: impl Into<Option<i64>>) -> About<'a> {
+    pub(crate) fn cause(self, cause: impl Into<Option<EventNumber>>) -> About<'a> {
         About { cause: cause.into(), ..self }
     }
 }
@@ -57,7 +58,7 @@ pub struct UnitOfWork<'a> {
     /// The project's row as it will be saved.
     pub(crate) project: project::Row,
     /// The newest event before this op.
-    pub(crate) first_event: i64,
+    pub(crate) first_event: EventNumber,
     /// Whether lapsed holds remain that this op did not settle.
     pub(crate) more_due: bool,
     /// Holds with messages that this op has ended.
@@ -230,7 +231,7 @@ impl<'a> UnitOfWork<'a> {
     }
 
     /// Appends an event and returns its number.
-    pub(crate) fn append(&mut self, about: About<'_>, event: Event) -> Result<i64> {
+    pub(crate) fn append(&mut self, about: About<'_>, event: Event) -> Result<EventNumber> {
         let row = self.event(about, event);
         log::insert(self.tx, &self.project.id, &row)?;
         Ok(row.number)
@@ -244,7 +245,7 @@ impl<'a> UnitOfWork<'a> {
     /// Creates the next event without storing it.
     #[allow(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
     pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
-        self.project.last_event += 1;
+        self.project.last_event = self.project.last_event.next();
         self.project.events += 1;
         // The principal behind an agent is part of the record, above all where force was used.
         let (kind, data) = event.stored(owner_of(self.call).map(AgentName::as_str));
@@ -324,7 +325,7 @@ impl<'a> UnitOfWork<'a> {
     }
 
     /// Records that this op has ended a hold, for the authors of messages about it. `number` is its event.
-    pub(crate) fn ended(&mut self, hold: &HoldId, asked: i64, how: Ending, number: i64) {
+    pub(crate) fn ended(&mut self, hold: &HoldId, asked: i64, how: Ending, number: EventNumber) {
         if asked > 0 {
             let (hold, by) = (hold.clone(), self.me().clone());
             self.over.push(EndedHold { hold, how: told(self.op, how), by, cause: number });

@@ -9,6 +9,7 @@ mod view;
 use tenure_core::hold::{HoldKind, Mode, lapsed};
 use tenure_core::id::PlaceId;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{self, PatternDecision, PatternRequest};
 use tenure_core::site::Site;
@@ -210,7 +211,7 @@ impl Want<'_> {
         wanted.sort();
         table::Row {
             id: PlaceId::default(),
-            ticket: 0,
+            ticket: EventNumber::START,
             agent: self.agent().into(),
             kind,
             mode,

@@ -308,7 +308,7 @@ fn offer_name(work: &mut UnitOfWork<'_>, place: &Row, name: &str) -> Result<()> 
         expires_at,
         place: place.id.to_string(),
     };
-    let fence = Fence(work.append(About::of(name).hold(&fresh), Event::LockOffered(offered))?);
+    let fence = Fence::from(work.append(About::of(name).hold(&fresh), Event::LockOffered(offered))?);
     let row = hold::Row {
         granted_at: work.now,
         expires_at,

@@ -1,6 +1,7 @@
 //! The waiting line in answers: places with their numbers, and the state of one place.
 
 use tenure_core::id::PlaceId;
+use tenure_core::number::EventNumber;
 use tenure_core::waiting::{Waiter, WaitingLine};
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
@@ -23,7 +24,7 @@ pub(crate) fn shown(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Vec<Plac
 fn all(loaded: &LoadedLine, now: Time) -> Vec<Place> {
     let waiting = loaded.waiting.iter().zip(loaded.line.places()).filter(|(place, _)| place.owner.is_none());
     let shown = |row: &table::Row, waiter| (row.ticket, Place::of(row, Some(loaded.line.number(waiter)), now));
-    let mut all: Vec<(i64, Place)> = waiting.map(|(place, waiter)| shown(&place.row, waiter)).collect();
+    let mut all: Vec<(EventNumber, Place)> = waiting.map(|(place, waiter)| shown(&place.row, waiter)).collect();
     all.extend(loaded.offered.iter().map(|row| (row.ticket, Place::of(row, None, now))));
     all.sort_by_key(|(ticket, _)| *ticket);
     all.into_iter().map(|(_, place)| place).collect()

@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use tenure_core::name::ProjectKey;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Time};
 use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::query::turn::Turn;
@@ -85,9 +86,9 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
         };
         return Ok(calls.iter().map(begin).collect());
     }
-    let from = match since.parse::<i64>() {
+    let from = match since.parse::<EventNumber>() {
         // Zero means everything: from the oldest event that is kept, whatever its number.
-        Ok(0) => Since::Time(Time(0)),
+        Ok(EventNumber::START) => Since::Time(Time(0)),
         Ok(number) => Since::Number(number),
         Err(_) => Since::Cursor(since.to_owned()),
     };

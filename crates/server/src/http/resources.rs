@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{RawQuery, Request, State};
 use serde_json::{Map, Value, json as value};
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, text};
 use tenure_kernel::query::QueryEntry;
 use tenure_kernel::query::agents::Agents;
@@ -383,7 +384,7 @@ fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
         }
         Log::NAME => {
             if let Some(Value::String(since)) = wanted.remove("since") {
-                let since = match since.parse::<i64>() {
+                let since = match since.parse::<EventNumber>() {
                     Ok(number) => value!({ "number": number }),
                     Err(_) => value!({ "cursor": since }),
                 };

@@ -13,6 +13,7 @@
 
 use std::path::Path;
 
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Stage};
 
 use super::{Sqlite, database_file};
@@ -30,7 +31,7 @@ impl Sqlite {
         if is_another(recorded, found, path) {
             return Err(copied(path));
         }
-        let newest = entered.project.as_ref().map_or(0, |project| project.last_event);
+        let newest = entered.project.as_ref().map_or(EventNumber::START, |project| project.last_event);
         if self.is_behind(tx, &entered.identity.id, (path, newest))? {
             return Err(copied(path));
         }
@@ -48,13 +49,15 @@ impl Sqlite {
     pub(super) fn is_copied(&self, tx: &mut dyn Tx, store: &str, recorded: FileId) -> Result<bool> {
         match self.present_file() {
             None => Ok(false),
-            Some((path, found)) => Ok(is_another(recorded, found, path) || self.is_behind(tx, store, (path, 0))?),
+            Some((path, found)) => {
+                Ok(is_another(recorded, found, path) || self.is_behind(tx, store, (path, EventNumber::START))?)
+            }
         }
     }
 
     /// Whether the store continued at this path after a number that the file does not have. All projects continue after
     /// that number. `newest` is a number that the file is known to have.
-    fn is_behind(&self, tx: &mut dyn Tx, store: &str, (path, newest): (&Path, i64)) -> Result<bool> {
+    fn is_behind(&self, tx: &mut dyn Tx, store: &str, (path, newest): (&Path, EventNumber)) -> Result<bool> {
         let continued = self.options.continued.as_ref().and_then(|record| record.continued_at(store, path));
         match continued {
             Some(number) if newest < number => Ok(project::newest_event(tx)? < number),

@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_core::Result;
 use tenure_core::id::{NoteId, TaskId};
+use tenure_core::number::EventNumber;
 
 use crate::tx::{Sql, Tx};
 
@@ -15,7 +16,7 @@ pub struct Row {
     /// The task of the note.
     pub task: TaskId,
     /// The number of the note's event.
-    pub number: i64,
+    pub number: EventNumber,
     /// The file's path.
     pub path: String,
     /// The kind of file.
@@ -31,7 +32,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         note: row.id(0)?,
         position: row.int(1)?,
         task: row.id(2)?,
-        number: row.int(3)?,
+        number: row.event_number(3)?,
         path: row.text(4)?,
         kind: row.text(5)?,
         sha256: row.text(6)?,

@@ -1,6 +1,7 @@
 //! The `delivery` table: what agents were offered, and what their doors confirmed as shown.
 
 use tenure_core::Result;
+use tenure_core::number::EventNumber;
 
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value};
@@ -9,17 +10,22 @@ use crate::tx::{Sql, Tx, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// The last event offered.
-    pub offered: i64,
+    pub offered: EventNumber,
     /// The last event confirmed as shown.
-    pub confirmed: i64,
+    pub confirmed: EventNumber,
     /// The last mail offered.
-    pub mail_offered: i64,
+    pub mail_offered: EventNumber,
     /// The last mail confirmed as shown.
-    pub mail_confirmed: i64,
+    pub mail_confirmed: EventNumber,
 }
 
 fn decode(row: &crate::Row) -> Result<Row> {
-    Ok(Row { offered: row.int(0)?, confirmed: row.int(1)?, mail_offered: row.int(2)?, mail_confirmed: row.int(3)? })
+    Ok(Row {
+        offered: row.event_number(0)?,
+        confirmed: row.event_number(1)?,
+        mail_offered: row.event_number(2)?,
+        mail_confirmed: row.event_number(3)?,
+    })
 }
 
 /// The position of an agent; `None` before its first offer.

@@ -3,15 +3,19 @@
 use serde_json::json;
 use tenure_core::id::HoldId;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result, Time};
 
 use crate::statement::Statement;
 use crate::tx::{BulkRows, Sql, Tx, Value, first};
 
+/// The range of all events.
+pub const ALL: (EventNumber, EventNumber) = (EventNumber::START, EventNumber::MAX);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The number: commit order, no gaps.
-    pub number: i64,
+    pub number: EventNumber,
     /// The time of the transaction.
     pub at: Time,
     /// The event kind.
@@ -27,14 +31,14 @@ pub struct Row {
     /// The request that ran the op.
     pub request_id: String,
     /// The event that caused it.
-    pub cause: Option<i64>,
+    pub cause: Option<EventNumber>,
     /// The payload, as JSON.
     pub data: String,
 }
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
-        number: row.int(0)?,
+        number: row.event_number(0)?,
         at: row.time(1)?,
         kind: row.text(2)?,
         actor: row.id(3)?,
@@ -42,7 +46,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         hold: row.optional_id(5)?,
         op: row.text(6)?,
         request_id: row.text(7)?,
-        cause: row.int_or_null(8)?,
+        cause: row.int_or_null(8)?.map(EventNumber::new),
         data: row.text(9)?,
     })
 }
@@ -116,7 +120,7 @@ pub struct EventFilter {
 pub fn page(
     project: &str,
     filter: &EventFilter,
-    (above, below): (i64, i64),
+    (above, below): (EventNumber, EventNumber),
     newest_first: bool,
     limit: usize,
 ) -> Statement<Vec<Row>> {
@@ -185,9 +189,9 @@ pub fn kinds(
     tx: &mut dyn Tx,
     project: &str,
     subject: &str,
-    (above, below): (i64, i64),
+    (above, below): (EventNumber, EventNumber),
     limit: usize,
-) -> Result<Vec<(i64, String)>> {
+) -> Result<Vec<(EventNumber, String)>> {
     let sql = Sql::pair(
         "SELECT number, kind FROM event INDEXED BY event_subject
          WHERE project = $1 AND subject = $2 AND number > $3 AND number < $4 ORDER BY number DESC LIMIT $5",
@@ -195,17 +199,17 @@ pub fn kinds(
          WHERE project = $1 AND subject = $2 AND number > $3 AND number < $4 ORDER BY number DESC LIMIT $5",
     );
     let rows = tx.query(sql, &[project.into(), subject.into(), above.into(), below.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
+    rows.into_iter().map(|mut row| Ok((row.event_number(0)?, row.text(1)?))).collect()
 }
 
 /// The numbers and times of the oldest events.
-pub fn oldest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<(i64, Time)>> {
+pub fn oldest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<(EventNumber, Time)>> {
     let sql = Sql::same("SELECT number, at FROM event WHERE project = $1 ORDER BY number LIMIT $2");
-    tx.query(sql, &[project.into(), limit.into()])?.iter().map(|row| Ok((row.int(0)?, row.time(1)?))).collect()
+    tx.query(sql, &[project.into(), limit.into()])?.iter().map(|row| Ok((row.event_number(0)?, row.time(1)?))).collect()
 }
 
 /// Deletes the events below a number and returns their count. An ended hold is deleted with its last event.
-pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
+pub fn drop_below(tx: &mut dyn Tx, project: &str, number: EventNumber) -> Result<i64> {
     let holds = Sql::same(
         "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
            AND id IN (SELECT hold FROM event WHERE project = $1 AND number < $2 AND hold <> '')
@@ -239,17 +243,17 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
 }
 
 /// The number of events, and the numbers of the oldest and the newest; zeros for none.
-pub fn extent(tx: &mut dyn Tx, project: &str) -> Result<(i64, i64, i64)> {
+pub fn extent(tx: &mut dyn Tx, project: &str) -> Result<(i64, EventNumber, EventNumber)> {
     let sql =
         Sql::same("SELECT COUNT(*), COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event WHERE project = $1");
     match first(tx.query(sql, &[project.into()])?) {
-        Some(row) => Ok((row.int(0)?, row.int(1)?, row.int(2)?)),
-        None => Ok((0, 0, 0)),
+        Some(row) => Ok((row.int(0)?, row.event_number(1)?, row.event_number(2)?)),
+        None => Ok((0, EventNumber::START, EventNumber::START)),
     }
 }
 
 /// The time of the first event at or after a number.
-pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Time>> {
+pub fn time_at(tx: &mut dyn Tx, project: &str, number: EventNumber) -> Result<Option<Time>> {
     let sql = Sql::same("SELECT at FROM event WHERE project = $1 AND number >= $2 ORDER BY number LIMIT 1");
     first(tx.query(sql, &[project.into(), number.into()])?).map(|row| row.time(0)).transpose()
 }

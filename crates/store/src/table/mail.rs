@@ -1,6 +1,7 @@
 //! The `mail` table: messages to each agent, and notices that an agent's own messages have ended.
 
 use tenure_core::id::MessageId;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 
 use super::message::{self, columns};
@@ -31,7 +32,7 @@ impl What {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The number of the event that delivered it.
-    pub number: i64,
+    pub number: EventNumber,
     /// The kind of the row.
     pub what: What,
     /// When the recipient acknowledged it.
@@ -70,7 +71,7 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
                 "ending" => What::Ending,
                 _ => return Err(corrupt("mail of an unknown sort")),
             };
-            let (number, acked_at) = (row.int(0)?, row.optional_time(2)?);
+            let (number, acked_at) = (row.event_number(0)?, row.optional_time(2)?);
             Ok(Row { number, what, acked_at, message: message::decode(&mut row, 3)? })
         })
         .collect()
@@ -120,7 +121,14 @@ pub fn beginning(
 }
 
 /// Adds a row to an agent's mail.
-pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, message: &str, what: What) -> Result<()> {
+pub fn insert(
+    tx: &mut dyn Tx,
+    project: &str,
+    recipient: &str,
+    number: EventNumber,
+    message: &str,
+    what: What,
+) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO mail (project, recipient, number, message, what, acked_at) VALUES ($1, $2, $3, $4, $5, 0)",
     );
@@ -128,7 +136,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, mess
 }
 
 /// Moves a message to the end of its recipient's mail.
-pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, number: i64) -> Result<()> {
+pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, number: EventNumber) -> Result<()> {
     let sql = Sql::same(
         "UPDATE mail SET number = $4, acked_at = 0
          WHERE project = $1 AND message = $3 AND recipient = $2 AND what = 'message'",
@@ -137,7 +145,7 @@ pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, num
 }
 
 /// Records that the recipient acknowledged it.
-pub fn ack(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, at: Time) -> Result<()> {
+pub fn ack(tx: &mut dyn Tx, project: &str, recipient: &str, number: EventNumber, at: Time) -> Result<()> {
     let sql = Sql::same("UPDATE mail SET acked_at = $4 WHERE project = $1 AND recipient = $2 AND number = $3");
     tx.defer(sql, vec![project.into(), recipient.into(), number.into(), at.into()])
 }

@@ -3,6 +3,7 @@
 use tenure_core::id::{MemoryId, TaskId};
 use tenure_core::memory::{MemoryKind, MemoryScope};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt;
@@ -28,7 +29,7 @@ pub struct Row {
     /// The task that the author had in focus.
     pub task: Option<TaskId>,
     /// The event that last changed it.
-    pub number: i64,
+    pub number: EventNumber,
     /// Incremented with each change.
     pub version: i64,
     /// The number of words, including repeats.
@@ -74,7 +75,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         pinned: row.flag(6)?,
         author: row.id(7)?,
         task: row.optional_id(8)?,
-        number: row.int(9)?,
+        number: row.event_number(9)?,
         version: row.int(10)?,
         words: row.int(11)?,
         created_at: row.time(12)?,

@@ -3,6 +3,7 @@
 use tenure_core::id::{HoldId, MessageId};
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 
 use crate::error::corrupt;
@@ -25,7 +26,7 @@ pub struct Row {
     /// The message's id.
     pub id: MessageId,
     /// The number of the event that sent it.
-    pub number: i64,
+    pub number: EventNumber,
     /// The author.
     pub author: AgentName,
     /// The recipients, sorted.
@@ -60,7 +61,7 @@ pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
     let (how, by) = (row.text(from + 11)?, row.id(from + 12)?);
     Ok(Row {
         id: row.id(from)?,
-        number: row.int(from + 1)?,
+        number: row.event_number(from + 1)?,
         author: row.id(from + 2)?,
         recipients: serde_json::from_str(&recipients)
             .map_err(|error| corrupt("the recipients of a message are not JSON").cause(error))?,

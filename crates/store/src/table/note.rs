@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_core::id::{NoteId, TaskId};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 
 use crate::statement::{self, Statement};
@@ -15,7 +16,7 @@ pub struct Row {
     /// The task it is on.
     pub task: TaskId,
     /// The number of its event.
-    pub number: i64,
+    pub number: EventNumber,
     /// The author.
     pub agent: AgentName,
     /// When it was written.
@@ -66,7 +67,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
         id: row.id(0)?,
         task: row.id(1)?,
-        number: row.int(2)?,
+        number: row.event_number(2)?,
         agent: row.id(3)?,
         at: row.time(4)?,
         text: row.text(5)?,

@@ -3,6 +3,7 @@
 use tenure_core::hold::{HoldKind, Mode};
 use tenure_core::id::{CheckoutId, PlaceId};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
@@ -43,7 +44,7 @@ pub struct Row {
     /// The place's id.
     pub id: PlaceId,
     /// The number of the event that queued it.
-    pub ticket: i64,
+    pub ticket: EventNumber,
     /// The waiting agent.
     pub agent: AgentName,
     /// The kind of thing it waits for: paths or a named lock.
@@ -82,7 +83,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     let (kind, wanted) = (row.text(3)?, row.text(7)?);
     Ok(Row {
         id: row.id(0)?,
-        ticket: row.int(1)?,
+        ticket: row.event_number(1)?,
         agent: row.id(2)?,
         kind: HoldKind::from_stored(&kind).ok_or_else(|| corrupt(format!("unknown kind of place {kind}")))?,
         mode: if row.text(4)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },

@@ -2,7 +2,7 @@
 
 use tenure_core::id::{ProjectId, StoreId};
 use tenure_core::name::{AgentName, ProjectKey};
-use tenure_core::number::GAP;
+use tenure_core::number::{EventNumber, GAP};
 pub use tenure_core::task::Class;
 use tenure_core::task::Conditions;
 use tenure_core::{Error, Result, Time};
@@ -50,9 +50,9 @@ pub struct Row {
     /// The schema version of the store at its last migration.
     pub schema_version: i64,
     /// The number of the oldest event kept.
-    pub first_event: i64,
+    pub first_event: EventNumber,
     /// The number of the newest event; 0 for none.
-    pub last_event: i64,
+    pub last_event: EventNumber,
     /// The number of events kept; 0 for a project that is not switched on.
     pub events: i64,
     /// The number of open places in the waiting line.
@@ -81,8 +81,8 @@ impl Row {
             key: name.key.clone(),
             label: name.label.clone(),
             schema_version: crate::migrate::VERSION,
-            first_event: 1,
-            last_event: 0,
+            first_event: EventNumber::FIRST,
+            last_event: EventNumber::START,
             events: 0,
             waiting: 0,
             last_time: now,
@@ -102,7 +102,7 @@ impl Row {
 
     /// The time of the last op, if it left an event: a row that exists only to be locked has no time.
     pub fn last_used(&self) -> Option<Time> {
-        (self.last_event > 0).then_some(self.last_time)
+        (self.last_event > EventNumber::START).then_some(self.last_time)
     }
 
     /// The number of tasks in a class.
@@ -248,8 +248,8 @@ pub(crate) fn enter_in(
         key: row.id(3)?,
         label: row.text(4)?,
         schema_version: row.int(5)?,
-        first_event: row.int(6)?,
-        last_event: row.int(7)?,
+        first_event: row.event_number(6)?,
+        last_event: row.event_number(7)?,
         last_time: row.time(8)?,
         last_task: row.int(9)?,
         holds_issued: row.int(10)?,
@@ -444,9 +444,9 @@ pub(crate) fn last_used(tx: &mut dyn Tx) -> Result<Option<Time>> {
 }
 
 /// The newest number of any project.
-pub(crate) fn newest_event(tx: &mut dyn Tx) -> Result<i64> {
+pub(crate) fn newest_event(tx: &mut dyn Tx) -> Result<EventNumber> {
     let rows = tx.query(Sql::same("SELECT COALESCE(MAX(last_event), 0) FROM project"), &[])?;
-    first(rows).map_or(Ok(0), |row| row.int(0))
+    first(rows).map_or(Ok(EventNumber::START), |row| row.event_number(0))
 }
 
 /// Deletes the store's own row: an empty store stands in for one that does not exist.

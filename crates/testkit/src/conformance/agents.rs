@@ -2,6 +2,7 @@
 
 use tenure_core::Span;
 use tenure_core::agent::{Liveness, Process};
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskState;
 use tenure_kernel::op::{add, claim, note, resume};
 use tenure_kernel::query;
@@ -289,6 +290,6 @@ fn refused_in_empty_project(world: &World) {
     assert!(world.events().is_empty());
     assert!(world.agent("a").is_none());
     world.claim_any("a").unwrap();
-    assert_eq!(world.kinds_after(0), ["project.created", "agent.registered"]);
+    assert_eq!(world.kinds_after(EventNumber::START), ["project.created", "agent.registered"]);
     assert!(world.kernel.ask(&call, &query::switched_on::SwitchedOn {}).unwrap());
 }

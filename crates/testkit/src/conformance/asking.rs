@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
+use tenure_core::number::EventNumber;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{reserve, resume, tool_used};
 use tenure_kernel::query::*;
@@ -89,7 +90,7 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<Pair> {
         lock_of::LockOf { name: "deploy".into() },
         check::Check { paths: words(&["src/"]), ..Default::default() },
         turn::Turn { before: Some(before), ..turn },
-        log::Log { since: Some(log::Since::Number(3)), limit: 5, ..Default::default() },
+        log::Log { since: Some(log::Since::Number(EventNumber::new(3))), limit: 5, ..Default::default() },
         log::Log { kind: Some("no.such".into()), limit: 5, ..Default::default() },
         mail::Mail { limit: Some(3) },
         unread::Unread { limit: 3 },

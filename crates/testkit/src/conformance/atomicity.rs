@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tenure_core::Span;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim, done, edit, note};
 use tenure_kernel::query;
@@ -39,8 +40,8 @@ fn every_op_is_one_unit(world: &World) {
         let reply = world.kernel.run(call, op)?;
         let after = dump(&world.kernel);
         let events: Vec<_> = world.events().into_iter().filter(|event| event.number > last).collect();
-        let numbers: Vec<i64> = events.iter().map(|event| event.number).collect();
-        assert_eq!(numbers, (last + 1..=world.last_event()).collect::<Vec<_>>());
+        let numbers: Vec<i64> = events.iter().map(|event| event.number.get()).collect();
+        assert_eq!(numbers, (last.next().get()..=world.last_event().get()).collect::<Vec<_>>());
         for event in &events {
             assert_eq!((event.op.as_str(), event.request_id.as_str()), (op.name(), call.request_id.as_str()));
         }
@@ -96,8 +97,8 @@ fn race(world: &World) {
         own
     });
     let events = world.events();
-    let numbers: Vec<i64> = events.iter().map(|event| event.number).collect();
-    assert_eq!(numbers, (1..=world.last_event()).collect::<Vec<_>>());
+    let numbers: Vec<i64> = events.iter().map(|event| event.number.get()).collect();
+    assert_eq!(numbers, (1..=world.last_event().get()).collect::<Vec<_>>());
     let mut of_request: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for event in &events {
         of_request.entry(&event.request_id).or_default().push(&event.kind);
@@ -200,5 +201,5 @@ fn refused_first_op(world: &World) {
     assert!(!world.kernel.ask(&world.call("a"), &query::switched_on::SwitchedOn {}).unwrap());
     // The refusal consumed no number: the first successful op is event 1.
     world.add("first");
-    assert_eq!(world.kinds_after(0), ["project.created", "agent.registered", "task.added"]);
+    assert_eq!(world.kinds_after(EventNumber::START), ["project.created", "agent.registered", "task.added"]);
 }

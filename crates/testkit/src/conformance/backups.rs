@@ -249,7 +249,7 @@ fn under_load(world: &World) {
             // Restores the store onto itself twice, while writers whose holds it ends continue.
             for (half, name) in [(0, "x"), (1, "y")] {
                 again(world, &path, &format!("safety-{round}-{name}.db"));
-                let number = restored_number(world);
+                let number = restored_number(world).get();
                 assert!(number > begun, "round {round}.{half}");
                 begun = number;
                 for task in &before {

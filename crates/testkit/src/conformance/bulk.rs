@@ -61,7 +61,7 @@ fn one_unit(world: &World) {
     let added = world.run("person:ann", batch(items)).unwrap();
     assert_eq!((&added["count"], &added["more"]), (&json!(1_200), &json!(true)));
     assert_eq!(added["ids"].as_array().unwrap().len(), 1_000);
-    assert_eq!(world.last_event(), before + 1_200, "one event a task");
+    assert_eq!(world.last_event().get(), before.get() + 1_200, "one event a task");
     let all = world.list(&list::List { limit: 1_000, ..list::List::default() });
     assert_eq!(all.len(), 1_201);
     let numbers: BTreeSet<i64> = all.iter().map(|task| task.number).collect();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use tenure_core::number::EventNumber;
 use tenure_core::{Span, Time};
 use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
@@ -119,7 +120,7 @@ fn pages_since_a_time(world: &World) {
     }
     let call = world.call("person:ann");
     let since = TestClock::START + Span::hours(1);
-    let expected: Vec<i64> =
+    let expected: Vec<EventNumber> =
         world.events().iter().filter(|event| event.at >= since.to_string()).map(|event| event.number).collect();
     let mut page = Some(log::Since::Time(since));
     let mut seen = Vec::new();
@@ -233,7 +234,7 @@ fn database_time(world: &World) {
     // The hour is over by the database's clock only.
     raw::both(&ahead, "UPDATE hold SET granted_at = granted_at - 3600000000, expires_at = expires_at - 3600000000");
     behind.run(&world.call("b"), &claim).unwrap();
-    let filter = log::Log { since: Some(log::Since::Number(0)), limit: 100, ..log::Log::default() };
+    let filter = log::Log { since: Some(log::Since::Number(EventNumber::START)), limit: 100, ..log::Log::default() };
     let events = behind.ask(&world.call("b"), &filter).unwrap().items;
     let ended = now();
     assert!(events.iter().all(|event| event.kind != "clock.stepped"));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_core::{Span, Time};
 use tenure_kernel::Op;
 use tenure_kernel::answer::{Committing, Pushing};
@@ -67,7 +68,7 @@ impl World {
 
     fn inbox(&self, agent: &str) -> Vec<Value> {
         let found = self.run(agent, Op::new(inbox::Inbox::default())).unwrap();
-        if let Some(number) = found["offered"].as_i64() {
+        if let Some(number) = found["offered"].as_i64().map(EventNumber::new) {
             let confirm = tenure_kernel::op::confirm::Confirm { events: None, mail: Some(number) };
             self.run(agent, Op::new(confirm)).unwrap();
         }
@@ -220,7 +221,7 @@ fn ends(world: &World) {
     assert_eq!(events[at].subject, "abcd1234");
     let data = &events[at].data;
     assert_eq!((&data["commit"], &data["paths"], &data["task"]), (&json!("abcd1234"), &json!(all), &json!(task)));
-    let ended: Vec<(&str, Option<i64>)> =
+    let ended: Vec<(&str, Option<EventNumber>)> =
         events[at + 1..].iter().map(|event| (event.subject.as_str(), event.cause)).collect();
     assert_eq!(ended, [("clean.rs", Some(events[at].number))]);
     for (path, held) in

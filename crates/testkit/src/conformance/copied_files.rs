@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use tenure_core::Span;
-use tenure_core::number::{Fence, GAP, Point};
+use tenure_core::number::{EventNumber, Fence, GAP, Point};
 use tenure_kernel::op::{add, done, tool_used};
 use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::query::status::Status;
@@ -142,7 +142,7 @@ impl Continued for Record {
         self.0.lock().unwrap().as_ref().map(|(point, _)| *point)
     }
 
-    fn continued_at(&self, _: &str, file: &Path) -> Option<i64> {
+    fn continued_at(&self, _: &str, file: &Path) -> Option<EventNumber> {
         let record = self.0.lock().unwrap();
         record.as_ref().filter(|(_, at)| at.as_deref() == Some(file)).map(|(point, _)| point.number)
     }

@@ -1,5 +1,6 @@
 //! Cursors: a position that is no longer or not yet readable is an error, never an empty page.
 
+use tenure_core::number::EventNumber;
 use tenure_core::{Kind, Result, Span, Time};
 use tenure_kernel::answer::{LoggedEvent, Page};
 use tenure_kernel::query;
@@ -38,9 +39,9 @@ fn stale(world: &World, since: &Since) {
     assert!(error.advice().is_some());
     let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap();
     let page = read(world, Some(cursor(oldest)), 1_000).unwrap();
-    assert_eq!(page.items.first().map(|event| event.number), Some(error.get("oldest").unwrap().as_i64().unwrap() + 1));
+    assert_eq!(page.items.first().map(|event| event.number.previous().into()), error.get("oldest").cloned());
     assert_eq!(page.items.last().unwrap().number, world.last_event());
-    assert_eq!(error.get("newest").unwrap(), world.last_event());
+    assert_eq!(error.get("newest").unwrap(), world.last_event().get());
 }
 
 fn incarnation(world: &World) -> String {
@@ -58,11 +59,11 @@ fn six_events(world: &World) {
 fn beyond_the_end(world: &World) {
     six_events(world);
     let own = incarnation(world);
-    stale(world, &Since::Number(7));
+    stale(world, &Since::Number(EventNumber::new(7)));
     stale(world, &cursor(&format!("{own}.7")));
     stale(world, &cursor(&format!("{own}.b9")));
     // The end is not beyond the end: an empty page with the same cursor.
-    let page = read(world, Some(Since::Number(6)), 10).unwrap();
+    let page = read(world, Some(Since::Number(EventNumber::new(6))), 10).unwrap();
     assert_eq!((page.items.len(), page.next, page.cursor), (0, None, Some(format!("{own}.6"))));
     for bad in ["", "7", "x.y", "a.b.c", "s-0.", "s-0.b", "s-0.-"] {
         assert_eq!(code_of(read(world, Some(cursor(bad)), 10)), "bad_cursor", "{bad}");
@@ -78,25 +79,26 @@ fn below_the_oldest(world: &World) {
     both(&world.kernel, "DELETE FROM event WHERE number < 4");
     both(&world.kernel, "UPDATE project SET first_event = 4, events = 3");
     for below in [0, 2] {
-        stale(world, &Since::Number(below));
+        stale(world, &Since::Number(EventNumber::new(below)));
         stale(world, &cursor(&format!("{own}.{below}")));
     }
-    assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
+    assert_eq!(read(world, Some(Since::Number(EventNumber::new(3))), 10).unwrap().items.len(), 3);
     // A reader that pages backwards gets the error too, instead of the start of the log.
     let page = read(world, Some(cursor(&older)), 10).unwrap();
-    assert_eq!((page.items.len(), page.items[0].number), (1, 4));
+    assert_eq!((page.items.len(), page.items[0].number), (1, EventNumber::new(4)));
     stale(world, &cursor(&oldest_pages));
     assert_eq!(read(world, None, 10).unwrap().total, Some(3));
 }
 
 fn other_incarnation(world: &World) {
     six_events(world);
-    let (forward, back) = (read(world, Some(Since::Number(0)), 3).unwrap().next, read(world, None, 3).unwrap().next);
+    let (forward, back) =
+        (read(world, Some(Since::Number(EventNumber::START)), 3).unwrap().next, read(world, None, 3).unwrap().next);
     both(&world.kernel, "UPDATE store SET incarnation = 's-restored'");
     stale(world, &cursor(&forward.unwrap()));
     stale(world, &cursor(&back.unwrap()));
     // A bare number belongs to no incarnation.
-    assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
+    assert_eq!(read(world, Some(Since::Number(EventNumber::new(3))), 10).unwrap().items.len(), 3);
 }
 
 fn pages_meet_all(world: &World) {
@@ -105,14 +107,14 @@ fn pages_meet_all(world: &World) {
     six_more(world);
     let last = world.last_event();
     for limit in [1, 3, 1_000] {
-        let (mut forward, mut since) = (Vec::new(), Some(Since::Number(0)));
+        let (mut forward, mut since) = (Vec::new(), Some(Since::Number(EventNumber::START)));
         while let Some(from) = since.take() {
             let page = read(world, Some(from), limit).unwrap();
-            assert_eq!((page.more, page.total), (page.next.is_some(), Some(last)));
+            assert_eq!((page.more, page.total), (page.next.is_some(), Some(last.get())));
             forward.extend(page.items.iter().map(|event| event.number));
             since = page.next.map(Since::Cursor);
         }
-        assert_eq!(forward, (1..=last).collect::<Vec<_>>());
+        assert_eq!(forward, (1..=last.get()).collect::<Vec<_>>());
         let (mut back, mut since) = (Vec::new(), None);
         loop {
             let page = read(world, since.take(), limit).unwrap();
@@ -123,16 +125,16 @@ fn pages_meet_all(world: &World) {
                 None => break,
             }
         }
-        assert_eq!(back, (1..=last).collect::<Vec<_>>());
+        assert_eq!(back, (1..=last.get()).collect::<Vec<_>>());
     }
     // The cursor of the newest page continues from there.
     let newest = read(world, None, 2).unwrap();
     world.add("one more");
     let page = read(world, newest.cursor.map(Since::Cursor), 10).unwrap();
-    assert_eq!(page.items.iter().map(|event| event.number).collect::<Vec<_>>(), [last + 1]);
+    assert_eq!(page.items.iter().map(|event| event.number).collect::<Vec<_>>(), [last.next()]);
     let at = |time: Time| read(world, Some(Since::Time(time)), 100).unwrap().items.first().map(|event| event.number);
-    assert_eq!(at(TestClock::START), Some(1));
-    assert_eq!(at(TestClock::START + Span(1)), Some(7));
+    assert_eq!(at(TestClock::START), Some(EventNumber::FIRST));
+    assert_eq!(at(TestClock::START + Span(1)), Some(EventNumber::new(7)));
     assert_eq!(at(TestClock::START + Span::seconds(2)), None);
 }
 
@@ -144,7 +146,7 @@ fn six_more(world: &World) {
 
 fn empty_log(world: &World) {
     // A reader that started before the store existed loses nothing.
-    let before = read(world, Some(Since::Number(0)), 10).unwrap();
+    let before = read(world, Some(Since::Number(EventNumber::START)), 10).unwrap();
     assert_eq!((before.items.len(), before.next), (0, None));
     if world.engine != Engine::Memory {
         assert_eq!(world.kernel.store().identity().unwrap(), None);

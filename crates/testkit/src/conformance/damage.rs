@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tenure_core::Result;
+use tenure_core::number::EventNumber;
 use tenure_kernel::op::{add, edit};
 use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
@@ -212,7 +213,7 @@ fn torn(world: &World) {
     left_alone(world, &path, &["corrupt_store"]);
     std::fs::write(&path, &whole).unwrap();
     assert_eq!(open(&path).store().integrity().unwrap(), [""; 0]);
-    assert!(open(&path).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > 0);
+    assert!(open(&path).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > EventNumber::START);
 }
 
 fn linked(world: &World) {
@@ -231,7 +232,10 @@ fn linked(world: &World) {
     // A parent directory may be a link: it is the same file with the same locks.
     let above = dir.path().join("above");
     symlink(dir.path(), &above).unwrap();
-    assert!(open(&above.join("tenure.db")).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event > 0);
+    assert!(
+        open(&above.join("tenure.db")).ask(&world.call("a"), &query::status::Status {}).unwrap().last_event
+            > EventNumber::START
+    );
 }
 
 fn modes(world: &World) {

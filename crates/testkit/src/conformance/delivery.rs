@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::Result;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::{confirm, memory_forget, memory_pin, remember, resume};
 
@@ -23,7 +24,7 @@ fn told(answer: &Value) -> Vec<(i64, bool)> {
 }
 
 fn confirm_up_to(world: &World, agent: &str, number: Option<i64>) -> Result<Value> {
-    world.run(agent, Op::new(confirm::Confirm { events: number, mail: None }))
+    world.run(agent, Op::new(confirm::Confirm { events: number.map(EventNumber::new), mail: None }))
 }
 
 fn delivery(world: &World) {
@@ -59,7 +60,7 @@ fn delivery(world: &World) {
         }
     }
     let notes: Vec<i64> =
-        world.events().iter().filter(|event| event.kind == "task.noted").map(|event| event.number).collect();
+        world.events().iter().filter(|event| event.kind == "task.noted").map(|event| event.number.get()).collect();
     let numbers: Vec<i64> = seen.iter().map(|(number, _)| *number).filter(|number| notes.contains(number)).collect();
     assert_eq!(numbers.len(), 25);
     assert!(numbers.is_sorted() && seen.iter().all(|(_, again)| !again));
@@ -108,7 +109,7 @@ fn no_news(world: &World) {
 fn cursor(world: &World) {
     let task = world.add("work");
     let begun = confirm_up_to(world, "a", Some(i64::MAX)).unwrap();
-    assert_eq!(begun["events"].as_i64(), Some(world.last_event()), "from its first op on");
+    assert_eq!(begun["events"].as_i64(), Some(world.last_event().get()), "from its first op on");
     let first = resume(world, "a")["events"]["offered"].as_i64().unwrap();
     world.note("b", &task, "one").unwrap();
     let beyond = confirm_up_to(world, "a", Some(i64::MAX)).unwrap();

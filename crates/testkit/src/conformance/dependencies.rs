@@ -48,9 +48,9 @@ fn ready_once(world: &World) {
     assert_eq!(done["unlocked"], json!([both]));
     assert_eq!(world.kinds_after(before), ["task.done", "task.ready"]);
     let ready = world.events().pop().unwrap();
-    assert_eq!((ready.subject.as_str(), ready.cause), (both.as_str(), Some(before + 1)));
+    assert_eq!((ready.subject.as_str(), ready.cause), (both.as_str(), Some(before.next())));
     assert_eq!(ready.data["unlocked_by"], b.as_str());
-    assert_eq!(ready.at, world.events()[usize::try_from(before).unwrap()].at);
+    assert_eq!(ready.at, world.events()[usize::try_from(before.get()).unwrap()].at);
     assert_eq!(taken(&world.claim_labelled("p", &["x"]).unwrap()), both);
     world.sound();
 }
@@ -117,7 +117,7 @@ fn waits_again(world: &World) {
     world.reopen("p", &first).unwrap();
     assert_eq!(world.kinds_after(before), ["task.reopened", "task.waiting"]);
     let waiting = world.events().pop().unwrap();
-    assert_eq!((waiting.subject.as_str(), waiting.cause), (open.as_str(), Some(before + 1)));
+    assert_eq!((waiting.subject.as_str(), waiting.cause), (open.as_str(), Some(before.next())));
     assert_eq!(state(world, &open), "waiting");
     assert_eq!(world.in_state(TaskState::Waiting), [open.as_str()]);
     assert_eq!(world.show(&started)["holder"]["agent"], "a", "what has started goes on");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tenure_client::phrasing::Commands;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add, block, claim, done, edit, note, transfer};
 use tenure_kernel::query;
@@ -136,7 +137,7 @@ fn gather(world: &World) -> Vec<Error> {
             .kernel
             .ask(&call, &query::holds::Holds { cursor: Some("x".into()), ..query::holds::Holds::of(None, 5) })
             .map(drop),
-        page(log::Since::Number(999)).map(drop),
+        page(log::Since::Number(EventNumber::new(999))).map(drop),
         page(log::Since::Cursor("x".into())).map(drop),
         world.kernel.ask(&call, &log::Log { kind: Some("x".into()), limit: 5, ..log::Log::default() }).map(drop),
         world

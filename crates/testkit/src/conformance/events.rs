@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tenure_core::number::EventNumber;
 use tenure_kernel::op::{add, claim, done};
 use tenure_kernel::query::log;
 use tenure_kernel::{Call, Op};
@@ -25,8 +26,8 @@ fn readers_miss_nothing(world: &World) {
     let writing = AtomicUsize::new(WRITERS);
     let follow = |kind: Option<&str>| {
         let kernel = world.another();
-        let mut since = log::Since::Number(0);
-        let mut seen: Vec<i64> = Vec::new();
+        let mut since = log::Since::Number(EventNumber::START);
+        let mut seen: Vec<EventNumber> = Vec::new();
         loop {
             // Read before the page: a page read after the last writer ended is the last one needed.
             let over = writing.load(Ordering::SeqCst) == 0;
@@ -61,9 +62,9 @@ fn readers_miss_nothing(world: &World) {
         let done = scope.spawn(|| follow(Some("task.done")));
         (all.join().unwrap(), done.join().unwrap())
     });
-    assert_eq!(all, (1..=world.last_event()).collect::<Vec<_>>());
+    assert_eq!(all, (1..=world.last_event().get()).collect::<Vec<_>>());
     let events = world.events();
-    let expected: Vec<i64> = events.iter().filter(|e| e.kind == "task.done").map(|e| e.number).collect();
+    let expected: Vec<EventNumber> = events.iter().filter(|e| e.kind == "task.done").map(|e| e.number).collect();
     assert_eq!((done.len(), done), (WRITERS * ROUNDS, expected));
 }
 
@@ -95,10 +96,10 @@ fn projects_count_apart(world: &World) {
         let call = elsewhere(world.call("a"));
         world.kernel.run(&call, &Op::new(add::Add::titled(&format!("q {n}")))).unwrap();
     }
-    let filter = log::Log { since: Some(log::Since::Number(0)), limit: 100, ..log::Log::default() };
+    let filter = log::Log { since: Some(log::Since::Number(EventNumber::START)), limit: 100, ..log::Log::default() };
     for call in [world.call("a"), elsewhere(world.call("a"))] {
         let page = world.kernel.ask(&call, &filter).unwrap();
-        let numbers: Vec<i64> = page.items.iter().map(|event| event.number).collect();
+        let numbers: Vec<EventNumber> = page.items.iter().map(|event| event.number).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5]);
     }
     let other = world.kernel.ask(&elsewhere(world.call("a")), &tenure_kernel::query::list::List::default()).unwrap();

@@ -47,7 +47,7 @@ fn more_than_a_page(world: &World) {
     let end = lines.last().unwrap();
     assert_eq!((&end["notes"], &end["events"]), (&json!(1_010), &json!(world.last_event())));
     assert_eq!(count("note"), 1_010, "{}", lines[2]);
-    assert_eq!(count("event"), usize::try_from(world.last_event()).unwrap());
+    assert_eq!(count("event"), usize::try_from(world.last_event().get()).unwrap());
 }
 
 /// A project with tasks in every state and every field in use.

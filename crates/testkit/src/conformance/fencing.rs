@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_client::phrasing::Commands;
 use tenure_core::Span;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::{done, note, transfer};
 use tenure_kernel::query;
@@ -52,7 +53,7 @@ fn late_is_accepted(world: &World) {
     let done = world.done("a", &task).unwrap();
     assert_eq!(done["late"], true);
     assert_eq!(done["unlocked"], json!([dependent]));
-    let kinds = world.kinds_after(world.last_event() - 3);
+    let kinds = world.kinds_after(EventNumber::new(world.last_event().get() - 3));
     assert_eq!(kinds, ["hold.expired", "task.done", "task.ready"]);
     world.sound();
 }

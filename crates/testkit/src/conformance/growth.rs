@@ -1,6 +1,7 @@
 //! Growth: the cost of a call does not depend on the size of the store. Counted in steps, not timed.
 
 use tenure_core::memory::MemoryKind;
+use tenure_core::number::EventNumber;
 use tenure_core::session::Start;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, remember, resume};
@@ -51,7 +52,7 @@ fn cost_stays(_: &World) {
         let ids = fill(&world, tasks);
         let call = world.call("a");
         let kernel = &world.kernel;
-        let since = Some(log::Since::Number(10));
+        let since = Some(log::Since::Number(EventNumber::new(10)));
         // Warm-up: the first call prepares its statements, which is a different cost.
         let mut measured = Vec::new();
         let mut measure = |name: &'static str, work: &mut dyn FnMut(usize)| {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tenure_core::id::TaskId;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, reserve};
 use tenure_kernel::query;
@@ -92,7 +93,7 @@ fn events(world: &World) {
         world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone().into() })).unwrap();
     }
     let last = world.last_event();
-    for start in [None, Some(log::Since::Number(0)), Some(log::Since::Time(tenure_core::Time(0)))] {
+    for start in [None, Some(log::Since::Number(EventNumber::START)), Some(log::Since::Time(tenure_core::Time(0)))] {
         let (mut numbers, mut since, mut pages) = (Vec::new(), start.clone(), 0);
         loop {
             let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
@@ -107,7 +108,7 @@ fn events(world: &World) {
         }
         assert!(pages > 1, "{start:?}");
         numbers.sort_unstable();
-        assert_eq!(numbers, (1..=last).collect::<Vec<_>>(), "{start:?}");
+        assert_eq!(numbers, (1..=last.get()).collect::<Vec<_>>(), "{start:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::message::{PAGE, PAGE_BYTES, TEXT_MAX};
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, resume, send};
 use tenure_kernel::query;
@@ -44,7 +45,7 @@ pub(super) fn inbox(world: &World, agent: &str) -> InboxPage {
     read(&world.kernel, &world.call(agent), None)
 }
 
-pub(super) fn confirming(mail: Option<i64>) -> Op {
+pub(super) fn confirming(mail: Option<EventNumber>) -> Op {
     Op::new(confirm::Confirm { events: None, mail })
 }
 
@@ -76,7 +77,7 @@ fn once_in_order(world: &World) {
     assert_eq!(said(&found), [("one", false), ("two", false)]);
     assert_eq!((found.total, found.more, found.offered), (Some(2), false, Some(found.items[1].number)));
     assert_eq!((found.items[1].from.as_str(), &found.items[1].to), ("c", &words(&["a", "b"])));
-    let sent: Vec<i64> =
+    let sent: Vec<EventNumber> =
         world.events().iter().filter(|event| event.kind == "message.sent").map(|event| event.number).collect();
     assert_eq!(found.items.iter().map(|message| message.number).collect::<Vec<_>>(), sent, "numbers of events");
     send(world, "b", to(&["a"], "three")).unwrap();
@@ -87,7 +88,7 @@ fn once_in_order(world: &World) {
     assert_eq!(said(&inbox(world, "a")), []);
     assert_eq!(said(&read_all(world, "b")), [("two", false)], "each recipient has a place of its own");
     // Confirming a lower number has no effect.
-    world.run("a", confirming(Some(1))).unwrap();
+    world.run("a", confirming(Some(EventNumber::FIRST))).unwrap();
     assert_eq!(said(&inbox(world, "a")), []);
 }
 
@@ -137,7 +138,7 @@ fn two_readers(world: &World) {
             kernel.run(&world.call("a"), &confirming(Some(offered))).unwrap();
         }
     });
-    let mut new: Vec<i64> =
+    let mut new: Vec<EventNumber> =
         seen.into_inner().unwrap().iter().filter(|message| !message.again).map(|message| message.number).collect();
     new.sort_unstable();
     let sent = world.events().into_iter().filter(|event| event.kind == "message.sent").skip(3);
@@ -178,19 +179,19 @@ fn judged(world: &World) {
 
 fn only_what_was_offered(world: &World) {
     meet(world, &["a", "b"]);
-    let sent = world.last_event() + 1;
+    let sent = world.last_event().next();
     send(world, "b", to(&["a"], "one")).unwrap();
     // A message that was not offered cannot be confirmed.
-    for number in [sent, i64::MAX, -1] {
+    for number in [sent, EventNumber::MAX, EventNumber::new(-1)] {
         assert_eq!(world.run("a", confirming(Some(number))).unwrap()["mail"], 0);
     }
     assert_eq!(said(&inbox(world, "a")), [("one", false)]);
     send(world, "b", to(&["a"], "two")).unwrap();
-    assert_eq!(world.run("a", confirming(Some(i64::MAX))).unwrap()["mail"], sent);
+    assert_eq!(world.run("a", confirming(Some(EventNumber::MAX))).unwrap()["mail"], sent.get());
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
     // Events are confirmed separately from mail, and per agent.
-    world.run("a", Op::new(confirm::Confirm { events: Some(i64::MAX), mail: None })).unwrap();
-    world.run("b", confirming(Some(i64::MAX))).unwrap();
+    world.run("a", Op::new(confirm::Confirm { events: Some(EventNumber::MAX), mail: None })).unwrap();
+    world.run("b", confirming(Some(EventNumber::MAX))).unwrap();
     assert_eq!(said(&inbox(world, "a")), [("two", true)]);
 }
 
@@ -233,7 +234,7 @@ fn resumed(world: &World) {
     assert!(!answer["events"]["items"].to_string().contains("message."), "mail is no news to others");
     // A door that shows the text confirms the messages in it.
     assert_eq!(answer["brief"]["mail"], json!(mail.items[0].number));
-    world.run("a", confirming(answer["brief"]["mail"].as_i64())).unwrap();
+    world.run("a", confirming(answer["brief"]["mail"].as_i64().map(EventNumber::new))).unwrap();
     let again = inbox(world, "a");
     assert_eq!((again.items.len(), again.items.iter().all(|message| message.again)), (2, true));
     // A door that shows all mail confirms all of it.

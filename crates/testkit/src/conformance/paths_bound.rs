@@ -98,7 +98,7 @@ fn end_with_it(world: &World) {
             .into_iter()
             .filter(|event| event.number > number && event.kind == kind::PATH_RELEASED)
             .collect();
-        assert!(ended.len() == 2 && ended.iter().all(|event| event.cause == Some(number + 1)), "{ended:?}");
+        assert!(ended.len() == 2 && ended.iter().all(|event| event.cause == Some(number.next())), "{ended:?}");
         assert!(world.check("b", &["src/"]).free);
         world.release_paths("a", &["own"]).unwrap();
     }

@@ -6,6 +6,7 @@ use tenure_core::hold::{Ending, Mode};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{MemoryKind, MemoryScope};
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
@@ -26,6 +27,9 @@ pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Postgres], "inv_t13_a_hot_statement_reads_few_pages_among_20_000_rows", few_pages),
     Case::only(&[Engine::Postgres], "inv_t13_two_holders_of_20_000_holds_are_found_without_reading_them", few_holders),
 ];
+
+/// A part of the log.
+const RANGE: (EventNumber, EventNumber) = (EventNumber::new(5), EventNumber::new(900));
 
 /// Runs and records the statements.
 struct Recorder<'a> {
@@ -221,7 +225,7 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &MemoryScope) -> Result<()> {
         pinned: false,
         author: "a".into(),
         task: None,
-        number: 7,
+        number: EventNumber::new(7),
         version: 1,
         words: 1,
         created_at: now,
@@ -252,7 +256,7 @@ fn waited_for(tx: &mut dyn Tx, p: &str) -> Result<()> {
     place::end(tx, p, "w-7", Time(5), "left")?;
     tx.fetch((place::line(p), place::due(p, Time(5)), place::exists(p, "w-7")))?;
     // Pruning, which deletes it with old events.
-    event::drop_below(tx, p, 5).map(drop)
+    event::drop_below(tx, p, EventNumber::new(5)).map(drop)
 }
 
 /// The statements of guards, besides the holds around their files.
@@ -303,7 +307,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         hold::end(tx, p, "h-1", now, Ending::Released)?;
         hold::summary(tx, p, now, &[])?;
         hold::summary(tx, p, now, &["agent-1".into()])?;
-        event::kinds(tx, p, "t-1", (5, 900), 20)?;
+        event::kinds(tx, p, "t-1", RANGE, 20)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
         let starts = ["", "s", "src/"].map(str::to_owned);
         tx.fetch((
@@ -354,7 +358,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         label::put(tx, p, &full.task)?;
         label::set_ready(tx, p, &some, true)?;
         note::newest(tx, p, id, 100)?;
-        event::time_at(tx, p, 100)?;
+        event::time_at(tx, p, EventNumber::new(100))?;
         shown_fence::put(tx, p, "agent-1", id, 7.into())?;
         checkout::forget(tx, p, "h", "/x")?;
         let text = |text: &str| text.to_owned();
@@ -367,8 +371,8 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         message::end(tx, p, "g-1", now, "done", "a")?;
         mail::of_message(tx, p, "a7", "g-7")?;
         mail::beginning(tx, p, "a7", "g-7", 11)?;
-        mail::ack(tx, p, "a7", 7, now)?;
-        mail::renew(tx, p, "a7", "g-7", 7)?;
+        mail::ack(tx, p, "a7", EventNumber::new(7), now)?;
+        mail::renew(tx, p, "a7", "g-7", EventNumber::new(7))?;
         hold::all_of_holder(tx, p, "agent-1")?;
         tx.fetch(hold::longest(p, &["a7".into(), "a8".into()], Time(5)))?;
         tx.fetch(delivery::get(p, "a7"))?;
@@ -487,7 +491,7 @@ fn lists_are_ordered(world: &World) {
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
     let of = |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));
     let events = |filter: event::EventFilter, newest_first: bool| {
-        record(world, |tx, p| tx.fetch(event::page(p, &filter, (5, 900), newest_first, 20)).map(drop))
+        record(world, |tx, p| tx.fetch(event::page(p, &filter, RANGE, newest_first, 20)).map(drop))
     };
     let text = |word: &str| word.to_owned();
     let all = MemoryScope::Project;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskState;
 use tenure_core::{Span, Stage};
 use tenure_kernel::query;
@@ -79,7 +80,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         list(list::List { states: vec![TaskState::Ready, TaskState::Stuck], ..list::List::default() }),
         list(list::List { labels: vec!["x".into()], all: true, ..list::List::default() }),
         log(log::Log { limit: 5, ..log::Log::default() }),
-        log(log::Log { since: Some(log::Since::Number(3)), limit: 5, ..log::Log::default() }),
+        log(log::Log { since: Some(log::Since::Number(EventNumber::new(3))), limit: 5, ..log::Log::default() }),
         log(log::Log { subject: Some(task.to_owned()), limit: 5, ..log::Log::default() }),
         kernel.store().identity().map(drop),
         kernel
@@ -162,7 +163,10 @@ fn killed_files_stay(world: &World) {
     let reader = world.another();
     ask_many(world, &reader, 1_000);
     let call = world.call("person:ann");
-    assert!(reader.ask(&call, &query::status::Status {}).unwrap().last_event > 20, "what was acknowledged is there");
+    assert!(
+        reader.ask(&call, &query::status::Status {}).unwrap().last_event > EventNumber::new(20),
+        "what was acknowledged is there"
+    );
     drop(reader);
     assert_eq!(bytes(&path), before);
     // The next writer continues from there.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_core::number::{GAP, Point};
+use tenure_core::number::{EventNumber, GAP, Point};
 use tenure_core::{Error, Kind, Result, Span};
 use tenure_kernel::backup::BackupTaken;
 use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
@@ -147,7 +147,7 @@ fn no_old_holder_passes(world: &World) {
     world.sound();
     // The next claim gets it, and the replaced state is in the safety backup.
     let taken = world.claim("b", &live).unwrap();
-    assert!(fence(&taken) > restored_number(world));
+    assert!(fence(&taken) > restored_number(world).get());
     world.done("b", &live).unwrap();
     world.sound();
     let other = World::new(Engine::File);
@@ -223,15 +223,15 @@ fn inside_the_gap(world: &World) {
         let filter = Log { since: Some(Since::Number(number)), limit: 10, ..Log::default() };
         world.kernel.ask(&world.call("a"), &filter)
     };
-    for number in [seen, 100_000] {
+    for number in [seen, EventNumber::new(100_000)] {
         assert_eq!(code_of(since(number)), "stale_cursor", "{number}");
     }
-    for number in [0, 1, seen - 1, restored_number(world)] {
+    for number in [EventNumber::START, EventNumber::FIRST, seen.previous(), restored_number(world)] {
         since(number).unwrap();
     }
 }
 
-pub(super) fn restored_number(world: &World) -> i64 {
+pub(super) fn restored_number(world: &World) -> EventNumber {
     world.events().iter().rfind(|event| event.kind == "project.restored").unwrap().number
 }
 
@@ -244,9 +244,9 @@ fn fences_rise(world: &World) {
         let restored = again(world, &path, &format!("safety-{round}.db"));
         assert_eq!(restored.ended_holds, 1);
         let number = restored_number(world);
-        assert!(number > highest.max(GAP), "above everything that was issued here");
+        assert!(number > highest.max(EventNumber::new(GAP)), "above everything that was issued here");
         let fence = fence(&world.claim("a", &task).unwrap());
-        assert!(fence > number);
+        assert!(fence > number.get());
         highest = world.last_event();
         // The count matches the existing events.
         assert_eq!(
@@ -262,14 +262,21 @@ fn fences_rise(world: &World) {
 
 /// Restores a backup into a new, empty location under another clock, and lets the store issue `more` numbers before it
 /// is lost. Returns the first and the last number.
-fn restored_and_lost(world: &World, path: &Path, task: &str, later: Span, more: i64, ledger: Ledger<'_>) -> (i64, i64) {
+fn restored_and_lost(
+    world: &World,
+    path: &Path,
+    task: &str,
+    later: Span,
+    more: i64,
+    ledger: Ledger<'_>,
+) -> (EventNumber, EventNumber) {
     let other = World::with(world.engine, |options| options.entropy = Arc::new(Seeded::new(5)));
     other.advance(later);
     restore_by(&other, &other.kernel, "person:ann", path, None, ledger).unwrap();
     let first = restored_number(&other);
     raw::both(&other.kernel, &format!("UPDATE project SET last_event = last_event + {more}"));
-    let last = fence(&other.claim("b", task).unwrap());
-    assert!(first < last && last < 1 << 53, "{last} is exact in JSON");
+    let last = EventNumber::new(fence(&other.claim("b", task).unwrap()));
+    assert!(first < last && last.get() < 1 << 53, "{last} is exact in JSON");
     (first, last)
 }
 
@@ -297,7 +304,7 @@ fn with_a_record(world: &World) {
     world.claim("a", &task).unwrap();
     let (path, _) = take(world, "b.db");
     let earlier = Cell::new(None);
-    let mut highest = 0;
+    let mut highest = EventNumber::START;
     // The clock is set back by a century, stands still, goes forward, and back by a second, with a billion numbers
     // wherever the clock does not show the elapsed time.
     for (later, more) in [
@@ -312,10 +319,16 @@ fn with_a_record(world: &World) {
         let (first, last) = restored_and_lost(world, &path, &task, later, more, ledger);
         assert!(first > highest, "{first} after {highest}");
         highest = last;
-        assert_eq!(earlier.get().map(|point| (point.number, point.at)), Some((first - 1, world.clock.now() + later)));
+        assert_eq!(
+            earlier.get().map(|point| (point.number, point.at)),
+            Some((first.previous(), world.clock.now() + later))
+        );
     }
     // A record that leaves no room is reported; nothing has changed.
-    let ledger = Ledger { earlier: Some(Point { number: (1 << 53) - 1, at: world.clock.now() }), record: &|_| {} };
+    let ledger = Ledger {
+        earlier: Some(Point { number: EventNumber::new((1 << 53) - 1), at: world.clock.now() }),
+        record: &|_| {},
+    };
     let before = dump(&world.kernel);
     let refused = restore_by(world, &world.kernel, "person:ann", &path, Some("s.db"), ledger);
     assert_eq!(code_of(refused), "numbers_used_up");
@@ -369,7 +382,7 @@ fn lost_projects(world: &World) {
 fn cursors_are_stale(world: &World) {
     let task = world.add("one");
     let read = |since| world.kernel.ask(&world.call("a"), &Log { since, limit: 2, ..Log::default() });
-    let forward = read(Some(Since::Number(0))).unwrap();
+    let forward = read(Some(Since::Number(EventNumber::START))).unwrap();
     let back = read(None).unwrap().next.unwrap();
     let (path, _) = take(world, "b.db");
     let before = world.kernel.store().identity().unwrap().unwrap();

@@ -118,7 +118,7 @@ fn commit_unanswered(world: &World) {
     let reply = kernel.run(&world.call("a"), &noting(&task)).unwrap();
     assert!(relay.has_swallowed());
     assert!(reply.replayed, "the second try finds the record of the first");
-    assert_eq!(world.last_event(), last + 1);
+    assert_eq!(world.last_event(), last.next());
 }
 
 fn unknown(world: &World) {
@@ -135,10 +135,10 @@ fn unknown(world: &World) {
         error.stage() == Stage::Commit && error.advice().unwrap().say(&Commands).contains("not known"),
         "{error:?}"
     );
-    assert_eq!(world.last_event(), last + 1);
+    assert_eq!(world.last_event(), last.next());
     let reply = kernel.run(&call, &noting(&task)).unwrap();
     assert!(reply.replayed, "the same call finds out");
-    assert_eq!(world.last_event(), last + 1);
+    assert_eq!(world.last_event(), last.next());
 }
 
 /// Threads that share a kernel, as in a server: all get the error, and all continue when the server does.

@@ -48,7 +48,7 @@ fn handed(world: &World) {
     assert_eq!(world.kinds_after(before), ["hold.transferred"], "one event a hold");
     assert_eq!(holds.as_array().unwrap().len(), 1);
     let hold = &holds[0];
-    assert_eq!(hold["fence"], before + 1);
+    assert_eq!(hold["fence"], before.next().get());
     assert!(hold["fence"].as_i64().unwrap() > fence(&claimed));
     assert_eq!((&hold["holder"], &hold["subject"]), (&json!("b"), &json!(task)));
     assert_eq!((&hold["expires_in_s"], &hold["ttl_s"]), (&json!(900), &json!(1_000)), "the remaining time");

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
+use tenure_core::number::EventNumber;
 use tenure_kernel::Kernel;
 use tenure_store::table::project;
 use tenure_store::{CommitDecision, Entered, Sql, Tx};
@@ -94,7 +95,7 @@ fn sees_the_newest(world: &World) {
             tx.execute(Sql::same("UPDATE store SET incarnation = 'newer'"), &[]).unwrap();
         });
     });
-    assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".into()));
+    assert_eq!(told.recv().unwrap(), (EventNumber::new(4711), "newer".to_owned(), "newer".into()));
 }
 
 /// Lock numbers are per database; a store is a schema.

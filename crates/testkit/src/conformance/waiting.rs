@@ -268,7 +268,7 @@ fn circles(world: &World) {
     let error = refusal(world.wait("c", &["f", "z"]));
     assert_eq!(error.get("circle"), Some(&json!(["c", "a", "b", "c"])));
     assert!(error.message().contains("a, who waits for b, who waits for c"), "{error}");
-    assert_eq!(world.last_event(), before + 1, "who is refused is not in the line");
+    assert_eq!(world.last_event(), before.next(), "who is refused is not in the line");
     // Without `wait` the behaviour is unchanged.
     assert_eq!(code_of(world.reserve("c", &["f"])), "path_held");
     // After the release, no agent blocks b.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::access::Role;
+use tenure_core::number::EventNumber;
 use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
@@ -69,7 +70,10 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true }));
     go(ann, Op::new(memory_forget::MemoryForget { memory: memory.into() }));
     let resumed = go("b", Op::new(resume::Resume::default()));
-    go("b", Op::new(confirm::Confirm { events: resumed["events"]["offered"].as_i64(), mail: None }));
+    go(
+        "b",
+        Op::new(confirm::Confirm { events: resumed["events"]["offered"].as_i64().map(EventNumber::new), mail: None }),
+    );
     go(
         "b",
         Op::new(note::Note {
@@ -111,7 +115,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let sent = go("b", Op::new(send::Send { to: words(&["a"]), text, request: true, ..send::Send::default() }));
     go("a", Op::new(inbox::Inbox::default()));
     let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent).into()], limit: Some(7) }));
-    go("a", Op::new(confirm::Confirm { events: None, mail: acked["offered"].as_i64() }));
+    go("a", Op::new(confirm::Confirm { events: None, mail: acked["offered"].as_i64().map(EventNumber::new) }));
     go(ann, Op::new(switch_on::SwitchOn::default()));
     go(ann, Op::new(off::Off { for_s: Some(600) }));
     go(ann, Op::new(off::Off { for_s: Some(0) }));

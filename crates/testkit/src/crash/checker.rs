@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskState;
 use tenure_core::{Span, Time};
 use tenure_kernel::answer::LoggedEvent;
@@ -322,7 +323,7 @@ fn remembered(items: &Value) -> Vec<(&str, &str)> {
 }
 
 fn all_events(kernel: &Kernel) -> Vec<LoggedEvent> {
-    let mut since = log::Since::Number(0);
+    let mut since = log::Since::Number(EventNumber::START);
     let mut all = Vec::new();
     loop {
         let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use serde_json::Value;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{Domain, OPS, add_many, import, inbox, login_offer, remember, send, token_add};
 use tenure_kernel::query;
@@ -54,7 +55,7 @@ impl Scene {
     }
 
     /// Checks a refusal: its kind, its readability, and that it left no events.
-    fn refused(&self, error: &Error, events: i64) {
+    fn refused(&self, error: &Error, events: EventNumber) {
         let expected = [Kind::Usage, Kind::Denied, Kind::NotFound, Kind::Conflict, Kind::Stale];
         assert!(expected.contains(&error.kind()), "{error:?}");
         readable(error);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::LoggedEvent;
 
 use super::record::{Answer, Ask, Got, Reading, Record, digest};
@@ -58,14 +59,15 @@ pub(super) fn violations(
 }
 
 /// Whether the answer implies a change with an event.
-fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<bool> {
+fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<EventNumber>>) -> Option<bool> {
     match (&record.ask, &record.got) {
         (_, Got::Unknown | Got::Odd(_)) => None,
         (Ask::Show { .. }, _) | (_, Got::Undone | Got::Answer(Answer::Refused { .. } | Answer::Nothing)) => Some(false),
         // A repeated claim by the holder is answered without an event; the fence is then that of an earlier request.
         (Ask::Claim { .. }, Got::Answer(Answer::Task { view, .. })) => {
-            let own =
-                numbers.get(record.request.as_str()).is_some_and(|told| view.holder.is_some_and(|(_, f)| told == &[f]));
+            let own = numbers
+                .get(record.request.as_str())
+                .is_some_and(|told| view.holder.is_some_and(|(_, f)| told == &[EventNumber::new(f)]));
             if own { Some(true) } else { Some(false) }
         }
         _ => Some(true),
@@ -74,7 +76,7 @@ fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<boo
 
 /// T6, T15: an acknowledged change is in the log once, a refusal is not, and an unanswered call is at most once.
 fn once_each(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
-    let mut numbers: HashMap<&str, Vec<i64>> = HashMap::new();
+    let mut numbers: HashMap<&str, Vec<EventNumber>> = HashMap::new();
     for event in events.iter().filter(|event| tells(event)) {
         numbers.entry(&event.request_id).or_default().push(event.number);
     }
@@ -95,7 +97,7 @@ fn once_each(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
 
 /// T3: a call that returned before another was invoked has the smaller number.
 fn in_real_time(records: &[&Record], evidence: &Evidence) -> Vec<String> {
-    let mut numbered: Vec<(i64, &Record)> =
+    let mut numbered: Vec<(EventNumber, &Record)> =
         records.iter().filter_map(|record| Some((evidence.get(&record.request)?.0, *record))).collect();
     numbered.sort_by_key(|(number, _)| *number);
     // From the newest to the oldest: no call may be invoked after the earliest return among the later numbers.
@@ -132,7 +134,7 @@ fn fences(records: &[&Record], events: &[LoggedEvent]) -> Vec<String> {
     for event in events {
         match (event.kind.as_str(), asked.get(event.request_id.as_str()).map(|record| &record.ask)) {
             (kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED, _) => {
-                newest.insert(&event.subject, event.number);
+                newest.insert(&event.subject, event.number.get());
             }
             (kind::TASK_DONE, Some(Ask::Done { fence: Some(fence), .. })) => {
                 let current = newest.get(event.subject.as_str()).copied().unwrap_or(0);
@@ -207,7 +209,7 @@ fn readers(readings: &[&Reading], events: &[LoggedEvent]) -> Vec<String> {
         upto.push(digest(*upto.last().unwrap_or(&0), event.number, &event.kind, &event.request_id));
     }
     let differs = |reading: &&&Reading| {
-        let end = usize::try_from(reading.upto).ok().and_then(|end| upto.get(end));
+        let end = usize::try_from(reading.upto.get()).ok().and_then(|end| upto.get(end));
         end != Some(&reading.digest)
     };
     readings

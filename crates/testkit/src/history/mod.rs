@@ -17,6 +17,7 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::op::{add, note};
 use tenure_kernel::query;
@@ -194,7 +195,7 @@ fn last_look(kernel: &Kernel, project: usize, place: usize, task: &str) -> Recor
 fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<LoggedEvent>> {
     let mut all: Vec<LoggedEvent> = Vec::new();
     loop {
-        let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
+        let since = Some(log::Since::Number(all.last().map_or(EventNumber::START, |event| event.number)));
         let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
         let page = kernel.ask(&call(project, "person:ann", "read"), &filter)?;
         if page.items.is_empty() {

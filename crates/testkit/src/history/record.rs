@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::Error;
+use tenure_core::number::EventNumber;
 
 /// An instant of the monotonic clock in nanoseconds. It is the same for all processes of the machine and never set
 /// back.
@@ -86,7 +87,7 @@ pub(super) struct Record {
 pub(super) struct Reading {
     pub(super) process: usize,
     pub(super) project: usize,
-    pub(super) upto: i64,
+    pub(super) upto: EventNumber,
     pub(super) digest: u64,
 }
 
@@ -150,7 +151,7 @@ pub(super) fn refused(error: &Error) -> Answer {
 }
 
 /// A digest over the events read so far, to compare readings. FNV-1a over the identifying fields of an event.
-pub(super) fn digest(before: u64, number: i64, kind: &str, request: &str) -> u64 {
-    let bytes = number.to_le_bytes().into_iter().chain(kind.bytes()).chain(request.bytes());
+pub(super) fn digest(before: u64, number: EventNumber, kind: &str, request: &str) -> u64 {
+    let bytes = number.get().to_le_bytes().into_iter().chain(kind.bytes()).chain(request.bytes());
     bytes.fold(before, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }

@@ -10,6 +10,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use tenure_core::number::EventNumber;
+
 use super::model::{Moment, Project};
 use super::record::{Answer, Ask, Got, Nanos, Record};
 
@@ -17,7 +19,7 @@ use super::record::{Answer, Ask, Got, Nanos, Record};
 const AT_MOST: usize = 3_000_000;
 
 /// The log's evidence for unanswered calls: the event number and the task.
-pub(super) type Evidence = HashMap<String, (i64, usize)>;
+pub(super) type Evidence = HashMap<String, (EventNumber, usize)>;
 
 /// The history of one project.
 pub(super) struct History<'a> {
@@ -160,7 +162,7 @@ impl<'a> History<'a> {
                 let at = Moment { agent: record.agent, earliest: record.invoked, latest, grant: None };
                 let project = match self.evidence.get(&record.request) {
                     Some((number, on)) => {
-                        place.project.after_unseen(Moment { grant: Some(*number), ..at }, &record.ask, *on)?
+                        place.project.after_unseen(Moment { grant: Some(number.get()), ..at }, &record.ask, *on)?
                     }
                     None => {
                         place.project.after_unseen_renewal(at, &record.ask).filter(|after| *after != place.project)?

@@ -1,6 +1,7 @@
 //! Tests of the checker itself with hand-written histories, valid and invalid. Times are in milliseconds.
 
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::LoggedEvent;
 
 use super::facts;
@@ -57,7 +58,8 @@ fn granted(holder: usize, fence: i64, version: i64, attempt: i64) -> Got {
 }
 
 fn has_order(records: &[Record], evidence: &[(&str, i64)]) -> bool {
-    let evidence: Evidence = evidence.iter().map(|(request, number)| ((*request).to_owned(), (*number, 0))).collect();
+    let evidence: Evidence =
+        evidence.iter().map(|(request, number)| ((*request).to_owned(), (EventNumber::new(*number), 0))).collect();
     let records: Vec<&Record> = records.iter().collect();
     History::new(&records, &evidence).explain(Project::new(&["task 0".to_owned()], 4)).is_ok()
 }
@@ -162,7 +164,7 @@ fn inv_t6_what_was_not_answered_takes_effect_once_or_never() {
 
 fn event(number: i64, kind: &str, request: &str) -> LoggedEvent {
     LoggedEvent {
-        number,
+        number: EventNumber::new(number),
         at: "2033-05-18T03:33:20Z".into(),
         kind: kind.into(),
         actor: "a0".into(),
@@ -201,9 +203,9 @@ fn inv_t3_numbers_follow_real_time_and_readers_miss_nothing() {
     assert!(is_told_rightly(&both, &[], &log("r0-0", "r1-20")));
     assert!(!is_told_rightly(&both, &[], &log("r1-20", "r0-0")));
     // Invalid: a reader read up to 2 before event 1 existed.
-    let read = |digest| Reading { process: 2, project: 0, upto: 2, digest };
-    let one = digest(0, 1, kind::TASK_EDITED, "r0-0");
-    let two = |before| digest(before, 2, kind::TASK_EDITED, "r1-20");
+    let read = |digest| Reading { process: 2, project: 0, upto: EventNumber::new(2), digest };
+    let one = digest(0, EventNumber::FIRST, kind::TASK_EDITED, "r0-0");
+    let two = |before| digest(before, EventNumber::new(2), kind::TASK_EDITED, "r1-20");
     assert!(is_told_rightly(&both, &[read(two(one))], &log("r0-0", "r1-20")));
     assert!(!is_told_rightly(&both, &[read(two(0))], &log("r0-0", "r1-20")));
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_client::phrasing::Commands;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
 use tenure_kernel::query;
@@ -75,7 +76,7 @@ pub(super) fn play() -> i32 {
         known: HashMap::new(),
         fences: HashMap::new(),
         absent: None,
-        read: vec![(0, 0); orders.projects.len()],
+        read: vec![(EventNumber::START, 0); orders.projects.len()],
         orders,
     };
     // Ensures that even the shortest history contains expired holds.
@@ -104,7 +105,7 @@ struct Process {
     /// The agent that pauses until an instant, so that its short hold on a task of a project expires.
     absent: Option<(usize, Nanos, (usize, usize))>,
     /// The last event read of each log, and the digest of the events read.
-    read: Vec<(i64, u64)>,
+    read: Vec<(EventNumber, u64)>,
 }
 
 impl Process {

@@ -5,6 +5,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use tenure_core::number::EventNumber;
 use tenure_kernel::op::add;
 use tenure_kernel::query::log;
 use tenure_kernel::{Kernel, Op};
@@ -182,7 +183,7 @@ impl Opened<'_> {
         let call = call("person:ann", "after-the-cut", &op);
         kernel.run(&call, &op).map_err(|error| format!("the next op fails: {error:?}"))?;
         let mut events = Vec::new();
-        let mut since = log::Since::Number(0);
+        let mut since = log::Since::Number(EventNumber::START);
         loop {
             let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
             let page = kernel.ask(&call, &filter).map_err(|error| format!("the log: {error:?}"))?;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_kernel::answer::InboxPage;
 use tenure_kernel::op::{confirm, inbox, note, send};
 use tenure_kernel::{Kernel, Op};
@@ -29,7 +30,7 @@ const READERS: usize = 2;
 /// A response to a reader: the numbers of its messages, and whether each was offered before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Response {
-    messages: Vec<(i64, bool)>,
+    messages: Vec<(EventNumber, bool)>,
     confirmed: bool,
 }
 
@@ -150,7 +151,7 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
         assert!(worker.child.wait().unwrap().success());
     }
     let log = events(&kernel, "p").unwrap();
-    let of = |agent: &str| -> Vec<i64> {
+    let of = |agent: &str| -> Vec<EventNumber> {
         let has = |to: &serde_json::Value| to.as_array().is_some_and(|to| to.iter().any(|to| to == agent));
         log.iter()
             .filter(|event| event.kind == kind::MESSAGE_SENT && has(&event.data["to"]))
@@ -176,14 +177,14 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
 }
 
 /// Each message is new in one response, is in a confirmed response, and messages arrive in order.
-fn judge(sent: &[i64], read: &[Vec<Response>]) -> Vec<String> {
+fn judge(sent: &[EventNumber], read: &[Vec<Response>]) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut new: BTreeMap<i64, usize> = BTreeMap::new();
-    let mut confirmed: BTreeSet<i64> = BTreeSet::new();
+    let mut new: BTreeMap<EventNumber, usize> = BTreeMap::new();
+    let mut confirmed: BTreeSet<EventNumber> = BTreeSet::new();
     for responses in read {
-        let (mut begins, mut shown) = (0, 0);
+        let (mut begins, mut shown) = (EventNumber::START, EventNumber::START);
         for Response { messages, confirmed: is_confirmed } in responses {
-            let numbers: Vec<i64> = messages.iter().map(|(number, _)| *number).collect();
+            let numbers: Vec<EventNumber> = messages.iter().map(|(number, _)| *number).collect();
             let Some(first) = numbers.first() else { continue };
             let at = sent.partition_point(|number| number < first);
             if !sent[at..].starts_with(&numbers) || numbers.len() > PAGE {
@@ -255,14 +256,16 @@ mod tests {
     use super::*;
 
     fn response(messages: &[(i64, bool)], confirmed: bool) -> Response {
-        Response { messages: messages.to_vec(), confirmed }
+        let messages = messages.iter().map(|(number, again)| (EventNumber::new(*number), *again)).collect();
+        Response { messages, confirmed }
     }
 
     #[test]
     fn inv_m6_what_is_lost_told_twice_or_out_of_order_is_seen() {
+        let sent = [3, 5].map(EventNumber::new);
         let dead = response(&[(3, false)], false);
         let good = response(&[(3, true), (5, false)], true);
-        assert_eq!(judge(&[3, 5], &[vec![dead.clone()], vec![good.clone()]]), [""; 0]);
+        assert_eq!(judge(&sent, &[vec![dead.clone()], vec![good.clone()]]), [""; 0]);
         let bad: [Vec<Vec<Response>>; 6] = [
             // Invalid: never confirmed, new twice, never new, with a gap, out of order, and returned after it was
             // confirmed.
@@ -274,7 +277,7 @@ mod tests {
             vec![vec![response(&[(3, false), (5, false)], true), response(&[(5, true)], true)]],
         ];
         for read in bad {
-            assert_ne!(judge(&[3, 5], &read), [""; 0], "{read:?}");
+            assert_ne!(judge(&sent, &read), [""; 0], "{read:?}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tenure_core::message::Urgency;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{
@@ -108,11 +109,11 @@ impl Cast {
             }
             Request::Confirm { up_to } => {
                 let events = shown(up_to, self.told.get(agent).copied().unwrap_or(0), model);
-                Op::new(confirm::Confirm { events: Some(events), mail: None })
+                Op::new(confirm::Confirm { events: Some(EventNumber::new(events)), mail: None })
             }
             Request::ConfirmMail { up_to } => {
                 let mail = shown(up_to, self.mailed.get(agent).copied().unwrap_or(0), model);
-                Op::new(confirm::Confirm { events: None, mail: Some(mail) })
+                Op::new(confirm::Confirm { events: None, mail: Some(EventNumber::new(mail)) })
             }
             Request::Reserve(wanted) => Op::new(reserve::Reserve {
                 paths: typed(&wanted.patterns),

@@ -155,7 +155,7 @@ impl Property for NothingSkipped {
                 let up_to = happened.expected.unwrap().answer.as_ref().unwrap()["events"].as_i64().unwrap();
                 // A door that confirms more than it received is trusted up to the offer; any gap is then the door's own
                 // error.
-                let honest = request.events.unwrap_or(0) <= reader.heard;
+                let honest = request.events.unwrap_or_default().get() <= reader.heard;
                 let mut all = scene.model.news_between(me, reader.confirmed, up_to);
                 let skipped = all.find(|told| !reader.told.contains(&told.number));
                 if let Some(skipped) = skipped.filter(|_| honest) {

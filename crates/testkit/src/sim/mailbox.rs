@@ -91,7 +91,7 @@ impl Property for NewOnce {
             }
             (Known::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let up_to = happened.expected.unwrap().answer.as_ref().unwrap()["mail"].as_i64().unwrap();
-                let honest = request.mail.unwrap_or(0) <= reader.heard;
+                let honest = request.mail.unwrap_or_default().get() <= reader.heard;
                 let mine = scene.model.mail.iter().filter(|letter| letter.to == *me && letter.number <= up_to);
                 let skipped = mine.map(|letter| letter.number).find(|number| !reader.told.contains(number));
                 if let Some(skipped) = skipped.filter(|_| honest && up_to > reader.confirmed) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_kernel::Op;
 use tenure_kernel::answer::LoggedEvent;
 use tenure_store::Moment;
@@ -264,10 +265,10 @@ fn same(expected: &Told, found: &LoggedEvent, happened: &Happened<'_>) -> bool {
     let subject = expected.kind == kind::PROJECT_CREATED || expected.subject == found.subject;
     data && subject
         && (expected.number, expected.kind, expected.actor.as_str())
-            == (found.number, found.kind.as_str(), found.actor.as_str())
+            == (found.number.get(), found.kind.as_str(), found.actor.as_str())
         && Time(expected.at).to_string() == found.at
         && expected.hold == found.hold.clone().unwrap_or_default()
-        && expected.cause == found.cause
+        && expected.cause == found.cause.map(EventNumber::get)
         && (found.op.as_str(), found.request_id.as_str()) == (happened.op.name(), happened.request)
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Once};
 use tenure_client::phrasing::Commands;
 use tenure_core::agent::Process;
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::log;
@@ -298,7 +299,7 @@ impl Run {
 
 /// The events of a world after a number, oldest first.
 pub(super) fn events(world: &World, after: i64) -> Vec<LoggedEvent> {
-    let mut since = log::Since::Number(after);
+    let mut since = log::Since::Number(EventNumber::new(after));
     let mut all = Vec::new();
     loop {
         let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };

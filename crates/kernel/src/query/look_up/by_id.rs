@@ -8,6 +8,7 @@ use tenure_core::event::place::{LockOffered, OfferTaken, PathOffered};
 use tenure_core::event::{Event, Topic};
 use tenure_core::hold::lapsed;
 use tenure_core::id::{AnyId, CheckoutId, Id, IdKind, TaskId};
+use tenure_core::number::EventNumber;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
@@ -108,13 +109,13 @@ pub(in crate::query) fn show_message(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, n
     let unknown = || id::unknown(named, id::Sort::Message);
     let row = message::get(tx, snapshot.project_id(), named)?.ok_or_else(unknown)?;
     if let Some(got) = mail::of_message(tx, snapshot.project_id(), me, named)?.into_iter().next() {
-        return Ok(Message::of(&got, i64::MIN));
+        return Ok(Message::of(&got, EventNumber::START));
     }
     if row.author != *me {
         return Err(unknown());
     }
     let own = mail::Row { number: row.number, what: mail::What::Message, acked_at: None, message: row };
-    Ok(Message::of(&own, i64::MIN))
+    Ok(Message::of(&own, EventNumber::START))
 }
 
 pub(in crate::query) fn show_checkout(
@@ -146,7 +147,7 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &st
             story.sort_by_key(|sentence| sentence.number);
             let is_over = row.state != place::PlaceState::Ended && lapsed(snapshot.now, row.expires_at);
             story.extend(is_over.then(|| Sentence {
-                number: 0,
+                number: EventNumber::START,
                 at: row.expires_at.to_string(),
                 text: format!("the place of {} in the line lapsed", row.agent),
             }));
@@ -154,8 +155,13 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &st
         }
         "n" => {
             let row = get_note(tx, snapshot, named)?;
-            let events =
-                tx.fetch(event::page(project, &event::EventFilter::default(), (row.number - 1, i64::MAX), false, 1))?;
+            let events = tx.fetch(event::page(
+                project,
+                &event::EventFilter::default(),
+                (row.number.previous(), EventNumber::MAX),
+                false,
+                1,
+            ))?;
             let its = events.into_iter().filter(|event| event.number == row.number);
             (its.map(told).collect::<Result<Vec<_>>>()?, false)
         }
@@ -168,10 +174,10 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &st
         _ => {
             let known = show_checkout(tx, snapshot, named)?;
             let text = format!("the checkout {} is {} on {}", cut(&known.name, 120), cut(&known.path, 300), known.host);
-            (vec![Sentence { number: 0, at: snapshot.now.to_string(), text }], false)
+            (vec![Sentence { number: EventNumber::START, at: snapshot.now.to_string(), text }], false)
         }
     };
-    let forgotten = story.is_empty() && snapshot.project.is_some_and(|row| row.first_event > 1);
+    let forgotten = story.is_empty() && snapshot.project.is_some_and(|row| row.first_event > EventNumber::FIRST);
     Ok(Story { subject: named.to_owned(), story, more, forgotten })
 }
 
@@ -180,7 +186,9 @@ fn offered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, row: &place::Row) -> Result
     let mut told = Vec::new();
     for wanted in row.wanted.iter().take(LONGEST) {
         let filter = event::EventFilter { subject: Some(wanted.clone()), ..event::EventFilter::default() };
-        for event in tx.fetch(event::page(snapshot.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
+        for event in
+            tx.fetch(event::page(snapshot.project_id(), &filter, (row.ticket, EventNumber::MAX), false, LONGEST))?
+        {
             let place = match fact::seen(&event.kind, &event.data) {
                 Event::PathOffered(PathOffered { place, .. })
                 | Event::LockOffered(LockOffered { place, .. })

@@ -43,7 +43,7 @@ impl Host for Clerk {
 
     fn run(&self, who: &ToolCaller, _: Option<&str>, op: &Op) -> Result<String> {
         let what = match op.get::<Confirm>() {
-            Some(shown) => format!("{} confirms {:?}", who.name, shown.events.unwrap_or_default()),
+            Some(shown) => format!("{} confirms {}", who.name, shown.events.unwrap_or_default()),
             None => format!("{} {}", who.name, op.name()),
         };
         self.begun.send(what.clone()).unwrap();

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
+use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::answer::{InboxPage, Sent};
@@ -66,7 +67,7 @@ fn look(tool_call: &ToolCall<'_>, request: &Request) -> Result<ToolAnswer> {
     let id = |typed: &String| tool_call.ask(&message_id::ResolveMessage { typed: typed.clone() }).map(MessageId::from);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
     let mut answer = tool_call.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
-    answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
+    answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64().map(EventNumber::new) };
     Ok(answer)
 }
 

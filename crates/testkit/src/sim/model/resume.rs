@@ -169,9 +169,9 @@ impl Model {
         let Some((offered, confirmed)) = self.delivered.get(turn.actor).copied() else {
             return json!({ "events": 0, "mail": 0 });
         };
-        let confirmed = confirmed.max(offered.min(request.events.unwrap_or(0)));
+        let confirmed = confirmed.max(offered.min(request.events.unwrap_or_default().get()));
         self.delivered.insert(turn.actor.to_owned(), (offered, confirmed));
-        let mail = self.confirm_mail(turn.actor, request.mail.unwrap_or(0));
+        let mail = self.confirm_mail(turn.actor, request.mail.unwrap_or_default().get());
         json!({ "events": confirmed, "mail": mail })
     }
 }

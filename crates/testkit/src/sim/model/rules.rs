@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
+use tenure_core::number::EventNumber;
 use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
@@ -412,7 +413,7 @@ impl Model {
             let (kind, scope) = (tenure_core::memory::MemoryKind::Lesson, Some(MemoryReach::Project));
             let item = remember::NewMemory { text, key, kind, scope, task: None, ttl_s: None };
             let _ = self.remember(turn, &[item], None);
-            self.log.last_mut().expect("something was told").cause = event.cause;
+            self.log.last_mut().expect("something was told").cause = event.cause.map(EventNumber::get);
         }
         lessons.len()
     }
