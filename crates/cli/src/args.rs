@@ -4,6 +4,7 @@
 //! as opening the store.
 
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -13,6 +14,7 @@ use tenure_core::{Code, Error, Result};
 
 use crate::command::{self, Group, Run, Spec};
 use crate::env::Env;
+use crate::intent;
 use crate::output::Printer;
 use crate::session::Session;
 use crate::settings::{Globals, Settings};
@@ -23,11 +25,21 @@ pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--requ
 const PLAIN: [&str; 2] = ["--json", "--quiet"];
 
 /// Runs the command that the words name and returns how the process ends.
-pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
+pub(crate) fn run(typed: &[OsString], env: &Env) -> ExitCode {
+    let meant = intent::meant(typed, std::io::stdout().is_terminal());
+    let (words, unmeant) = match meant {
+        Ok(words) => (words, None),
+        Err(error) => (typed.to_vec(), Some(error)),
+    };
+    let words = &words;
     let json = wants_json(words, env);
-    let quiet = before_dashes(words).any(|word| word == "--quiet");
+    let quiet = before_dashes(words).any(|word| word == PLAIN[1] || word == "-q");
     let out = Printer::new(json, quiet, env);
-    let exit = match act(words, env, &out) {
+    let acted = match unmeant {
+        None => act(words, env, &out),
+        Some(error) => Err(error),
+    };
+    let exit = match acted {
         Ok(exit) => exit,
         // The caller of a command under a lock can tell by the exit code that it was not the command's own.
         Err(error) if runs_a_command(words) => {
@@ -54,8 +66,8 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
     // The command may have been named by an alias; clap knows it by its one name.
     let mut line: Vec<OsString> = vec!["tenure".into()];
     line.extend(words.iter().cloned());
-    if let (Some(name), Some(spec)) = (&named, spec)
-        && let Some(at) = line.iter().skip(1).position(|word| word == name)
+    if let Some(spec) = spec
+        && let Some(at) = intent::position(words)
     {
         line[at + 1] = spec.name.into();
     }
@@ -130,7 +142,7 @@ pub(crate) fn root() -> Command {
         .arg(valued("project", "NAME", "The project by name (also TENURE_PROJECT)"))
         .arg(valued("agent", "NAME", "Who is calling (also TENURE_AGENT)"))
         .arg(valued("store", "PATH|URL", "The store: a file or a postgres:// URL (also TENURE_STORE)"))
-        .arg(plain("quiet", "Print nothing but errors"))
+        .arg(plain("quiet", "Print nothing but errors").short('q'))
         .arg(valued("request-id", "ID", "The id of this request: the same id is carried out once"))
 }
 
@@ -167,19 +179,9 @@ pub(crate) fn overview() -> String {
     text
 }
 
-/// The command among the words: the first that is neither a flag of every command nor its value.
+/// The command among the words.
 pub(crate) fn named(words: &[OsString]) -> Option<OsString> {
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if VALUED.iter().any(|flag| word == *flag) {
-            words.next();
-        } else if word == "--" {
-            return None;
-        } else if !word.as_encoded_bytes().starts_with(b"-") {
-            return Some(word.clone());
-        }
-    }
-    None
+    intent::position(words).map(|at| words[at].clone())
 }
 
 /// Whether the words are `lock NAME -- COMMAND`.
@@ -198,31 +200,9 @@ fn wants_json(words: &[OsString], env: &Env) -> bool {
         || env.os("TENURE_FORMAT").is_some_and(|format| format.eq_ignore_ascii_case(OsStr::new("json")))
 }
 
-/// The command of a name, alias or, in the refusal, the nearest one.
+/// The command of a name or an alias.
 fn find(name: &OsStr) -> Result<&'static Spec> {
-    let name = name.to_string_lossy();
-    let found = command::ALL.iter().find(|spec| spec.name == name || spec.aliases.iter().any(|alias| *alias == name));
-    if let Some(spec) = found {
-        return Ok(spec);
-    }
-    let names = command::ALL.iter().filter(|spec| spec.group != Group::Hidden).flat_map(|spec| {
-        std::iter::once((spec.name, spec.name)).chain(spec.aliases.iter().map(|alias| (*alias, spec.name)))
-    });
-    let nearest = names
-        .map(|(typed, meant)| (strsim::jaro_winkler(typed, &name), meant))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let error = Error::usage(
-        Code::UnknownCommand,
-        format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)),
-    );
-    Err(match nearest {
-        Some((_, meant)) => {
-            error.hint(format!("Did you mean `{meant}`?")).attempt(Action::Help { command: Some(meant.to_string()) })
-        }
-        None => error,
-    }
-    .attempt(Action::Help { command: None }))
+    name.to_str().and_then(intent::of_name).ok_or_else(|| intent::unknown(name))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod git_status;
 mod guard;
 mod hook;
 mod identity;
+mod intent;
 mod output;
 mod program_path;
 mod runner;

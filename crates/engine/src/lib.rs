@@ -1,3 +1,3 @@
-//! What Tenure runs on behalf of its callers. The engine never touches the store: state is reached by its caller.
+//! Runs commands on behalf of the caller. The engine never touches the store; its caller does.
 
 pub mod process;

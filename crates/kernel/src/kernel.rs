@@ -444,8 +444,9 @@ fn unchanged(
 impl CheckedOp {
     fn new(call: &Call, op: &dyn ErasedOp) -> Result<CheckedOp> {
         tenure_core::name::check(&call.actor.name)?;
-        let decision = op.prepare()?;
+        // First: a caller without access must not cause the work of preparing a large batch, nor learn about its request.
         access::admit(call, op)?;
+        let decision = op.prepare()?;
         Ok(CheckedOp { fingerprint: fingerprint(op)?, decision })
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args as _;
 use tenure_core::action::Action;
-use tenure_core::{Code, Error, task};
+use tenure_core::{Code, Error, Result, task};
 use tenure_kernel::op::add::Add;
 
 use super::{Group, Run, Spec, bulk, print_task, read, task_id};
@@ -24,18 +24,19 @@ pub(super) const SPEC: Spec = Spec {
         if args.stdin {
             return bulk::add(settings, out);
         }
-        let title = args.title.ok_or_else(|| {
+        let (title, label) = title(&args.title, args.r#type, args.label)?;
+        let title = title.ok_or_else(|| {
             Error::usage(Code::TitleEmpty, "no title was given")
                 .attempt(Action::AddTask { title: "Fix the login".to_owned() })
         })?;
         let session = &Session::open(settings, out, StoreUse::Write)?;
-        let after = args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?;
+        let after = args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_>>()?;
         let request = Add {
             title,
             description: args.description.unwrap_or_default(),
             acceptance: args.acceptance.unwrap_or_default(),
             priority: args.priority.unwrap_or(task::PRIORITY_DEFAULT),
-            labels: args.label,
+            labels: label,
             after,
             assignee: args.assignee.map(Into::into),
         };
@@ -50,7 +51,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     /// One line of 1 to 500 characters
     #[arg(value_name = "TITLE", conflicts_with = "stdin")]
-    title: Option<String>,
+    title: Vec<String>,
     /// More lines, at most 64 KiB
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
@@ -58,11 +59,14 @@ struct Args {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     acceptance: Option<String>,
     /// 0 (first) to 4 (last), 2 by default
-    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = super::priority)]
     priority: Option<i64>,
     /// A label; may be repeated
     #[arg(long, short, value_name = "LABEL")]
     label: Vec<String>,
+    // Other trackers have a type, which is a label here, or mean the title by `-t`.
+    #[arg(long, short = 't', hide = true)]
+    r#type: Option<String>,
     /// A task it comes after; may be repeated
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     after: Vec<String>,
@@ -72,4 +76,23 @@ struct Args {
     /// Read one JSON object a line: title, description, priority, labels, acceptance, after, key
     #[arg(long, conflicts_with_all = ["description", "acceptance", "priority", "label", "after", "assignee"])]
     stdin: bool,
+}
+
+/// The title, and the labels with the type among them. Words without quotes are a title; where one of them was quoted, they
+/// were meant to be several things.
+fn title(words: &[String], kind: Option<String>, mut labels: Vec<String>) -> Result<(Option<String>, Vec<String>)> {
+    if words.is_empty() {
+        return Ok((kind, labels));
+    }
+    labels.extend(kind.filter(|kind| kind != "task"));
+    if words.len() > 1 && words.iter().any(|word| word.contains(char::is_whitespace)) {
+        let [first, second, ..] = words else { return Err(Error::bug("two words that are fewer")) };
+        let shown = |text: &str| tenure_core::text::shell_word(text).unwrap_or_else(|| "\"…\"".to_owned());
+        let meant = format!("tenure add {} --description {}", shown(first), shown(second));
+        return Err(Error::usage(Code::BadArguments, "a task has one title, and several texts were given")
+            .hint("The title is one argument; what follows it goes into the description.")
+            .attempt(Action::Said { text: meant })
+            .attempt(Action::Help { command: Some("add".to_owned()) }));
+    }
+    Ok((Some(words.join(" ")), labels))
 }

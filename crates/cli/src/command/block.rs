@@ -35,7 +35,7 @@ struct Args {
     #[command(flatten)]
     acting: ActingArgs,
     /// Why it cannot go on
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: String,
     /// The task that blocks it: when that is done, the blocker is gone
     #[arg(long, value_name = "ID")]

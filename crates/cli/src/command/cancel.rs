@@ -3,8 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::cancel::Cancel;
 
-use super::done::ActingArgs;
-use super::{Group, Run, Spec, print_task, read, task_id_or_focus};
+use super::several::{Acted, SeveralArgs};
+use super::{Group, Run, Spec, read, task_id_or_focus};
 use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -16,25 +16,24 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        let task = task_id_or_focus(session, args.acting.task.as_deref())?;
-        let request = Cancel {
-            task,
-            reason: args.reason.unwrap_or_default(),
-            fence: args.acting.fence.map(Into::into),
-            force: args.acting.force,
-        };
-        let reply = session.run(request, RunOptions::default())?;
-        let task = reply.read()?;
-        print_task(session, "Cancelled", &task, &reply.body);
-        Ok(0)
+        args.acting.each(session, |typed| {
+            let request = Cancel {
+                task: task_id_or_focus(session, typed)?,
+                reason: args.reason.clone().unwrap_or_default(),
+                fence: args.acting.fence.map(Into::into),
+                force: args.acting.force,
+            };
+            let reply = session.run(request, RunOptions::default())?;
+            Ok(Acted::on(session, "Cancelled", &reply.read()?, reply.body))
+        })
     }),
 };
 
 #[derive(clap::Args)]
 struct Args {
     #[command(flatten)]
-    acting: ActingArgs,
+    acting: SeveralArgs,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

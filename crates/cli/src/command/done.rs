@@ -3,6 +3,7 @@
 use clap::Args as _;
 use tenure_kernel::op::done::Done;
 
+use super::several::{Acted, SeveralArgs};
 use super::{Group, Run, Spec, read, task_id_or_focus};
 use crate::output::task::line;
 use crate::session::{RunOptions, StoreUse};
@@ -11,28 +12,25 @@ pub(super) const SPEC: Spec = Spec {
     name: "done",
     aliases: &["close", "complete", "finish"],
     group: Group::Everyday,
-    about: "Finish your task, or one by id; what waited for it becomes ready",
-    examples: &["tenure done", "tenure done t-7k3fq"],
-    args: ActingArgs::augment_args,
+    about: "Finish your task, or others by id; what waited for them becomes ready",
+    examples: &["tenure done", "tenure done t-7k3fq", "tenure done t-7k3fq t-9m2xq"],
+    args: SeveralArgs::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
-        let args: ActingArgs = read(matches)?;
-        let task = task_id_or_focus(session, args.task.as_deref())?;
-        let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
-        let reply = session.run(request, RunOptions::default())?;
-        let done = reply.read()?;
-        if session.out.is_json() {
-            session.out.body(&reply.body);
-            return Ok(0);
-        }
-        let mut text = format!("Done {}", line(session.out, &done.task));
-        if done.late {
-            text.push_str("\n  late: your hold had lapsed and nobody had taken over");
-        }
-        if !done.unlocked.is_empty() {
-            text.push_str(&format!("\n  ready now: {}", done.unlocked.join(" ")));
-        }
-        session.out.text(&text);
-        Ok(0)
+        let args: SeveralArgs = read(matches)?;
+        args.each(session, |typed| {
+            let task = task_id_or_focus(session, typed)?;
+            let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
+            let reply = session.run(request, RunOptions::default())?;
+            let done = reply.read()?;
+            let mut text = format!("Done {}", line(session.out, &done.task));
+            if done.late {
+                text.push_str("\n  late: your hold had lapsed and nobody had taken over");
+            }
+            if !done.unlocked.is_empty() {
+                text.push_str(&format!("\n  ready now: {}", done.unlocked.join(" ")));
+            }
+            Ok(Acted { text, body: reply.body })
+        })
     }),
 };
 

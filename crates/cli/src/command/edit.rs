@@ -1,9 +1,11 @@
 //! `tenure edit`
 
 use clap::Args as _;
+use tenure_core::id::TaskId;
 use tenure_kernel::op::edit::Edit;
 
-use super::{Group, Run, Spec, print_task, read, task_id};
+use super::several::{self, Acted};
+use super::{Group, Run, Spec, read, task_id};
 use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -19,37 +21,38 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        let after = if args.no_after {
+        let after: Option<Vec<TaskId>> = if args.no_after {
             Some(Vec::new())
         } else if args.after.is_empty() {
             None
         } else {
             Some(args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?)
         };
-        let request = Edit {
-            task: task_id(session, &args.task)?,
-            title: args.title,
-            description: args.description,
-            acceptance: args.acceptance,
-            priority: args.priority,
-            add_labels: args.label,
-            remove_labels: args.unlabel,
-            assignee: args.assignee.map(Into::into),
-            after,
-            expect_version: args.expect_version,
-        };
-        let reply = session.run(request, RunOptions::default())?;
-        let task = reply.read()?;
-        print_task(session, "Edited", &task, &reply.body);
-        Ok(0)
+        several::each(session, &args.tasks, |typed| {
+            let args = args.clone();
+            let request = Edit {
+                task: task_id(session, typed)?,
+                title: args.title,
+                description: args.description,
+                acceptance: args.acceptance,
+                priority: args.priority,
+                add_labels: args.label,
+                remove_labels: args.unlabel,
+                assignee: args.assignee.map(Into::into),
+                after: after.clone(),
+                expect_version: args.expect_version,
+            };
+            let reply = session.run(request, RunOptions::default())?;
+            Ok(Acted::on(session, "Edited", &reply.read()?, reply.body))
+        })
     }),
 };
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 struct Args {
-    /// The task: any unique beginning of its id
-    #[arg(value_name = "ID")]
-    task: String,
+    /// The tasks: any unique beginning of each id
+    #[arg(value_name = "ID", required = true)]
+    tasks: Vec<String>,
     /// A new title
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
     title: Option<String>,
@@ -60,7 +63,7 @@ struct Args {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     acceptance: Option<String>,
     /// A new priority, 0 (first) to 4 (last)
-    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = super::priority)]
     priority: Option<i64>,
     /// A label to add; may be repeated
     #[arg(long, short, value_name = "LABEL")]

@@ -58,7 +58,7 @@ struct Args {
     #[arg(long, value_name = "ID", conflicts_with = "peek")]
     ack: Vec<String>,
     /// How many messages at the most: 1 to 100, 20 without it
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// Only look: what is new stays new
     #[arg(long)]

@@ -66,11 +66,15 @@ enum StateArg {
     Ready,
     Waiting,
     Stuck,
+    #[value(aliases = ["in_progress", "in-progress", "claimed", "doing", "active", "wip"])]
     Held,
     Blocked,
+    #[value(aliases = ["closed", "completed", "finished", "resolved"])]
     Done,
+    #[value(alias = "canceled")]
     Cancelled,
     /// Ready, waiting or stuck
+    #[value(aliases = ["todo", "pending"])]
     Open,
     /// Held
     Started,
@@ -130,7 +134,7 @@ impl HolderArg {
 #[derive(clap::Args)]
 pub(super) struct Paging {
     /// Rows on a page, 1 to 1000
-    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "50", allow_negative_numbers = true)]
     limit: i64,
     /// Where the page begins: `next` of the page before
     #[arg(long, value_name = "CURSOR")]

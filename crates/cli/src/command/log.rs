@@ -21,6 +21,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Show what happened: the newest events, or from a number or time on",
     examples: &[
         "tenure log",
+        "tenure log t-7k3fq",
         "tenure log --since 120 --kind task.done",
         "tenure log --since 2030-01-31T09:00:00Z --by codex-2",
         "tenure log --follow --json",
@@ -36,7 +37,7 @@ pub(super) const SPEC: Spec = Spec {
         };
         let store_use = if args.follow { StoreUse::Follow } else { StoreUse::Read };
         let session = Session::open(settings, out, store_use)?;
-        let subject = match args.subject.as_deref() {
+        let subject = match args.about.as_deref().or(args.subject.as_deref()) {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
                 Some(session.ask(&ResolveAny { typed: typed.into() })?)
             }
@@ -81,6 +82,9 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     /// Only events about this: a task, a hold, an agent
+    #[arg(value_name = "ID", conflicts_with = "subject")]
+    about: Option<String>,
+    /// The same
     #[arg(long, value_name = "ID")]
     subject: Option<String>,
     /// Only events by this agent
@@ -96,7 +100,7 @@ struct Args {
     #[arg(long, value_name = "CURSOR", conflicts_with = "since")]
     cursor: Option<String>,
     /// Events on a page, 1 to 1000
-    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "50", allow_negative_numbers = true)]
     limit: i64,
     /// Go on as events happen; with --json one event a line
     #[arg(long, short)]

@@ -11,6 +11,7 @@ mod cancel;
 mod check;
 mod claim;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod done;
@@ -44,6 +45,7 @@ mod resume;
 mod send;
 mod serve;
 mod setup;
+mod several;
 mod show;
 mod snooze;
 mod status;
@@ -128,6 +130,7 @@ pub(crate) const ALL: &[Spec] = &[
     setup::SPEC,
     off::SPEC,
     whoami::SPEC,
+    config::SPEC,
     doctor::SPEC,
     edit::SPEC,
     snooze::SPEC,
@@ -197,6 +200,18 @@ struct Agreement {
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
     T::from_arg_matches(matches)
         .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
+}
+
+/// Reads a priority: its number, or a word that other trackers have for it. Whether a number is one is for the op to say.
+fn priority(typed: &str) -> std::result::Result<i64, String> {
+    Ok(match typed.to_lowercase().as_str() {
+        "p0" | "critical" | "urgent" | "highest" => 0,
+        "p1" | "high" => 1,
+        "p2" | "medium" | "normal" => 2,
+        "p3" | "low" => 3,
+        "p4" | "lowest" | "backlog" => 4,
+        number => number.parse().map_err(|_| "it is 0 (first) to 4 (last)".to_owned())?,
+    })
 }
 
 /// The full id of a task from a beginning of it.

@@ -9,7 +9,7 @@ use crate::session::StoreUse;
 
 pub(super) const SPEC: Spec = Spec {
     name: "next",
-    aliases: &["ready"],
+    aliases: &[],
     group: Group::Everyday,
     about: "Show the task that claim would take, and why",
     examples: &["tenure next", "tenure next --label backend --json"],

@@ -31,13 +31,14 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        let (typed, text) = match (args.first, args.second) {
-            (first, Some(text)) => (Some(first), text),
+        let (typed, text) = match (args.first, args.second.or(args.message)) {
+            (None, text) => (None, text.unwrap_or_default()),
+            (Some(first), Some(text)) => (Some(first), text),
             // A lone id is a note without words, not words.
-            (first, None) if first.starts_with("t-") && id::is_prefix(&first) => {
+            (Some(first), None) if first.starts_with("t-") && id::is_prefix(&first) => {
                 return Err(Error::usage(Code::TextEmpty, "no text was given").attempt(Action::note(first)));
             }
-            (text, None) => (None, text),
+            (Some(text), None) => (None, text),
         };
         let data = args.data.as_deref().map(data).transpose()?;
         let session = &Session::open(settings, out, StoreUse::Write)?;
@@ -74,10 +75,13 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     /// The text, or a task id followed by the text
-    #[arg(value_name = "[ID] TEXT", allow_hyphen_values = true)]
-    first: String,
+    #[arg(value_name = "[ID] TEXT", allow_hyphen_values = true, required_unless_present = "message")]
+    first: Option<String>,
     #[arg(hide = true, allow_hyphen_values = true)]
     second: Option<String>,
+    /// The text, in place of the argument
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "second")]
+    message: Option<String>,
     /// Structured data to keep with it: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,

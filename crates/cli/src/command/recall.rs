@@ -9,7 +9,7 @@ use crate::session::{Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "recall",
-    aliases: &["search", "find"],
+    aliases: &[],
     group: Group::Everyday,
     about: "Find what is remembered by its words, best first",
     examples: &["tenure recall importer locale", "tenure recall \"how to release\" --kind directive"],
@@ -33,7 +33,7 @@ struct Args {
     #[command(flatten)]
     which: memory::MemoryRef,
     /// At most this many, 1 to 1000
-    #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "10", allow_negative_numbers = true)]
     limit: i64,
     /// Where the page begins: `next` of the page before
     #[arg(long, value_name = "CURSOR")]

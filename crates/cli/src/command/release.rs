@@ -168,7 +168,7 @@ struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "what", allow_hyphen_values = true)]
     lock: Option<String>,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     /// The fence to act under, in place of the one last shown to you
     #[arg(long, value_name = "N")]

@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::reopen::Reopen;
 
-use super::{Group, Run, Spec, print_task, read, task_id};
+use super::several::{self, Acted};
+use super::{Group, Run, Spec, read, task_id};
 use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -15,20 +16,20 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        let request = Reopen { task: task_id(session, &args.task)?, reason: args.reason.unwrap_or_default() };
-        let reply = session.run(request, RunOptions::default())?;
-        let task = reply.read()?;
-        print_task(session, "Reopened", &task, &reply.body);
-        Ok(0)
+        several::each(session, &args.tasks, |typed| {
+            let request = Reopen { task: task_id(session, typed)?, reason: args.reason.clone().unwrap_or_default() };
+            let reply = session.run(request, RunOptions::default())?;
+            Ok(Acted::on(session, "Reopened", &reply.read()?, reply.body))
+        })
     }),
 };
 
 #[derive(clap::Args)]
 struct Args {
-    /// The task: any unique beginning of its id
-    #[arg(value_name = "ID")]
-    task: String,
+    /// The tasks: any unique beginning of each id
+    #[arg(value_name = "ID", required = true)]
+    tasks: Vec<String>,
     /// Why
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

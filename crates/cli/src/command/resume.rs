@@ -74,7 +74,7 @@ struct Args {
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     budget: Option<i64>,
     /// How many events since last time are told at the most, 20 by default
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// How long a new hold lives without a call of yours: 1s to 24h, 60m by default
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]

@@ -3,7 +3,8 @@
 use clap::Args as _;
 use tenure_kernel::op::unblock::Unblock;
 
-use super::{Group, Run, Spec, print_task, read, task_id};
+use super::several::{self, Acted};
+use super::{Group, Run, Spec, read, task_id};
 use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -15,17 +16,16 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
         let args: Args = read(matches)?;
-        let task = task_id(session, &args.task)?;
-        let reply = session.run(Unblock { task }, RunOptions::default())?;
-        let task = reply.read()?;
-        print_task(session, "Unblocked", &task, &reply.body);
-        Ok(0)
+        several::each(session, &args.tasks, |typed| {
+            let reply = session.run(Unblock { task: task_id(session, typed)? }, RunOptions::default())?;
+            Ok(Acted::on(session, "Unblocked", &reply.read()?, reply.body))
+        })
     }),
 };
 
 #[derive(clap::Args)]
 struct Args {
-    /// The task: any unique beginning of its id
-    #[arg(value_name = "ID")]
-    task: String,
+    /// The tasks: any unique beginning of each id
+    #[arg(value_name = "ID", required = true)]
+    tasks: Vec<String>,
 }

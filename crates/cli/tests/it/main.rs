@@ -31,6 +31,7 @@ mod full;
 mod guards;
 mod guards_fail;
 mod guards_shell;
+mod guesses;
 mod home;
 mod hooks;
 mod identity;

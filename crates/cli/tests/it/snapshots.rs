@@ -282,6 +282,25 @@ fn whoami() {
 }
 
 #[test]
+fn config() {
+    let home = Home::direct(Engine::File);
+    let mut normal = Normaliser::new(&home);
+    let all = normal.apply(&home.run(&["config"]).stdout);
+    let one = normal.apply(&home.run(&["config", "hold.task_ttl"]).stdout);
+    let unknown = normal.apply(&home.run(&["config", "hold.ttl"]).stderr);
+    insta::assert_snapshot!(format!("{all}---\n{one}---\n{unknown}"));
+}
+
+#[test]
+fn refused_guesses() {
+    let home = Home::direct(Engine::File);
+    let lines =
+        [&["rm", "-f", "t-7k3fq"][..], &["search", "login", "page"], &["update", "t-7k3fq", "--status", "done"]];
+    let said: Vec<String> = lines.iter().map(|line| home.run(line).stderr).collect();
+    insta::assert_snapshot!(said.join("---\n"));
+}
+
+#[test]
 fn refused_for_another_store() {
     let mut world = World::direct();
     let other = world.home.path("tmp/other.db").display().to_string();

@@ -50,7 +50,7 @@ fn aliases_are_the_command_they_stand_for() {
     let home = Home::new(Engine::File);
     let id = text(&home.ok(&["create", "one"])["id"]);
     assert_eq!(home.run(&["ls"]).stdout, home.run(&["list"]).stdout);
-    assert_eq!(home.run(&["ready", "--json"]).stdout, home.run(&["next", "--json"]).stdout);
+    assert_eq!(home.run(&["ready", "--json"]).stdout, home.run(&["list", "--state", "ready", "--json"]).stdout);
     assert_eq!(home.run(&["get", &id]).stdout, home.run(&["show", &id]).stdout);
     assert_eq!(home.run(&["--json", "history"]).stdout, home.run(&["--json", "log"]).stdout);
     home.ok(&["take", &id]);

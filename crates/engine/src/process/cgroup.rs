@@ -1,5 +1,5 @@
-//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux). One write kills
-//! everything in it, processes of other users and processes that are being forked included.
+//! A separate cgroup for a command, if the cgroup of the caller is writable (cgroup v2, Linux). One write kills every
+//! process in it, including processes of other users and processes that are being forked.
 
 use std::fs::File;
 use std::io;
@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// Directories of this prefix are made by keepers.
+/// The prefix of the directories that keepers create.
 pub(super) const PREFIX: &str = "tenure-run-";
 
-/// A cgroup that a keeper has made. Its directory is removed at the end of the run.
+/// A cgroup created by a keeper. Its directory is removed at the end of the run.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     dir: PathBuf,
-    /// The directory, with a shared lock as long as the keeper or the runner lives: a cgroup without one is abandoned.
+    /// The directory with a shared lock, which the keeper and the runner hold while they live. A cgroup without a lock
+    /// is abandoned.
     claim: Option<File>,
 }
 
 impl Cgroup {
-    /// Makes one below the cgroup of this process, and ends what runs in abandoned ones: their runner and their keeper were
-    /// killed, so nothing else would.
+    /// Creates a cgroup below the cgroup of this process. First ends the processes in abandoned cgroups: their runner
+    /// and keeper were killed, so nothing else ends them.
     pub(super) fn make(name: &str) -> Option<Cgroup> {
         let own = own_dir()?;
         sweep(&own);
@@ -34,7 +35,7 @@ impl Cgroup {
         None
     }
 
-    /// The cgroup of a run, as its keeper named it.
+    /// Opens the cgroup of a run by the directory that its keeper reported.
     pub(super) fn at(dir: PathBuf) -> Cgroup {
         let claim = open(&dir).filter(|dir| dir.try_lock_shared().is_ok());
         Cgroup { dir, claim }
@@ -44,34 +45,33 @@ impl Cgroup {
         &self.dir
     }
 
-    /// Moves a process in.
+    /// Moves a process into the cgroup.
     pub(super) fn join(&self, pid: i64) -> io::Result<()> {
         std::fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Sends SIGKILL to everything inside, cgroups below it included. A process that is being forked meanwhile gets it too.
+    /// Sends SIGKILL to every process in this cgroup and in those below it, including processes that are being forked.
     pub(super) fn kill(&self) -> io::Result<()> {
         std::fs::write(self.dir.join("cgroup.kill"), "1")
     }
 
-    /// The processes inside.
     #[expect(clippy::disallowed_methods, reason = "a file of the system")]
     pub(super) fn pids(&self) -> Vec<i64> {
         let read = std::fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
         read.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
     }
 
-    /// Whether a process is inside, or in a cgroup below. The kernel counts, so forks cannot slip through.
+    /// Whether a process is in this cgroup or in one below it. The kernel keeps the count, so a fork cannot escape it.
     #[expect(clippy::disallowed_methods, reason = "a file of the system")]
     pub(super) fn is_populated(&self) -> bool {
         let events = std::fs::read_to_string(self.dir.join("cgroup.events"));
         events.is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
     }
 
-    /// Moves what is left inside to the cgroup above. Cgroups below belong to other keepers and stay.
+    /// Moves the remaining processes to the parent cgroup. Cgroups below this one belong to other keepers and stay.
     pub(super) fn empty(&self) {
         let Some(above) = self.dir.parent() else { return };
-        // A process may fork between the look and the move, so this is done until nothing is left.
+        // A process may fork between the read and the move, so this repeats until the cgroup is empty.
         for _ in 0..100 {
             let inside = self.pids();
             if inside.is_empty() {
@@ -83,9 +83,9 @@ impl Cgroup {
         }
     }
 
-    /// Kills everything inside, and removes it.
+    /// Kills every process in the cgroup, and removes it.
     pub(super) fn clear(&self) {
-        // A cgroup that cannot be written to is gone, or is removed by a later run once it is empty.
+        // A cgroup that cannot be written to is gone, or a later run removes it once it is empty.
         for _ in 0..500 {
             if !self.is_populated() || self.kill().is_err() {
                 break;
@@ -95,7 +95,7 @@ impl Cgroup {
         self.remove();
     }
 
-    /// Removes it. A process that ended a moment ago may still be counted.
+    /// Removes the directory. Retries, because the kernel may still count a process that has just ended.
     pub(super) fn remove(&self) {
         for _ in 0..100 {
             match remove(&self.dir) {
@@ -108,18 +108,18 @@ impl Cgroup {
     }
 }
 
-/// The cgroup of an earlier run below the cgroup of this process, if it is still there.
+/// The cgroup of an earlier run below the cgroup of this process, if it still exists.
 pub(super) fn of_run(mark: &str) -> Option<Cgroup> {
     let dir = own_dir()?.join(format!("{PREFIX}{mark}"));
     dir.is_dir().then(|| Cgroup::at(dir))
 }
 
-/// Whether a command can be given a cgroup of its own on this machine.
+/// Whether a command on this machine can have a separate cgroup.
 pub fn holds() -> bool {
     own_dir().is_some()
 }
 
-/// The directory of this process's own cgroup, if processes can be moved below it.
+/// The directory of this process's cgroup, if processes can be moved below it.
 #[expect(clippy::disallowed_methods, reason = "files of the system")]
 fn own_dir() -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
@@ -132,7 +132,7 @@ fn own_dir() -> Option<PathBuf> {
     (writable(&dir) && writable(&dir.join("cgroup.procs"))).then_some(dir)
 }
 
-/// Finds the directory by the mount of cgroup v2 and the line of this process.
+/// Finds the directory from the cgroup v2 mount and the entry of this process.
 fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -142,7 +142,7 @@ fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
         }
         let mut fields = before.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
-        // Paths with blanks are written with escapes, which no system uses here; such a mount is not used.
+        // Mount points with spaces are escaped in this file. No known system has one, so such a mount is not used.
         if point.contains('\\') || group.split('/').any(|part| part == "..") {
             return None;
         }
@@ -154,7 +154,7 @@ fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
-/// Removes a cgroup and the empty ones below it, which keepers that were killed inside of it have left.
+/// Removes a cgroup and the empty cgroups below it, which killed keepers may have left.
 fn remove(dir: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)?.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -164,21 +164,22 @@ fn remove(dir: &Path) -> io::Result<()> {
     std::fs::remove_dir(dir)
 }
 
-/// Ends what runs in abandoned cgroups, and removes them.
+/// Ends the processes in abandoned cgroups, and removes the cgroups.
 fn sweep(own: &Path) {
     for entry in std::fs::read_dir(own).into_iter().flatten().flatten() {
         let dir = entry.path();
         if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
             continue;
         }
-        // A keeper that has just made the directory does not get its claim meanwhile, and does without a cgroup.
+        // A keeper that has created the directory but has not locked it yet loses this race and runs without a cgroup.
         if let Some(taken) = abandoned(&dir) {
             Cgroup { dir, claim: Some(taken) }.clear();
         }
     }
 }
 
-/// Takes a cgroup that no runner and no keeper has a claim to, nor to one below it: a kill reaches those too.
+/// Locks a cgroup if no runner or keeper holds a lock on it or on a cgroup below it, because a kill reaches those as
+/// well.
 fn abandoned(dir: &Path) -> Option<File> {
     let taken = open(dir).filter(|dir| dir.try_lock().is_ok())?;
     let mut below = std::fs::read_dir(dir).into_iter().flatten().flatten();

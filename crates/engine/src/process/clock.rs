@@ -1,4 +1,4 @@
-//! Time as deadlines count it: a clock that cannot be set, and that goes on while the machine sleeps.
+//! The clock for deadlines: it cannot be set, and it continues while the machine sleeps.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tenure_core::{Span, lock};
 
-/// The time since the machine was started, asleep or not.
+/// The time since boot, including the time asleep.
 pub fn since_boot() -> Duration {
     #[cfg(target_os = "linux")]
     const CLOCK: ClockId = ClockId::Boottime;
@@ -16,38 +16,38 @@ pub fn since_boot() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Until when a lock is trusted after a request for it: nothing that the store has granted ends before its time to live
-/// has passed since the request was *sent*.
+/// How long a lock is trusted after a request for it. A granted lock does not end before its time to live has passed
+/// since the request was *sent*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockTrust {
-    /// From then on the command is asked to end (SIGTERM).
+    /// When the command gets SIGTERM.
     pub term_at: Duration,
-    /// From then on it is killed by its keeper.
+    /// When the keeper sends SIGKILL.
     pub kill_at: Duration,
-    /// From then on the lock may be another's.
+    /// When another caller may take the lock.
     pub ends_at: Duration,
 }
 
 impl LockTrust {
-    /// What is trusted after a request that was sent at `sent`.
+    /// The trust that a request sent at `sent` gives.
     pub fn from(sent: Duration, ttl: Span) -> LockTrust {
         let (ends, margin) = (sent + duration(ttl), duration(lock::margin(ttl)));
         LockTrust { term_at: ends - margin, kill_at: ends - margin / 2, ends_at: ends }
     }
 
-    /// The time between asking and killing.
+    /// The time between SIGTERM and SIGKILL.
     pub fn grace(self) -> Duration {
         self.kill_at.saturating_sub(self.term_at)
     }
 
-    /// When a runner no longer leaves the killing to the keeper: late enough for a keeper that does its work, and with
-    /// three quarters of the remaining time to do it.
+    /// When the runner kills instead of the keeper: late enough for a keeper that does its work, and early enough to
+    /// leave three quarters of the remaining time.
     pub(super) fn strike_at(self) -> Duration {
         self.kill_at + self.ends_at.saturating_sub(self.kill_at) / 4
     }
 }
 
-/// A span as a duration.
+/// Converts a span to a duration.
 pub fn duration(span: Span) -> Duration {
     Duration::from_micros(u64::try_from(span.0).unwrap_or(0))
 }

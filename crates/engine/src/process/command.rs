@@ -1,4 +1,4 @@
-//! A command under a keeper, from the runner's side.
+//! The runner's interface to a command under a keeper.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,46 +21,46 @@ use super::stat::stat;
 use super::takeover::Watch;
 use super::{LaunchSpec, MARKER, cgroup, keeper, signals, system};
 
-/// What happens to a kept command.
+/// An event in the life of a kept command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeeperEvent {
-    /// It did not start; nothing of it has run.
+    /// The command was not started, and nothing of it has run.
     NotStarted(NotStarted),
-    /// These were killed and still live. Said again while that is so.
+    /// These processes were killed and are still alive. Repeated while that is so.
     Surviving(Processes),
-    /// It is over. The last event.
+    /// The run is over. The last event.
     Over(CommandEnd),
-    /// The watch over it failed by a defect: it may still run. The last event. Its keeper ends it once this process is
-    /// gone.
+    /// The watch failed because of a defect, and the command may still run. The last event. The keeper ends the command
+    /// when this process exits.
     Unwatched,
 }
 
 /// Why a command was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStarted {
-    /// The system refused, with this error number.
+    /// The system refused with this error number.
     System(i32),
-    /// Its deadline had passed already.
+    /// Its deadline had already passed.
     Late,
-    /// Its keeper ended before it could start it.
+    /// The keeper ended before it could start the command.
     NoKeeper,
 }
 
-/// A command under a keeper. Where this is dropped, the keeper ends the command.
+/// A command under a keeper. The keeper ends the command when this value is dropped.
 #[derive(Debug)]
 pub struct KeptCommand {
     orders: Arc<Orders>,
     events: Receiver<KeeperEvent>,
 }
 
-/// The way to the keeper, and what the keeper was told last.
+/// The connection to the keeper, and its state.
 #[derive(Debug)]
 pub(super) struct Orders {
     pub(super) socket: UnixStream,
     pub(super) state: Mutex<KeeperState>,
 }
 
-/// What the keeper was told, and what it has not answered yet.
+/// The last order to the keeper, and the orders that it has not answered yet.
 #[derive(Clone, Debug)]
 pub(super) struct KeeperState {
     pub(super) trust: LockTrust,
@@ -68,18 +68,18 @@ pub(super) struct KeeperState {
     pub(super) is_lost: bool,
     /// The number of the last order that the keeper has to answer.
     number: u64,
-    /// The orders without an answer, oldest first: their numbers, and when they were given.
+    /// The unanswered orders, oldest first: number and time of each.
     unheard: VecDeque<(u64, Duration)>,
 }
 
 impl KeeperState {
-    /// A keeper that has just been given its first order.
+    /// The state of a keeper that has just received its first order.
     pub(super) fn new(trust: LockTrust) -> KeeperState {
         KeeperState { trust, is_lost: false, number: 0, unheard: VecDeque::from([(0, since_boot())]) }
     }
 
-    /// Since when the keeper owes an answer. One that answers late still answers: each answer counts for its order and
-    /// those before it, although later orders are under way.
+    /// Since when the keeper has owed an answer. An answer acknowledges its order and all earlier ones, so a keeper
+    /// that answers late does not count as silent because of later orders.
     pub(super) fn unheard_since(&self) -> Option<Duration> {
         self.unheard.front().map(|(_, given)| *given)
     }
@@ -98,9 +98,10 @@ impl KeeperState {
 }
 
 impl KeptCommand {
-    /// Starts a keeper for a command. Whether the command starts is an event.
+    /// Starts a keeper for a command. Whether the command itself starts is reported as an event.
     pub fn start(spec: &LaunchSpec) -> io::Result<KeptCommand> {
-        // A subreaper inherits every orphan below it. Where this process has children already, it could not tell theirs.
+        // A subreaper inherits every orphan below it. If this process already has children, it cannot tell their
+        // orphans from those of the command.
         let alone = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
         let is_reaper = matches!(alone, Err(Errno::CHILD)) && system::become_subreaper();
         let mark = mark();
@@ -118,7 +119,7 @@ impl KeptCommand {
                 marks
             },
         );
-        // A group of its own: what ends the runner from a terminal does not reach the keeper.
+        // A separate process group, so that a signal from the terminal that ends the runner does not reach the keeper.
         command.env(MARKER, marks).stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs))).process_group(0);
         let keeper = command.spawn().inspect_err(|_| record.iter().for_each(RunRecord::remove))?;
         drop(command);
@@ -128,7 +129,7 @@ impl KeptCommand {
             group: (!spec.own_group).then(|| getpgrp().as_raw_nonzero().get()),
             cgroup: spec.cgroup.then(|| format!("{}{mark}", cgroup::PREFIX)),
             mark: mark.clone(),
-            // A path that is not text cannot be sent; the runner removes that file alone.
+            // A path that is not UTF-8 cannot be sent. Only the runner removes such a file.
             record: record.as_ref().and_then(|record| record.file.to_str()).map(Into::into),
         };
         say(&ours, &start, Some(rustix::stdio::stdin()))?;
@@ -153,24 +154,24 @@ impl KeptCommand {
         Ok(KeptCommand { orders, events })
     }
 
-    /// The command may run until later.
+    /// Extends the deadline of the command.
     pub fn trust(&self, trust: LockTrust) {
         self.orders.state().trust = trust;
         self.orders.repeat();
     }
 
-    /// What the command runs under is lost: it ends now.
+    /// Ends the command now, because the lock is lost.
     pub fn lose(&self) {
         self.orders.state().is_lost = true;
         self.orders.give(|number, _| KeeperOrder::Lost { number });
     }
 
-    /// The next event, waited for at most so long.
+    /// Waits for the next event for at most `wait`.
     pub fn next(&self, wait: Duration) -> Option<KeeperEvent> {
         match self.events.recv_timeout(wait) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            // The watch sends a last event, or has panicked.
+            // The watch sends a last event unless it has panicked.
             Err(RecvTimeoutError::Disconnected) => Some(KeeperEvent::Unwatched),
         }
     }
@@ -181,12 +182,12 @@ impl Orders {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the keeper its deadline, new or not. A keeper that is stopped does not answer.
+    /// Sends the current deadline to the keeper, new or not. A stopped keeper does not answer.
     pub(super) fn repeat(&self) {
         self.give(|number, trust| KeeperOrder::Trust { number, trust });
     }
 
-    /// Passes a signal on, which is not answered.
+    /// Forwards a signal. The keeper does not answer this order.
     fn pass(&self, passed: Passed) {
         let _ = say(&self.socket, &KeeperOrder::Signal(passed), None);
     }
@@ -194,8 +195,8 @@ impl Orders {
     fn give(&self, order: impl FnOnce(u64, LockTrust) -> KeeperOrder) {
         let mut state = self.state();
         let number = state.given(since_boot());
-        // A keeper that cannot be told is one that does not answer. The lock is held meanwhile, so that orders are sent in
-        // the order of their numbers.
+        // A failed send shows as a missing answer. The mutex stays locked, so that orders are sent in the order of
+        // their numbers.
         let _ = say(&self.socket, &order(number, state.trust), None);
     }
 
@@ -204,7 +205,7 @@ impl Orders {
     }
 }
 
-/// A name for this run that no other has: by this process, and by now.
+/// A name for this run that is unique: pid, start time and current time.
 fn mark() -> String {
     let me = std::process::id();
     let started = stat(i64::from(me)).map_or(0, |stat| stat.started);
@@ -224,7 +225,7 @@ mod tests {
         assert!(state.unheard_since().is_some(), "the start");
         state.heard(0);
         assert_eq!(state.unheard_since(), None);
-        // Each answer comes when the next order has been given.
+        // Each answer arrives after the next order was sent.
         assert_eq!(state.given(at(10)), 1);
         for second in 11..20 {
             let last = state.given(at(second)) - 1;

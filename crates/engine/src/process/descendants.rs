@@ -1,8 +1,8 @@
-//! The processes of a command: finding them, signalling them, and proving that none is left.
+//! Finds and signals the processes of a command, and proves that none is left.
 //!
-//! A subreaper inherits every descendant whose parent ends, so as long as this process has no child at all, it has no
-//! descendant either. That is the proof that everything is gone; it needs no look at `/proc`, which may hide processes of
-//! other users. `/proc` and the cgroup say whom to signal.
+//! A subreaper inherits every descendant whose parent ends. So while this process has no child, it has no descendant.
+//! This proves that all processes are gone. It does not depend on `/proc`, which may hide processes of other users;
+//! `/proc` and the cgroup only supply the processes to signal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,39 +20,41 @@ use super::listing::{below, children, has_children_files, is_marked, name, newes
 use super::stat::{Stat, stat};
 use super::system::send;
 
-/// How many processes are named; the rest are counted.
+/// How many processes are named. The rest are only counted.
 const NAMED: usize = 10;
 
-/// How many scans a kill makes at most before it sends SIGKILL.
+/// The maximum number of scans before a kill sends SIGKILL.
 const SCANS: usize = 100;
-/// How often a kill waits for a process to stop. On a busy machine each wait is long, and SIGKILL ends it as well.
+/// How often a kill waits for a process to stop. On a busy machine each wait is long, and SIGKILL ends the process
+/// anyway.
 const WAITS: usize = 10;
-/// How many scans in a row have to find nothing new: one scan may miss a process whose parent exits meanwhile.
+/// How many consecutive scans have to find no new process. One scan may miss a process whose parent exits during the
+/// scan.
 const QUIET: usize = 3;
 
-/// How often a scan by mark looks at the newest processes, and at how many.
+/// How often a scan by mark checks the newest processes, and how many of them.
 const NEWEST_LOOKS: usize = 16;
 const NEWEST: i64 = 4;
 
-/// The processes of one command, seen by a process above it.
+/// The processes of one command, as seen by an ancestor.
 #[derive(Debug)]
 pub(super) struct Descendants {
-    /// The command itself; `None` where only its mark is known.
+    /// The command itself. `None` if only its mark is known.
     pub(super) command: Option<Pid>,
     pub(super) own_group: bool,
     pub(super) cgroup: Option<Cgroup>,
-    /// The mark in the environment of each, for a process that is no subreaper for them alone.
+    /// The mark in the environment of each process, used where children of this process may belong to others.
     pub(super) mark: String,
-    /// Whether all children of this process belong to the command, and it is a subreaper.
+    /// Whether this process is a subreaper and all its children belong to the command.
     pub(super) is_reaper: bool,
-    /// The status of the command, once it was taken note of.
+    /// The exit status of the command, once it was read.
     pub(super) status: Option<ExitStatus>,
 }
 
 impl Descendants {
-    /// Takes note of the children that have ended; true where there is no child any more. The end of the command is only
-    /// looked at by the call that finds it: until the next one its status stays with the system, where the runner finds it
-    /// if this process is killed before it has reported.
+    /// Reaps the children that have ended. Returns true if no child is left. The call that finds the end of the command
+    /// only reads its status and does not reap it: until the next call the status stays with the system, where the
+    /// runner finds it if this process is killed before it reports.
     pub(super) fn reap(&mut self) -> bool {
         if let (None, Some(command)) = (self.status, self.command) {
             self.status = ended(command, WaitIdOptions::NOWAIT);
@@ -74,8 +76,8 @@ impl Descendants {
         false
     }
 
-    /// Whether none is left: no child of a subreaper, and no process in the cgroup. A process that is no subreaper has to
-    /// rely on scans where there is no cgroup.
+    /// Whether no process is left: a subreaper has no child, and the cgroup is empty. Without a subreaper and without a
+    /// cgroup, only scans can tell.
     pub(super) fn are_gone(&mut self) -> bool {
         let no_child = self.reap();
         if self.cgroup.as_ref().is_some_and(Cgroup::is_populated) {
@@ -84,13 +86,13 @@ impl Descendants {
         if self.is_reaper { no_child } else { (0..QUIET).all(|_| self.live().is_empty()) && !self.group_lives() }
     }
 
-    /// Where processes cannot be listed, the group is all that is known.
+    /// If processes cannot be listed, only the group is known.
     fn group_lives(&self) -> bool {
         let lives = |command| test_kill_process_group(command).is_ok();
         !cfg!(target_os = "linux") && self.own_group && self.command.is_some_and(lives)
     }
 
-    /// Those that live. Processes come and go meanwhile, so one look may miss some.
+    /// The processes that are alive. One scan may miss some, because processes start and end during the scan.
     pub(super) fn live(&self) -> Vec<(i64, Stat)> {
         let mut live = Vec::new();
         self.scan(|pid, stat| live.push((pid, stat)));
@@ -98,9 +100,9 @@ impl Descendants {
         live
     }
 
-    /// Looks for those that live, the youngest child first, and tells of each at once: one that starts the next and exits
-    /// is there for a moment only. Children that have ended are taken note of on the way. Otherwise those of a fork loop
-    /// pile up, and each scan spends longer on them than the next process lives.
+    /// Finds the processes that are alive, the youngest child first, and reports each one at once: a process that
+    /// starts the next one and exits is visible only briefly. Reaps children that have ended on the way. Otherwise the
+    /// zombies of a fork loop pile up, and each scan spends longer on them than the next process lives.
     fn scan(&self, mut on: impl FnMut(i64, Stat)) {
         let me = i64::from(std::process::id());
         let mut look = |pid: i64| {
@@ -117,7 +119,8 @@ impl Descendants {
             let mut open = vec![me];
             while let Some(pid) = open.pop() {
                 for child in children(pid).into_iter().rev() {
-                    // What has ended has no children. What was read while processes came and went may have a circle.
+                    // A process that has ended has no children. The lists may contain a cycle, because processes start
+                    // and end while they are read.
                     if seen.insert(child) && look(child) {
                         open.push(child);
                     }
@@ -132,9 +135,9 @@ impl Descendants {
         inside.filter(|pid| seen.insert(*pid)).for_each(|pid| _ = look(pid));
     }
 
-    /// Looks at all processes with the mark, and at those below them: a program may have overwritten its environment. A
-    /// process that starts the next one and exits is gone before a scan of `/proc` gets to it, so the newest processes of
-    /// the machine are looked at again and again.
+    /// Visits all processes with the mark and their descendants, because a program may have overwritten its
+    /// environment. A process that starts the next one and exits is gone before a scan of `/proc` reaches it, so the
+    /// newest pids of the machine are checked repeatedly.
     fn scan_marked(&self, mut look: impl FnMut(i64)) {
         let me = i64::from(std::process::id());
         let mut roots = BTreeSet::new();
@@ -155,14 +158,14 @@ impl Descendants {
         }
     }
 
-    /// Takes note of a child that has ended, unless it is the command: that is left to [`Descendants::reap`].
+    /// Reaps a child that has ended, unless it is the command, which [`Descendants::reap`] handles.
     fn bury(&self, pid: i64) {
         if let Some(pid) = raw(pid).filter(|pid| Some(*pid) != self.command) {
             let _ = ended(pid, WaitIdOptions::empty());
         }
     }
 
-    /// The same with their names, for people.
+    /// The processes that are alive, with the names of the first few.
     pub(super) fn named(&self) -> Processes {
         let live = self.live();
         let named = live.iter().take(NAMED).map(|(pid, stat)| CommandProcess {
@@ -173,10 +176,11 @@ impl Descendants {
         Processes { named: named.collect(), count: live.len() }
     }
 
-    /// Sends a signal to the group of the command, or to the command alone where it has none.
+    /// Sends a signal to the group of the command, or to the command alone if it has no group of its own.
     pub(super) fn signal_group(&self, signal: Signal) {
         let Some(command) = self.command else { return };
-        // Once a reaper has taken note of its end, its number may be another's. Others leave its entry in the table.
+        // Once a reaper has reaped the command, another process may have its pid. A process that is no reaper leaves
+        // the zombie in place.
         if self.is_reaper && self.status.is_some() {
             return;
         }
@@ -186,7 +190,7 @@ impl Descendants {
         };
     }
 
-    /// Asks all to end. One that is stopped would not hear it.
+    /// Sends SIGTERM to all processes, and SIGCONT so that stopped processes receive it.
     pub(super) fn terminate(&self) {
         self.signal_all(Signal::TERM);
         self.signal_all(Signal::CONT);
@@ -199,13 +203,13 @@ impl Descendants {
         self.live().iter().for_each(|(pid, stat)| _ = send(*pid, stat.started, signal));
     }
 
-    /// Kills all: at once through the cgroup, and one by one what is outside of it. All are stopped before the first of
-    /// them is killed: a process that starts another in place of a killed one has no time to do so. Scans go on until
-    /// they find nothing new and nothing that still runs, since a fork that began before the signal ends after it.
+    /// Kills all processes: through the cgroup at once, and individually those outside it. All processes are stopped
+    /// before the first one is killed, so that none can start a replacement for a killed one. Scans continue until they
+    /// find no new process and none that still runs, because a fork that began before the signal completes after it.
     /// Returns the processes that were found.
     pub(super) fn kill(&self) -> BTreeSet<(i64, i64)> {
         if let Some(cgroup) = &self.cgroup {
-            // What it does not reach is reached below.
+            // The scans below find the processes that this does not reach.
             let _ = cgroup.kill();
         }
         // Whether the signal was delivered: a process of another user does not stop.
@@ -229,7 +233,7 @@ impl Descendants {
                 rest(Duration::from_micros(200));
                 continue;
             }
-            // A scan that finds nothing where something is left has missed it.
+            // A scan that finds nothing while a child is left has missed a process.
             let has_missed = is_empty && self.is_reaper && has_child();
             quiet = if is_new || has_missed { 0 } else { quiet + 1 };
             if quiet == QUIET {
@@ -245,7 +249,7 @@ impl Descendants {
 }
 
 impl Descendants {
-    /// Kills all and waits until they are gone: before anything of the command has run.
+    /// Kills all processes and waits until they are gone. Used before the command has executed.
     pub(super) fn clear(&mut self) {
         while !self.are_gone() {
             self.kill();
@@ -254,7 +258,7 @@ impl Descendants {
         self.leave_cgroup();
     }
 
-    /// Removes the cgroup. What still runs goes on in the one above.
+    /// Removes the cgroup. Processes that still run move to the parent cgroup.
     pub(super) fn leave_cgroup(&self) {
         if let Some(cgroup) = &self.cgroup {
             cgroup.empty();
@@ -263,32 +267,32 @@ impl Descendants {
     }
 }
 
-/// Waits a moment. There is nothing to wait for: the end of a process that is no child is told to nobody.
+/// Sleeps. There is nothing to wait for, because the end of a process that is not a child is not signalled.
 pub(super) fn rest(time: Duration) {
     wait_for(&mut [], time);
 }
 
-/// Waits until something can be read, at most so long.
+/// Waits until a descriptor is readable, or until the time has passed.
 pub(super) fn wait_for(on: &mut [PollFd<'_>], time: Duration) {
     let time =
         Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() };
-    // Whatever ends the wait, its caller looks again.
+    // The caller checks again after any outcome.
     let _ = poll(on, Some(&time));
 }
 
-/// The status of a child that has ended, without waiting for it.
+/// The status of a child that has ended. Does not block.
 pub(super) fn ended(pid: Pid, how: WaitIdOptions) -> Option<ExitStatus> {
     let status = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | how).ok()??;
     let signal = || status.terminating_signal().map(ExitStatus::Signal);
     status.exit_status().map(ExitStatus::Code).or_else(signal)
 }
 
-/// A process number.
+/// Converts a pid.
 pub(super) fn raw(pid: i64) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw)
 }
 
-/// Whether this process has a child, ended or not.
+/// Whether this process has a child, including zombies.
 fn has_child() -> bool {
     !matches!(
         waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT),
@@ -319,7 +323,7 @@ mod tests {
     fn inv_r14_a_signal_never_reaches_a_later_process_of_the_same_number() {
         let (mut child, pid, started) = sleeper("");
         send(pid, started - 1, Signal::KILL);
-        // Signals of one process arrive in order: had it been sent, the next one would find it dead.
+        // Signals from one process arrive in order: if the first had been sent, the second would find the process dead.
         send(pid, started, Signal::STOP);
         while state(pid) != b'T' {
             assert_ne!(state(pid), b'Z', "killed by the start time of another");

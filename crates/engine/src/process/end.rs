@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the system said about the end of a command.
+/// The exit status that the system reported for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitStatus {
@@ -13,7 +13,7 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// The exit code as a shell gives it.
+    /// The exit code as a shell reports it: 128 + the signal for a command that was ended by one.
     pub fn exit_code(self) -> u8 {
         let code = match self {
             ExitStatus::Code(code) => code,
@@ -22,7 +22,6 @@ impl ExitStatus {
         u8::try_from(code).unwrap_or(u8::MAX)
     }
 
-    /// The signal that ended it.
     pub fn signal(self) -> Option<i32> {
         match self {
             ExitStatus::Code(_) => None,
@@ -35,25 +34,24 @@ impl ExitStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
-    /// What it ran under was lost, or was not renewed in time.
+    /// The lock was lost, or was not renewed in time.
     Lost,
-    /// The runner is gone.
+    /// The runner has exited or closed its socket.
     RunnerGone,
-    /// The keeper is gone, or no longer answers.
+    /// The keeper has exited, or no longer answers.
     KeeperGone,
-    /// A signal ended the command itself, or one to the runner asked for it.
+    /// The command was ended by a signal, or a signal to the runner requested its end.
     Signal,
 }
 
 /// A process of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandProcess {
-    /// Its number.
     pub pid: i64,
-    /// When it started, in clock ticks since boot: tells it from a later process of the same number.
+    /// The start time in clock ticks since boot, which distinguishes it from a later process with the same pid.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub started: i64,
-    /// The name of its program as the system shows it; any characters.
+    /// The name of the program as the system shows it. It can contain any characters.
     pub name: String,
 }
 
@@ -62,23 +60,21 @@ fn is_zero(started: &i64) -> bool {
     *started == 0
 }
 
-/// Processes, of which not all are named.
+/// A list of processes that names only the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processes {
-    /// The first of them.
     pub named: Vec<CommandProcess>,
-    /// How many there are.
+    /// The total number, including those that are not named.
     pub count: usize,
 }
 
-/// The end of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandEnd {
-    /// `None` where nothing is left that knows it.
+    /// `None` if neither the keeper nor the system reported it.
     pub status: Option<ExitStatus>,
-    /// Why it was ended; `None` where it ended by itself.
+    /// `None` if the command ended by itself.
     pub cause: Option<EndCause>,
-    /// What it left running when it ended by itself.
+    /// The processes left running by a command that ended by itself.
     pub leftovers: Processes,
 }
 

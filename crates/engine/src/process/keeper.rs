@@ -1,4 +1,4 @@
-//! The keeper: parent of the command and subreaper of all that it starts. It never touches the store.
+//! The keeper: parent of the command and subreaper of all its descendants. It never touches the store.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,15 +23,15 @@ use super::signals::{self, Passed};
 use super::system;
 use super::termination::Termination;
 
-/// What this program is called with.
+/// The first argument that selects this role.
 pub(super) const ROLE: &str = "keeper";
 
-/// No wait is longer: a timer does not count the time that the machine was asleep.
+/// The longest wait. Timers do not count the time that the machine was asleep.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// Keeps the command that the words name, for the runner at the other end of standard input.
+/// Keeps the command given by `words`, for the runner at the other end of standard input.
 pub(super) fn run(words: &[OsString]) -> ExitCode {
-    // For `ps`: the file was started by another name.
+    // For `ps`: the program was started through `/proc/self/exe`.
     let _ = std::fs::write("/proc/self/comm", "tenure");
     let Ok(mut runner) = Channel::inherited() else { return ExitCode::FAILURE };
     let is_reaper = system::become_subreaper();
@@ -51,20 +51,20 @@ pub(super) fn run(words: &[OsString]) -> ExitCode {
 
 struct Keeper {
     runner: Channel,
-    /// Whether the runner is still there.
+    /// Whether the runner is still connected.
     attended: bool,
-    /// The launcher, until the command executes.
+    /// The launcher, until it executes the command.
     launcher: Option<Channel>,
     trust: LockTrust,
     descendants: Descendants,
-    /// Readable when the command has ended.
+    /// Becomes readable when the command ends.
     command: Option<OwnedFd>,
     ending: Option<Termination>,
-    /// Whether a signal was passed on that asks for an end.
+    /// Whether a forwarded signal requested the end of the command.
     asked: bool,
-    /// Whether the runner knows the status of the command.
+    /// Whether the exit status was reported to the runner.
     reported: bool,
-    /// The record of the run, which is removed once the run is over.
+    /// The record of the run, removed when the run is over.
     record: Option<PathBuf>,
 }
 
@@ -98,9 +98,9 @@ impl Keeper {
         let number = i64::from(pid.as_raw_nonzero().get());
         let mut descendants =
             Descendants { command: Some(pid), own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
-        // The launcher joins the cgroup before it executes the command, so no process of the command starts outside of it.
+        // The launcher joins the cgroup before it executes the command, so no process of the command starts outside it.
         if let Some(cgroup) = cgroup.and_then(|name| Cgroup::make(&name)) {
-            // The runner has to know the directory first: it removes it if this process is killed.
+            // The runner needs the directory first: it removes the cgroup if this process is killed.
             let told = runner.say(&KeeperReport::Cgroup { dir: cgroup.dir().to_owned() }, None).is_ok();
             if told && cgroup.join(number).is_ok() {
                 descendants.cgroup = Some(cgroup);
@@ -113,7 +113,8 @@ impl Keeper {
             refuse(Refusal::Late);
             return None;
         }
-        // From here on the command may run, so the runner has to know of it first. A runner that cannot be told is gone.
+        // The command may run from here on, so the runner has to know its pid first. A runner that cannot be told has
+        // exited.
         if runner.say(&KeeperReport::Starting { pid: number }, None).is_err() {
             descendants.clear();
             return None;
@@ -121,7 +122,8 @@ impl Keeper {
         let _ = launcher.say(&Go, Some(input.as_fd()));
         drop(input);
         let_go_of_output();
-        // The keeper ends when its work is done. This comes after the start, so that the command has the caller's handling.
+        // From here on signals do not end the keeper. This follows the start of the command, which inherits the
+        // caller's signal handling.
         let _ = signals::listen(|_| ());
         let command = system::open(pid);
         Some(Keeper {
@@ -138,7 +140,6 @@ impl Keeper {
         })
     }
 
-    /// Keeps the command until it is over.
     fn keep(&mut self) {
         loop {
             if let Some(refusal) = self.hear_launcher() {
@@ -152,11 +153,12 @@ impl Keeper {
         }
     }
 
-    /// Looks at children and deadlines. True when there is nothing more to do.
+    /// Checks children and deadlines. Returns true when there is nothing left to do.
     fn look(&mut self) -> bool {
         let no_child = self.descendants.are_gone();
         if let (Some(status), false) = (self.descendants.status, self.reported) {
-            // The report says whether the rest is to be ended, so that a runner that takes over goes on with it.
+            // The report includes whether the other processes are to be ended, so that a runner that takes over
+            // continues with that.
             let signalled = self.was_signalled(status).then_some(EndCause::Signal);
             let cause = self.ending.as_ref().map(|ending| ending.cause).or(signalled);
             self.say(&KeeperReport::Exited { status, cause });
@@ -164,11 +166,11 @@ impl Keeper {
             if let Some(cause) = cause {
                 self.begin(cause);
             }
-            // The look that finds the end of the command sees nothing else.
+            // The call to `are_gone` that finds the end of the command checks nothing else, so check again.
             return self.look();
         }
         if self.ending.is_none() && self.reported {
-            // What the command has left running stays, and is named.
+            // The processes that the command left running stay, and are named.
             self.over(if no_child { Processes::default() } else { self.descendants.named() });
             return true;
         }
@@ -186,14 +188,14 @@ impl Keeper {
         false
     }
 
-    /// Whether the command has ended other than by itself: then nothing of it is left running. A signal of the keyboard
-    /// reaches the command before this process hears of it, so the status tells.
+    /// Whether the command was ended by a signal; its remaining processes are then ended too. A signal from the
+    /// keyboard reaches the command before this process knows of it, so the exit status decides.
     fn was_signalled(&self, status: ExitStatus) -> bool {
         let by_keyboard = !self.descendants.own_group && matches!(status.exit_code(), 130 | 131);
         self.asked || status.signal().is_some() || by_keyboard
     }
 
-    /// Begins to end everything.
+    /// Starts to end all processes.
     fn begin(&mut self, cause: EndCause) {
         if self.ending.is_none() {
             self.ending = Some(Termination::begin(&self.descendants, cause, self.trust));
@@ -202,13 +204,14 @@ impl Keeper {
 
     fn over(&mut self, leftovers: Processes) {
         self.descendants.leave_cgroup();
-        // The runner does the same, but may be gone. What was left on purpose is not to be ended by the next runner.
+        // The runner removes the record as well, but may have exited. The next runner must not end processes that were
+        // left on purpose.
         self.record.iter().for_each(|file| _ = std::fs::remove_file(file));
         let cause = self.ending.as_ref().map(|ending| ending.cause);
         self.say(&KeeperReport::Over(CommandEnd { status: self.descendants.status, cause, leftovers }));
     }
 
-    /// The command does not run, and does not count as one that ran.
+    /// Ends a launcher that did not execute the command, and reports why.
     fn refuse(&mut self, refusal: Refusal) {
         self.descendants.clear();
         self.say(&KeeperReport::NotStarted(refusal));
@@ -217,7 +220,7 @@ impl Keeper {
     fn wait(&self) {
         let until = match &self.ending {
             Some(ending) => ending.pause(),
-            // Without a descriptor of the command its end is looked for.
+            // Without a pidfd the end of the command is polled.
             None if self.command.is_none() => Duration::from_millis(20),
             None => self.trust.term_at.saturating_sub(since_boot()),
         };
@@ -234,7 +237,7 @@ impl Keeper {
         wait_for(&mut on, until.clamp(Duration::from_millis(1), SLICE));
     }
 
-    /// What the launcher says, which is nothing where the command executes.
+    /// Reads the launcher's socket. The launcher sends a message only if it could not execute the command.
     fn hear_launcher(&mut self) -> Option<Refusal> {
         match self.launcher.as_mut()?.hear::<Refusal>(false) {
             Heard::Nothing => None,
@@ -267,7 +270,7 @@ impl Keeper {
         }
     }
 
-    /// Passes a signal of the runner on. Those of the keyboard have reached a command in the same group already.
+    /// Forwards a signal of the runner. A command in the same group has already received the signals of the keyboard.
     fn pass(&mut self, passed: Passed) {
         let own_group = self.descendants.own_group;
         match passed {
@@ -288,12 +291,12 @@ impl Keeper {
     }
 
     fn say(&self, report: &KeeperReport) {
-        // A runner that is gone is noticed by what it no longer says.
+        // The loss of the runner is detected when its socket is read.
         let _ = self.runner.say(report, None);
     }
 }
 
-/// What the command and its caller read and write is not held open by the keeper.
+/// Closes the keeper's copies of the caller's output, so that it does not keep them open.
 #[expect(clippy::disallowed_methods, reason = "a file of the system")]
 fn let_go_of_output() {
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
@@ -303,7 +306,7 @@ fn let_go_of_output() {
     }
 }
 
-/// This very program, whatever became of its file.
+/// The path of this program, even if its file was replaced or removed.
 pub(super) fn program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }

@@ -1,16 +1,16 @@
-//! Lists processes by what `/proc` shows of them.
+//! Lists processes from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::stat::{Stat, stat};
 
-/// All processes that can be seen.
+/// All visible processes.
 pub(super) fn table() -> BTreeMap<i64, Stat> {
     pids().into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
-/// Their numbers, lowest first.
+/// All visible pids, in ascending order.
 pub(super) fn pids() -> Vec<i64> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids: Vec<i64> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -18,19 +18,19 @@ pub(super) fn pids() -> Vec<i64> {
     pids
 }
 
-/// The number that was given to a process or thread last.
+/// The pid that was assigned last, to a process or a thread.
 #[expect(clippy::disallowed_methods, reason = "a file of the system")]
 pub(super) fn newest() -> Option<i64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
-/// Whether processes can be asked for their children, as not every kernel can. That takes a twentieth of the time that
-/// reading all of `/proc` takes, and a process that starts the next one and exits is there for a moment only.
+/// Whether the kernel provides `/proc/PID/task/TID/children`. Reading it takes a twentieth of the time of a scan of
+/// `/proc`, which matters because a process that starts the next one and exits is visible only briefly.
 pub(super) fn has_children_files() -> bool {
     Path::new("/proc/self/task").join(std::process::id().to_string()).join("children").exists()
 }
 
-/// All below a process, in a table that may have a circle: it was read while processes came and went.
+/// All descendants of a process. The table may contain a cycle, because processes start and end while it is read.
 pub(super) fn below(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
     let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     table.iter().for_each(|(pid, stat)| children.entry(stat.parent).or_default().push(*pid));
@@ -42,7 +42,7 @@ pub(super) fn below(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
     found
 }
 
-/// The children of a process: those of each of its threads.
+/// The children of all threads of a process.
 #[expect(clippy::disallowed_methods, reason = "files of the system")]
 pub(super) fn children(pid: i64) -> Vec<i64> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -52,7 +52,7 @@ pub(super) fn children(pid: i64) -> Vec<i64> {
         .collect()
 }
 
-/// Whether a process was started with a mark in its environment. A process that is not ours to read has none.
+/// Whether a process was started with a mark in its environment. Returns false if this process may not read it.
 #[expect(clippy::disallowed_methods, reason = "a file of the system")]
 pub(super) fn is_marked(pid: i64, mark: &str) -> bool {
     let Ok(environment) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn marks_are_found_whole_and_among_others() {
         let (mut child, pid) = sleeper("1-2-3:44-5-6");
-        // The environment is there once `exec` is done.
+        // The environment is visible once `exec` has finished.
         while !is_marked(pid, "1-2-3") {
             rest(Duration::from_millis(1));
         }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_newest_number_is_that_of_the_process_that_started_last() {
         let (mut child, pid) = sleeper("");
-        // Other tests start processes meanwhile. Numbers start again at the highest one.
+        // Other tests start processes at the same time. Pids wrap around at the maximum.
         assert!(newest().is_some_and(|newest| newest >= pid || newest < pid / 2));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,10 +1,11 @@
-//! Commands that are kept: started by a keeper, ended with all of their descendants, their exit status never guessed.
+//! Kept commands: a keeper starts them, ends them with all of their descendants, and reports their exit status, which
+//! is never guessed.
 //!
-//! Three processes take part. The *runner* is the caller ([`KeptCommand`]): it knows until when the command may run,
-//! and says so again and again. The *keeper* ([`keeper`]) is the parent of the command and the subreaper of everything
-//! below it: it ends the command at the deadline or when the runner is gone, and reports the exit status. The *command*
-//! is started through a launcher ([`launch`]), so that the keeper knows it before it executes. `docs/processes.md` has
-//! the protocol and the failure modes.
+//! Three processes take part. The *runner* is the caller ([`KeptCommand`]): it knows how long the command may run, and
+//! sends a new deadline after each renewal. The *keeper* ([`keeper`]) is the parent of the command and the subreaper of
+//! all its descendants: it ends the command at the deadline or when the runner is gone, and reports the exit status.
+//! The *command* is started through a launcher ([`launch`]), so that the keeper knows its pid before it executes.
+//! `docs/processes.md` describes the protocol and the failure modes.
 
 mod cgroup;
 mod clock;
@@ -35,32 +36,32 @@ pub use run_record::RunRecords;
 pub use stat::{Stat, stat};
 pub use unfinished::end_unfinished;
 
-/// A command to be kept.
+/// A command to start under a keeper.
 #[derive(Clone, Debug)]
 pub struct LaunchSpec {
-    /// The program of the command and its arguments.
     pub words: Vec<OsString>,
-    /// What is added to the environment of the command.
+    /// Variables added to the environment of the command.
     pub environment: Vec<(&'static str, OsString)>,
     /// The value of [`MARKER`] in the environment of this process.
     pub marker: Option<OsString>,
-    /// Whether the command has a process group of its own. A command that reads from a terminal has none: a terminal
-    /// stops a process that reads from the background.
+    /// Whether the command gets its own process group. A command that reads from a terminal does not: a terminal stops
+    /// a background process that reads from it.
     pub own_group: bool,
-    /// Whether a cgroup is used where one can be made.
+    /// Whether to create a cgroup if possible.
     pub cgroup: bool,
     /// Where the run is recorded until it is over.
     pub records: Option<RunRecords>,
-    /// Until when the command may run, unless that is said anew.
+    /// How long the command may run, unless the runner sends a new deadline.
     pub trust: LockTrust,
     /// How long the keeper may leave an order unanswered before the runner takes over.
     pub patience: std::time::Duration,
 }
 
-/// The variable that marks every process of a kept command: the marks of all commands around it, separated by colons.
+/// The variable that marks every process of a kept command. It lists the marks of all enclosing commands, separated by
+/// colons.
 pub const MARKER: &str = "TENURE_KEEPER";
 
-/// Does what this program was started for by a runner or a keeper. `None` for the words of any other call.
+/// Runs the keeper or the launcher if the arguments select one of them. Returns `None` for any other call.
 pub fn inner_role(words: &[OsString]) -> Option<ExitCode> {
     let (role, rest) = words.split_first()?;
     match role.to_str()? {

@@ -1,5 +1,5 @@
-//! What runner, keeper and launcher say to each other: one JSON document a line, over a pair of sockets. The first order
-//! carries the standard input of the command as a descriptor, since the keeper's own is the socket.
+//! Messages between runner, keeper and launcher: one JSON document per line over a socket pair. The first order carries
+//! the standard input of the command as a descriptor, because the keeper's own standard input is the socket.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -19,64 +19,63 @@ use super::clock::LockTrust;
 use super::end::{CommandEnd, EndCause, ExitStatus, Processes};
 use super::signals::Passed;
 
-/// From the runner to the keeper.
+/// Orders from the runner to the keeper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperOrder {
-    /// Starts the command: the first order, with its standard input.
+    /// Starts the command. The first order; carries the command's standard input.
     Start {
         trust: LockTrust,
-        /// The process group that the command joins; one of its own where there is none.
+        /// The process group that the command joins. `None` gives the command its own group.
         group: Option<i32>,
-        /// The name of the cgroup, where one is to be made.
+        /// The name of the cgroup to create, if the command is to have one.
         cgroup: Option<String>,
         mark: String,
-        /// The record of the run, which is removed once the run is over.
+        /// The record of the run, removed when the run is over.
         record: Option<PathBuf>,
     },
-    /// The command may run until later. Answered.
+    /// Sets a new deadline. Answered by `Heard`.
     Trust { number: u64, trust: LockTrust },
-    /// What the command runs under is lost: it ends now. Answered.
+    /// The lock is lost: end the command now. Answered by `Heard`.
     Lost { number: u64 },
-    /// The runner got a signal.
+    /// The runner received a signal.
     Signal(Passed),
 }
 
-/// From the keeper to the runner.
+/// Reports from the keeper to the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperReport {
-    /// The command is about to execute. Before this nothing of it has run.
+    /// The command is about to execute. Nothing of it has run before this report.
     Starting { pid: i64 },
-    /// Its launcher is about to be moved into this cgroup.
+    /// The launcher is about to be moved into this cgroup.
     Cgroup { dir: PathBuf },
-    /// It does not, and nothing of it is left.
+    /// The command was not started, and no process of it is left.
     NotStarted(Refusal),
-    /// An order was heard.
+    /// The keeper has carried out this order and all earlier ones.
     Heard { number: u64 },
-    /// The command has ended; others may still run.
+    /// The command has ended. Its descendants may still run.
     Exited { status: ExitStatus, cause: Option<EndCause> },
-    /// These were killed and still live.
+    /// These processes were killed and are still alive.
     Surviving(Processes),
-    /// It is over: everything is gone, or was left on purpose.
+    /// The run is over: all processes are gone, or were left on purpose.
     Over(CommandEnd),
 }
 
-/// Why a command was not started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Refusal {
     /// The system refused, with this error number.
     System(i32),
-    /// Its deadline has passed already.
+    /// Its deadline has already passed.
     Late,
 }
 
-/// From the keeper to the launcher: execute. Carries the standard input of the command.
+/// The keeper tells the launcher to execute the command. Carries the command's standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Go;
 
-/// One end of a connection. Descriptors that come with a message are kept until they are taken.
+/// One end of a connection. Descriptors received with a message are kept until they are taken.
 #[derive(Debug)]
 pub(super) struct Channel {
     socket: UnixStream,
@@ -84,17 +83,16 @@ pub(super) struct Channel {
     descriptors: Vec<OwnedFd>,
 }
 
-/// What was heard.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard<T> {
     Message(T),
-    /// Nothing yet.
+    /// No complete message has arrived yet.
     Nothing,
     /// The other end is closed.
     Closed,
 }
 
-/// No message is longer; an end that says more is not one of ours.
+/// The maximum length of a message. A peer that sends more is not this program.
 const LONGEST: usize = 1 << 20;
 
 impl Channel {
@@ -102,12 +100,12 @@ impl Channel {
         Channel { socket, read: Vec::new(), descriptors: Vec::new() }
     }
 
-    /// The end that this process was started with as its standard input.
+    /// The socket that this process was started with as its standard input.
     pub(super) fn inherited() -> io::Result<Channel> {
         Ok(Channel::new(rustix::stdio::stdin().try_clone_to_owned()?.into()))
     }
 
-    /// Says something without waiting: an end that does not read is as good as gone.
+    /// Sends a message without blocking: a peer that does not read counts as gone.
     pub(super) fn say(&self, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
         say(&self.socket, message, descriptor)
     }
@@ -116,12 +114,12 @@ impl Channel {
         &self.socket
     }
 
-    /// The next message. Waits for it where `wait` says so.
+    /// Returns the next message, and waits for it if `wait` is set.
     pub(super) fn hear<T: DeserializeOwned>(&mut self, wait: bool) -> Heard<T> {
         loop {
             if let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
-                // A line that cannot be read ends the conversation: both ends are one program.
+                // A line that cannot be parsed ends the connection: both ends are the same program.
                 return serde_json::from_slice(&line).map_or(Heard::Closed, Heard::Message);
             }
             match self.receive(wait) {
@@ -157,13 +155,13 @@ impl Channel {
         Ok(count)
     }
 
-    /// A descriptor that came with a message.
+    /// Takes a descriptor that was received with a message.
     pub(super) fn take_descriptor(&mut self) -> Option<OwnedFd> {
         self.descriptors.pop()
     }
 }
 
-/// Says something over a socket.
+/// Sends a message over a socket.
 pub(super) fn say(socket: &UnixStream, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

@@ -1,6 +1,6 @@
-//! Records of runs. A runner writes one file per run before it starts the keeper. Runner and keeper remove it once the run
-//! is over. A file that is still there when a runner holds the lock under a newer fence belongs to a run whose end was never
-//! proved. Runs under the same fence share the lock: its holder shows the fence to start them.
+//! Records of runs. A runner writes one file per run before it starts the keeper. Runner and keeper remove it when the
+//! run is over. A file that still exists when a runner holds the lock under a newer fence belongs to a run that was
+//! never proved to have ended. Runs under the same fence share the lock: the holder shows the fence to start them.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -12,16 +12,15 @@ use tenure_core::name::fnv1a;
 #[derive(Clone, Debug)]
 pub struct RunRecords {
     dir: PathBuf,
-    /// Lock and host. The directory may be shared by several hosts.
+    /// A hash of the lock and the host. Several hosts may share the directory.
     lock: String,
     /// The fence under which the caller holds the lock.
     fence: i64,
     boot: String,
-    /// The pid namespace. Processes of another one cannot be looked for from here.
+    /// The pid namespace. Processes in another namespace are not visible from here.
     namespace: String,
 }
 
-/// The record of one run.
 #[derive(Debug)]
 pub(super) struct RunRecord {
     pub(super) file: PathBuf,
@@ -29,8 +28,8 @@ pub(super) struct RunRecord {
 }
 
 impl RunRecords {
-    /// The records in a directory for the lock with this identity: the text has to differ for each lock of each store.
-    /// `None` on systems that do not show the environment of processes.
+    /// Returns the records for one lock. `lock` is a text that differs for each lock of each store. `None` on systems
+    /// that do not expose the environment of processes.
     pub fn of(dir: PathBuf, lock: &str, fence: i64) -> Option<RunRecords> {
         let boot = system_text("/proc/sys/kernel/random/boot_id")?;
         let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
@@ -45,7 +44,7 @@ impl RunRecords {
         })
     }
 
-    /// Records a run. `None` where the file cannot be written: the run is then not found by the next runner.
+    /// Records a run. Returns `None` if the file cannot be written; the next runner does not find such a run.
     #[expect(clippy::disallowed_methods, reason = "a new file of its own")]
     pub(super) fn add(&self, mark: &str) -> Option<RunRecord> {
         let file = self.dir.join(format!("{}.{}.{}.{}.{mark}", self.lock, self.boot, self.namespace, self.fence));
@@ -59,8 +58,8 @@ impl RunRecords {
         Some(RunRecord { file, mark: mark.to_owned() })
     }
 
-    /// The runs under older fences that were not over when their runner and keeper last did anything. Records from before
-    /// the last boot are removed: none of their processes can be alive.
+    /// The runs under older fences that have not ended as far as their records show. Removes records from before the
+    /// last boot, whose processes cannot be alive.
     pub(super) fn unfinished(&self) -> Vec<RunRecord> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! Signals of this process, for a runner that passes them on to its command.
+//! Receives the signals that a runner forwards to its command.
 
 use std::future::pending;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A signal that is passed on.
+/// A signal that the runner forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Passed {
     /// SIGINT.
@@ -19,8 +19,8 @@ pub enum Passed {
     Quit,
 }
 
-/// Calls `on` with each signal from now on, on a thread of its own, in place of ending the process. A signal that this
-/// process was started to ignore stays ignored: `nohup` does that, and shells do for jobs in the background.
+/// Calls `on` with each signal from now on, from a separate thread, instead of letting the signal end the process. A
+/// signal that this process was started to ignore stays ignored: `nohup` and shells that start background jobs do that.
 pub fn listen(on: impl Fn(Passed) + Send + 'static) -> std::io::Result<()> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
@@ -52,7 +52,7 @@ async fn next(stream: &mut Option<Signal>) {
     }
 }
 
-/// The signals that this process ignores, a bit for each; none where the system does not say.
+/// The signals that this process ignores, as a bit mask. Empty if the system does not report them.
 #[expect(clippy::disallowed_methods, reason = "a file of the system")]
 fn ignored() -> u64 {
     std::fs::read_to_string("/proc/self/status").map_or(0, |status| mask(&status))

@@ -1,4 +1,4 @@
-//! `/proc/PID/stat`: what tells processes apart.
+//! Reads `/proc/PID/stat`.
 
 use std::io::Read;
 
@@ -9,40 +9,40 @@ pub struct Stat {
     pub state: u8,
     /// The pid of its parent.
     pub parent: i64,
-    /// Its number of threads. The first thread may be a zombie while others go on.
+    /// The number of threads. The first thread may be a zombie while others run.
     pub threads: i64,
-    /// In clock ticks since boot.
+    /// The start time in clock ticks since boot.
     pub started: i64,
 }
 
 impl Stat {
-    /// Whether anything of it still runs.
+    /// Whether any thread is still alive.
     pub(super) fn lives(self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x') || self.threads > 1
     }
 
-    /// Whether it may still be executing code of its own: it is neither stopped, nor ended, nor waiting inside the kernel
-    /// for something that a signal does not interrupt.
+    /// Whether it may still execute its own code: it is not stopped, has not ended, and is not in uninterruptible
+    /// sleep.
     pub(super) fn runs(self) -> bool {
         matches!(self.state, b'R' | b'S')
     }
 }
 
-/// Reads a process's state; `None` when it is not there or not ours to see.
+/// Reads the state of a process. `None` if the process does not exist or is not visible.
 #[expect(clippy::disallowed_methods, reason = "a file of the system")]
 pub fn stat(pid: i64) -> Option<Stat> {
     if pid <= 0 {
         return None;
     }
-    // One read: it says a size of 0, for which a whole file would be read piece by piece. It has at most 52 numbers, of
-    // which the first 22 matter, and the system writes it out at once.
+    // One read is sufficient. The file reports a size of 0, so reading it as a whole would take several reads. It has
+    // at most 52 numbers, of which the first 22 matter, and the system writes it at once.
     let mut line = [0; 1024];
     let length = std::fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
     parse(&line[..length])
 }
 
-// The second field is the command name in parentheses and may itself hold spaces and parentheses, so fields are counted
-// from the last one: state is the third, the parent the fourth, the threads the 20th, the start time the 22nd.
+// The second field is the command name in parentheses and may itself contain spaces and parentheses, so fields are
+// counted from the last one: state is the third, the parent the fourth, the threads the 20th, the start time the 22nd.
 fn parse(stat: &[u8]) -> Option<Stat> {
     let end = stat.iter().rposition(|&byte| byte == b')')?;
     let rest = str::from_utf8(&stat[end + 1..]).ok()?;

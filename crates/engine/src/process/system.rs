@@ -1,5 +1,5 @@
-//! What only some systems have. On Linux: subreapers, parent-death signals and process descriptors. Elsewhere a command is
-//! its process group.
+//! Functions that only some systems provide. Linux has subreapers, parent-death signals and pidfds. On other systems a
+//! command is its process group.
 
 pub(super) use here::{become_subreaper, die_with_parent, open, raise_priority, send};
 
@@ -18,37 +18,37 @@ mod here {
 
     /// Makes this process the parent of every descendant whose own parent ends.
     pub(crate) fn become_subreaper() -> bool {
-        // Any number but zero switches it on.
+        // Any non-zero value enables it.
         set_child_subreaper(Some(getpid())).is_ok()
     }
 
-    /// Lets the system kill this process when its parent ends; kept across `exec`, not across `fork`.
+    /// Makes the system kill this process when its parent ends. The setting survives `exec` but not `fork`.
     pub(crate) fn die_with_parent() {
-        // Without it the runner and the keeper still end the command.
+        // If this fails, the runner and the keeper still end the command.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));
     }
 
-    /// A descriptor that can be read from when the process has ended.
+    /// A pidfd, which becomes readable when the process ends.
     pub(crate) fn open(pid: Pid) -> Option<OwnedFd> {
         pidfd_open(pid, PidfdFlags::empty()).ok()
     }
 
-    /// Gives this thread the highest priority where the system allows it: processes that are to be ended may take all
-    /// processors. Must not be called by a thread that starts commands afterwards, since they inherit the priority.
+    /// Gives this thread the highest priority if the system allows it, because the processes to be ended may use all
+    /// processors. A thread that starts commands afterwards must not call this: they would inherit the priority.
     pub(crate) fn raise_priority() {
         let _ = setpriority_process(None, -20);
     }
 
-    /// Sends a signal to a process, unless its number is another's by now: a descriptor of it is opened first, so that it
-    /// stays the process that was looked at. Returns whether the system accepted the signal: the process may be gone, or
-    /// belong to another user.
+    /// Sends a signal to a process, unless its pid now belongs to another process: the pidfd is opened before the start
+    /// time is compared, so both refer to the same process. Returns whether the system accepted the signal. It does not
+    /// if the process is gone or belongs to another user.
     pub(crate) fn send(pid: i64, started: i64, signal: Signal) -> bool {
         let Some(number) = raw(pid) else { return false };
         let is_same = || stat(pid).is_some_and(|stat| stat.started == started);
         match pidfd_open(number, PidfdFlags::empty()) {
             Ok(descriptor) => is_same() && pidfd_send_signal(descriptor, signal).is_ok(),
             Err(Errno::SRCH) => false,
-            // A system without descriptors of processes.
+            // A system without pidfds.
             Err(_) => is_same() && kill_process(number, signal).is_ok(),
         }
     }

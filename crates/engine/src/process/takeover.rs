@@ -1,5 +1,5 @@
-//! The runner's watch over the keeper. A keeper that is killed, stopped or hangs is replaced by the runner itself, which is
-//! a subreaper too: it inherits the command and everything below it, and ends it.
+//! The runner's watch over the keeper. The runner is a subreaper too: if the keeper is killed, stopped or hangs, the
+//! runner inherits the command and all its descendants, and ends them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Child;
@@ -19,10 +19,11 @@ use super::protocol::{Channel, Heard, KeeperReport, Refusal};
 use super::run_record::RunRecord;
 use super::termination::Termination;
 
-/// No wait is longer: a timer does not count the time that the machine was asleep, and trust may be renewed meanwhile.
+/// The longest wait. Timers do not count the time that the machine was asleep, and the lock may be renewed during the
+/// wait.
 const SLICE: Duration = Duration::from_millis(250);
 
-/// What the runner knows of the keeper and its command.
+/// The runner's knowledge of the keeper and its command.
 pub(super) struct Watch {
     pub(super) line: Channel,
     pub(super) keeper: Child,
@@ -31,26 +32,26 @@ pub(super) struct Watch {
     pub(super) mark: String,
     pub(super) is_reaper: bool,
     pub(super) patience: Duration,
-    /// The command, once the keeper has named it.
+    /// The command, once the keeper has reported its pid.
     pub(super) command: Option<Pid>,
-    /// Its cgroup, once it has one.
+    /// The cgroup of the command, once the keeper has reported it.
     pub(super) cgroup: Option<Cgroup>,
-    /// How the command ended, and whether it was ended.
+    /// The status of the command, and why it was ended, if it was.
     pub(super) exited: Option<(ExitStatus, Option<EndCause>)>,
-    /// The record of the run, which is removed once the run is over.
+    /// The record of the run, removed when the run is over.
     pub(super) record: Option<RunRecord>,
     pub(super) tell: Sender<KeeperEvent>,
 }
 
-/// What to do about the keeper.
+/// The result of a check on the keeper.
 enum KeeperVerdict {
-    /// It does its work.
+    /// The keeper does its work.
     Fine,
-    /// It has said how it all ended.
+    /// The keeper has reported the last event.
     Over(KeeperEvent),
-    /// It does not answer or is late.
+    /// The keeper does not answer, or has not ended the command in time.
     Failed(EndCause),
-    /// It is gone.
+    /// The keeper has exited.
     Gone,
 }
 
@@ -59,19 +60,20 @@ impl Watch {
         self.run_by(Watch::watch);
     }
 
-    /// A watch that panics takes over like one whose keeper is lost: the command is ended, and that is proved. Should that
-    /// panic too, the caller learns by the closed channel that nothing is known.
+    /// If the watch panics, the runner takes over as if the keeper were lost, which ends the command and proves it. If
+    /// that panics too, the closed channel tells the caller that nothing is proved.
     fn run_by(mut self, watch: impl FnOnce(&mut Watch) -> KeeperEvent) {
         let watched = catch_unwind(AssertUnwindSafe(|| watch(&mut self)));
         let last = watched.unwrap_or_else(|_| self.take_over(EndCause::KeeperGone));
-        // Before the caller releases the lock: the next runner would take the run for one that never ended.
+        // This precedes the release of the lock: otherwise the next runner would end this run as an unfinished one.
         self.record.iter().for_each(RunRecord::remove);
         let _ = self.tell.send(last);
     }
 
-    /// Watches until the last event.
+    /// Watches the keeper until the last event.
     fn watch(&mut self) -> KeeperEvent {
-        // The caller gives orders only while what it runs under is renewed. A stopped keeper has to be found all the same.
+        // The caller sends orders only when it renews the lock. These extra orders detect a stopped keeper between
+        // renewals.
         let every = self.patience / 2;
         let mut asked = since_boot();
         loop {
@@ -95,7 +97,7 @@ impl Watch {
         }
     }
 
-    /// Hears the keeper first, so that what it said while this process was stopped counts.
+    /// Reads the reports of the keeper first, so that those sent while this process was stopped count.
     fn judge(&mut self) -> KeeperVerdict {
         if let Some(verdict) = self.hear() {
             return verdict;
@@ -129,20 +131,20 @@ impl Watch {
         }
     }
 
-    /// Ends the keeper, which has nothing left to do or does not do it.
+    /// Kills and reaps the keeper, which is done or has failed.
     fn bury_keeper(&mut self) {
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
     }
 
-    /// Does what the keeper would have done.
+    /// Does the work of the keeper in its place.
     fn take_over(&mut self, cause: EndCause) -> KeeperEvent {
         self.bury_keeper();
         if let Some(KeeperVerdict::Over(event)) = self.hear() {
             return event;
         }
         let Some(command) = self.command else {
-            // The launcher ends with its keeper, and has not executed anything.
+            // The launcher ends with its keeper, and has not executed the command.
             if let Some(cgroup) = self.cgroup.take() {
                 cgroup.clear();
             }
@@ -162,7 +164,7 @@ impl Watch {
             (state.trust, state.is_lost || since_boot() >= state.trust.term_at)
         };
         let cause = match self.exited {
-            // The keeper knows whether it had asked the command to end.
+            // The keeper has reported whether it had asked the command to end.
             Some((_, cause)) => cause,
             None => why(cause, descendants.status, is_lost),
         };
@@ -187,18 +189,18 @@ impl Watch {
     }
 }
 
-/// When the keeper is asked for an answer next: every so often, and when it has to end the command. A keeper that is
-/// stopped is then known as such when the runner has to strike.
+/// When to ask the keeper for the next answer: at a fixed interval, and when SIGTERM is due. A stopped keeper is thus
+/// known before the runner has to kill in its place.
 fn ask_at(asked: Duration, every: Duration, trust: LockTrust) -> Duration {
     if asked < trust.term_at { trust.term_at.min(asked + every) } else { asked + every }
 }
 
-/// Why a keeper is to be replaced at an instant, if it is. Where the lock was not renewed in time, a keeper that answers
-/// has done what it could. One that has owed an answer since before it had to kill has done nothing: it is lost too.
+/// Why the keeper has to be replaced at `now`, if it has to. If the lock was not renewed in time, a keeper that answers
+/// has done what it could. A keeper that has owed an answer since before SIGKILL was due counts as lost as well.
 fn failing(state: &KeeperState, patience: Duration, now: Duration) -> Option<EndCause> {
     let (trust, since) = (state.trust, state.unheard_since());
     let is_silent = since.is_some_and(|since| {
-        // Once SIGTERM is due there is little time left to do the work of a keeper that is stopped.
+        // Once SIGTERM is due, little time is left to do the work of a stopped keeper.
         now >= since + patience || now >= since.max(trust.term_at) + trust.grace() / 2
     });
     match now >= trust.strike_at() {
@@ -208,11 +210,11 @@ fn failing(state: &KeeperState, patience: Duration, now: Duration) -> Option<End
     }
 }
 
-/// Why a command was ended whose keeper has reported nothing of its end. `is_lost`: the keeper had to ask it to end, and may
-/// have done so.
+/// Why a command was ended if its keeper has not reported its end. `is_lost`: the keeper had to ask the command to end,
+/// and may have done so.
 fn why(cause: EndCause, status: Option<ExitStatus>, is_lost: bool) -> Option<EndCause> {
     match status {
-        // The end of the keeper kills the command, if it still runs then: that status proves nothing.
+        // The end of the keeper kills a command that still runs, so this status proves nothing.
         None | Some(ExitStatus::Signal(9)) => Some(cause),
         Some(_) if is_lost => Some(EndCause::Lost),
         Some(ExitStatus::Code(_)) if cause == EndCause::KeeperGone => None,

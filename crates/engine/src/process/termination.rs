@@ -1,4 +1,5 @@
-//! Termination of a command and all its descendants: a signal first, a kill after the grace period, until none is left.
+//! Ends a command and all its descendants: SIGTERM first, SIGKILL after the grace period, repeated until no process is
+//! left.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,17 +9,17 @@ use super::descendants::Descendants;
 use super::end::{EndCause, Processes};
 use super::system;
 
-/// Processes that still live so long after they were killed are told of.
+/// Processes that are still alive this long after SIGKILL are reported.
 const TELL_AFTER: Duration = Duration::from_millis(500);
-/// And told of again.
+/// The interval between two reports.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// An end that is under way.
+/// A termination in progress.
 #[derive(Debug)]
 pub(super) struct Termination {
     pub(super) cause: EndCause,
     kill_at: Duration,
-    /// How many kills in a row found nothing new.
+    /// The number of consecutive kills that found no new process.
     kills: u32,
     /// The processes that the last kill found.
     killed: BTreeSet<(i64, i64)>,
@@ -26,7 +27,7 @@ pub(super) struct Termination {
 }
 
 impl Termination {
-    /// Asks all to end. They are killed after the grace, or when trust is over.
+    /// Sends SIGTERM to all processes. SIGKILL follows after the grace period, or when trust in the lock ends.
     pub(super) fn begin(descendants: &Descendants, cause: EndCause, trust: LockTrust) -> Termination {
         system::raise_priority();
         descendants.terminate();
@@ -34,14 +35,14 @@ impl Termination {
         Termination { cause, kill_at, kills: 0, killed: BTreeSet::new(), tell_at: kill_at + TELL_AFTER }
     }
 
-    /// Kills what is left when it is time. Returns what survives, now and then.
+    /// Kills the remaining processes when the time has come. Returns the survivors each time a report is due.
     pub(super) fn go_on(&mut self, descendants: &Descendants) -> Option<Processes> {
         let now = since_boot();
         if now < self.kill_at {
             return None;
         }
         let found = descendants.kill();
-        // Processes that start each other anew are pursued without a pause.
+        // Processes that restart each other are pursued without a pause.
         self.kills = if found.is_subset(&self.killed) { self.kills + 1 } else { 1 };
         self.killed = found;
         if now < self.tell_at {
@@ -51,8 +52,8 @@ impl Termination {
         Some(descendants.named())
     }
 
-    /// How long to wait before the next look. The end of a process that is no child is not signalled, so that is short;
-    /// what has survived many kills is waiting for a device or belongs to another user.
+    /// The time until the next check. It is short because the end of a process that is not a child is not signalled.
+    /// Processes that survive many kills wait for a device or belong to another user.
     pub(super) fn pause(&self) -> Duration {
         match self.kills {
             0 => self.kill_at.saturating_sub(since_boot()).min(Duration::from_millis(5)),

@@ -1,8 +1,8 @@
-//! Ends what earlier commands under a lock have left running, before the next command starts under it.
+//! Ends the processes that earlier commands under a lock have left running, before the next command starts under it.
 //!
-//! A lock can end while processes of its command live: runner and keeper were killed or stopped together, or the machine
-//! was too busy for both. The runner that gets the lock next on the same machine finds their records and ends them, so
-//! exclusion between two commands on one machine does not depend on the clock.
+//! A lock can end while processes of its command live: the runner and the keeper were killed or stopped together, or
+//! the machine was too busy for both. The next runner that gets the lock on the same machine finds their records and
+//! ends them. Exclusion between two commands on one machine therefore does not depend on the clock.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,21 +19,22 @@ use super::run_record::{RunRecord, RunRecords};
 use super::stat::stat;
 use super::system;
 
-/// How long killed processes may take to end. A process in uninterruptible sleep may take for ever.
+/// How long killed processes may take to end. A process in uninterruptible sleep may never end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Ends all processes of runs under older fences of the lock: the caller holds it under a newer one, so none of those runs
-/// does. They are killed without SIGTERM, their keepers among them: a keeper that is stopped and continued later could still
-/// start its command. A run that the caller is itself a process of is left to its own keeper.
+/// Ends all processes of runs under older fences of the lock. The caller holds the lock under a newer fence, so those
+/// runs have lost it. The processes are killed without SIGTERM. The keepers are killed too, because a keeper that is
+/// stopped now and continued later could still start its command. A run that contains the caller itself is left to its
+/// own keeper.
 ///
 /// # Errors
-/// The processes that are still there at `until`, or 10 s after they were killed.
+/// The processes that are still alive at `until`, or 10 s after they were killed.
 pub fn end_unfinished(records: &RunRecords, own_marks: Option<&OsStr>, until: Duration) -> Result<(), Processes> {
     let until = until.min(since_boot() + PATIENCE);
     for record in records.unfinished() {
         let is_mark = |own: &[u8]| own == record.mark.as_bytes();
         if !own_marks.is_some_and(|marks| marks.as_bytes().split(|&byte| byte == b':').any(is_mark)) {
-            // On a thread of its own: the command that comes next must not inherit the priority.
+            // On a separate thread, because the next command must not inherit the priority.
             let ended = std::thread::scope(|scope| scope.spawn(|| end(&record, until)).join());
             ended.unwrap_or_else(|_| Err(Processes::default()))?;
         }
@@ -51,7 +52,8 @@ fn end(record: &RunRecord, until: Duration) -> Result<(), Processes> {
         is_reaper: false,
         status: None,
     };
-    // A process that the signal does not reach loses its parents here, and is not found through them again.
+    // Killing the parents of a process that cannot be killed removes the link to it, so every process found is
+    // remembered.
     let mut found = BTreeSet::new();
     loop {
         found.retain(|&(pid, started)| stat(pid).is_some_and(|stat| stat.started == started && stat.lives()));
@@ -64,13 +66,13 @@ fn end(record: &RunRecord, until: Duration) -> Result<(), Processes> {
         found.extend(processes.kill());
         rest(Duration::from_millis(2));
     }
-    // The runner may be alive, and removes the cgroup itself then.
+    // A runner that is still alive removes the cgroup itself.
     processes.cgroup.iter().for_each(Cgroup::remove);
     record.remove();
     Ok(())
 }
 
-/// The processes of a run that live, those that were found before among them.
+/// The processes of a run that are alive, including those found earlier.
 fn surviving(processes: &Descendants, found: &BTreeSet<(i64, i64)>) -> Processes {
     let mut surviving = processes.named();
     for &(pid, started) in found {
@@ -114,7 +116,7 @@ mod tests {
         at("deploy", 1).add(&one).unwrap();
         at("migrate", 1).add(&other).unwrap();
         let until = since_boot() + Duration::from_secs(60);
-        // A process of the run itself does not end the run, and with it itself.
+        // A process of the run must not end the run that it belongs to.
         let own = format!("1-1-1:{one}");
         assert_eq!(end_unfinished(&of("deploy"), Some(OsStr::new(&own)), until), Ok(()));
         assert!(lives(&outer));

@@ -9,7 +9,6 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use rustix::fs::Access;
 use tenure_core::action::{Action, Advice};
@@ -17,6 +16,8 @@ use tenure_core::error::detail::Directory;
 use tenure_core::{Code, Error, Result, Stage};
 
 use crate::table::project::FileId;
+
+mod file_stat;
 
 /// Held while the file is created, and by every thread that checks whether it exists.
 ///
@@ -227,18 +228,13 @@ pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
 
 /// Device and inode of the file at `path`, if any.
 pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+    file_stat::stat(path).map(|stat| (stat.device, stat.inode))
 }
 
 /// The file at `path` by inode and birth time, if it exists. Not every file system has birth times.
 pub(crate) fn file(path: &Path) -> Option<FileId> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    Some(FileId {
-        inode: meta.ino().cast_signed(),
-        born: born.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0),
-        copied_at: 0,
-    })
+    let stat = file_stat::stat(path)?;
+    Some(FileId { inode: stat.inode.cast_signed(), born: stat.born, copied_at: 0 })
 }
 
 /// Which fields a file keeps for its whole life, across mounts.

@@ -1,4 +1,4 @@
-//! The role that each op and each query requires: the code, the documentation and the table here must agree.
+//! The role that each op and each query requires: the code must do what docs/access.md says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use tenure_core::access::{Grants, Role, TokenScope, WHOLE_STORE};
 use tenure_kernel::op::Domain;
 use tenure_kernel::op::OPS;
 use tenure_kernel::query::{AnyQuery, QUERIES, find};
-use tenure_kernel::{Actor, Call};
+use tenure_kernel::{Actor, Call, Op};
 use tenure_store::table::project;
 
 use super::Case;
@@ -20,131 +20,100 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s1_the_kernel_checks_the_role_of_a_query", asked),
 ];
 
-/// An op by name, its special case, its request, and the role it requires in a project.
-const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
-    const WORKER: Option<Role> = Some(Role::Worker);
-    const OPERATOR: Option<Role> = Some(Role::Operator);
-    const ADMIN: Option<Role> = Some(Role::Admin);
-    &[
-        ("add", "", r#"{"title":"x"}"#, WORKER),
-        ("add_many", "", r#"{"items":[{"title":"x"}]}"#, WORKER),
-        ("edit", "", r#"{"task":"t-00000","title":"x"}"#, WORKER),
-        ("edit", "`after`", r#"{"task":"t-00000","after":[]}"#, OPERATOR),
-        ("snooze", "", r#"{"task":"t-00000","for_s":60}"#, WORKER),
-        ("claim", "", "{}", WORKER),
-        ("resume", "", "{}", WORKER),
-        ("confirm", "", r#"{"events":1}"#, WORKER),
-        ("note", "", r#"{"text":"x"}"#, WORKER),
-        ("done", "", r#"{"task":"t-00000"}"#, WORKER),
-        ("done", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
-        ("block", "", r#"{"task":"t-00000","reason":"x"}"#, WORKER),
-        ("block", "`force`", r#"{"task":"t-00000","reason":"x","force":true}"#, OPERATOR),
-        ("unblock", "", r#"{"task":"t-00000"}"#, WORKER),
-        ("release", "", r#"{"task":"t-00000"}"#, WORKER),
-        ("release", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
-        ("reserve", "", r#"{"paths":["a"]}"#, WORKER),
-        ("reserve", "`force`", r#"{"paths":["a"],"force":true}"#, WORKER),
-        ("lock", "", r#"{"name":"a"}"#, WORKER),
-        ("lock", "`force`", r#"{"name":"a","force":true}"#, WORKER),
-        ("reopen", "", r#"{"task":"t-00000"}"#, WORKER),
-        ("cancel", "", r#"{"task":"t-00000"}"#, WORKER),
-        ("cancel", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
-        ("transfer", "", r#"{"task":"t-00000","to":"b"}"#, WORKER),
-        ("transfer", "`force`", r#"{"task":"t-00000","to":"b","force":true}"#, OPERATOR),
-        ("import", "", r#"{"tasks":[],"notes":[]}"#, OPERATOR),
-        ("remember", "", r#"{"items":[{"text":"x"}]}"#, WORKER),
-        ("memory_pin", "", r#"{"memory":"m-00000","pinned":true}"#, WORKER),
-        ("memory_forget", "", r#"{"memory":"m-00000"}"#, WORKER),
-        ("send", "", r#"{"to":["b"],"text":"x"}"#, WORKER),
-        ("inbox", "", "{}", WORKER),
-        ("session_start", "", r#"{"tool":"claude","session":"s","source":"startup"}"#, WORKER),
-        ("session_end", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
-        ("tool_used", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
-        ("committed", "", r#"{"commit":"c0ffee11","paths":["a"]}"#, WORKER),
-        ("lessons", "", "{}", WORKER),
-        ("switch_on", "", "{}", WORKER),
-        ("guard", "", r#"{"paths":["a"],"says":{"tool":"claude","session":"s"}}"#, WORKER),
-        ("off", "", "{}", OPERATOR),
-        ("join", "", "{}", ADMIN),
-        ("forget", "", r#"{"key":"name:p"}"#, ADMIN),
-        ("token_add", "", TOKEN, None),
-        ("token_revoke", "", r#"{"token":"k-00000"}"#, None),
-        ("member_set", "", r#"{"principal":"person:bob","project":"*"}"#, None),
-        ("principal_set", "", r#"{"principal":"person:bob","disabled":true}"#, None),
-        ("login_offer", "", LINK, None),
-        ("login_take", "", TAKE, None),
-        ("login_close", "", r#"{"principal":"person:bob"}"#, None),
-        ("access_denied", "", r#"{"what":"x","code":"y"}"#, None),
-    ]
-};
-
-/// The ops that apply to the whole store; all others are refused there.
-const IN_STORE: &[&str] = &[
-    "remember",
-    "memory_pin",
-    "memory_forget",
-    "token_add",
-    "token_revoke",
-    "member_set",
-    "principal_set",
-    "login_offer",
-    "login_close",
+/// Ops whose role depends on the request: an op by name, its special case, and a request of that case. The request of every other
+/// case is the op's seed in `fuzz-corpus/requests`. The role of each is what docs/access.md says.
+const SPECIAL: &[(&str, &str, &str)] = &[
+    ("edit", "`after`", r#"{"task":"t-00000","after":[]}"#),
+    ("done", "`force`", r#"{"task":"t-00000","force":true}"#),
+    ("block", "`force`", r#"{"task":"t-00000","reason":"x","force":true}"#),
+    ("release", "`force`", r#"{"task":"t-00000","force":true}"#),
+    ("reserve", "`force`", r#"{"paths":["a"],"force":true}"#),
+    ("lock", "`force`", r#"{"name":"a","force":true}"#),
+    ("cancel", "`force`", r#"{"task":"t-00000","force":true}"#),
+    ("transfer", "`force`", r#"{"task":"t-00000","to":"b","force":true}"#),
 ];
 
-const TOKEN: &str =
-    r#"{"principal":"person:bob","hash":"1111111111111111111111111111111111111111111111111111111111111111"}"#;
-const LINK: &str =
-    r#"{"principal":"person:bob","hash":"2222222222222222222222222222222222222222222222222222222222222222"}"#;
-const TAKE: &str = r#"{"link":"2222222222222222222222222222222222222222222222222222222222222222",
-    "session":"3333333333333333333333333333333333333333333333333333333333333333",
-    "csrf":"4444444444444444444444444444444444444444444444444444444444444444"}"#;
+/// The rows about the state of the store, which other cases prove.
+const BY_STATE: &[(&str, Role)] = &[
+    ("`reserve` with `force` from a holder that is not gone", Role::Operator),
+    ("`lock` with `force` from a holder that is not gone", Role::Operator),
+    ("`memory_pin` of what everybody sees", Role::Operator),
+    ("`memory_forget` of what is pinned for everybody", Role::Operator),
+];
 
 /// The codes of access refusals.
 const TURNED_AWAY: [&str; 3] = ["unknown_project", "not_offered", "role_too_low"];
 
 fn ops(_: &World) {
-    let named: BTreeSet<&str> = IN_PROJECT.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(named, OPS.iter().map(|about| about.name).collect(), "every op has a row, and no other has");
-    for (name, special, body, in_project) in IN_PROJECT {
-        let op = fuzz::request(name, body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
-        let in_store = IN_STORE.contains(name).then_some(Role::Admin);
-        for (key, needed) in [("name:p", *in_project), (WHOLE_STORE, in_store)] {
-            assert_eq!(op.needs(key), needed, "{name} {special} in {key}");
-            for role in [None].into_iter().chain(Role::ALL.map(Some)) {
-                // Each on its own store, because an allowed op changes it.
-                let world = World::new(Engine::Memory);
-                world.add("first");
-                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
-                let members = members.into_iter().collect::<BTreeMap<_, _>>();
-                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
-                let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
-                let place = project::NamedProject { key: key.into(), label: "p".into() };
-                let call = Call { project: place, actor, ..world.call("person:ann") };
-                let code = world.kernel.run(&call, &op).err().map(|error| error.code().as_str());
-                let expected = match (role, needed) {
-                    (None, _) => Some("unknown_project"),
-                    (Some(_), None) => Some("not_offered"),
-                    (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
-                    _ => None,
-                };
-                let turned_away = code.filter(|code| TURNED_AWAY.contains(code));
-                assert_eq!(turned_away, expected, "{name} {special} in {key} as {role:?}: {code:?}");
-            }
+    let mut in_project = roles("## Ops in a project");
+    let mut in_store = roles("## Ops in the whole store");
+    for (row, role) in BY_STATE {
+        assert_eq!(in_project.remove(*row), Some(Some(*role)), "{row}");
+    }
+    let plain = OPS.iter().map(|entry| (entry.name, "", seed(entry.name)));
+    let special = SPECIAL.iter().map(|(name, case, body)| (*name, *case, (*body).to_owned()));
+    for (name, case, body) in plain.chain(special) {
+        let op = fuzz::request(name, &body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
+        let with = if case.is_empty() { String::new() } else { format!(" with {case}") };
+        let row = format!("`{name}`{with}");
+        let needed = in_project.remove(&row).unwrap_or_else(|| panic!("docs/access.md has no row for {row}"));
+        allowed(&op, &row, "name:p", needed);
+        // Special cases are those of a project.
+        if case.is_empty() {
+            allowed(&op, &row, WHOLE_STORE, in_store.remove(&row).flatten());
         }
     }
-    let row = |name: &str, special: &str, role: Option<Role>| {
-        let with = if special.is_empty() { String::new() } else { format!(" with {special}") };
-        format!("| `{name}`{with} | {} |", role.map_or("nobody", Role::as_str))
-    };
-    let mut rows: Vec<String> = IN_PROJECT.iter().map(|(name, special, _, role)| row(name, special, *role)).collect();
-    for name in ["reserve", "lock"] {
-        rows.push(format!("| `{name}` with `force` from a holder that is not gone | operator |"));
+    assert_eq!((in_project, in_store), Default::default(), "docs/access.md has rows without an op");
+}
+
+/// The kernel lets each role at or above `needed` run the op in this project, and no other caller.
+fn allowed(op: &Op, row: &str, key: &str, needed: Option<Role>) {
+    assert_eq!(op.needs(key), needed, "{row} in {key}");
+    for role in [None].into_iter().chain(Role::ALL.map(Some)) {
+        // Each on its own store, because an allowed op changes it.
+        let world = World::new(Engine::Memory);
+        world.add("first");
+        let code = world.kernel.run(&call_as(&world, key, role), op).err().map(|error| error.code().as_str());
+        let turned_away = code.filter(|code| TURNED_AWAY.contains(code));
+        assert_eq!(turned_away, expected(role, needed), "{row} in {key} as {role:?}: {code:?}");
     }
-    rows.push("| `memory_pin` of what everybody sees | operator |".into());
-    rows.push("| `memory_forget` of what is pinned for everybody | operator |".into());
-    assert_eq!(documented("## Ops in a project"), rows.into_iter().collect());
-    let rows: BTreeSet<String> = IN_STORE.iter().map(|name| row(name, "", Some(Role::Admin))).collect();
-    assert_eq!(documented("## Ops in the whole store"), rows);
+}
+
+/// A call of a principal that has this role in the project, or no role.
+fn call_as(world: &World, key: &str, role: Option<Role>) -> Call {
+    let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
+    let members = members.into_iter().collect::<BTreeMap<_, _>>();
+    let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
+    let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
+    Call { project: project::NamedProject { key: key.into(), label: "p".into() }, actor, ..world.call("person:ann") }
+}
+
+/// The code of the access refusal that a role gets, or `None` if it is admitted.
+fn expected(role: Option<Role>, needed: Option<Role>) -> Option<&'static str> {
+    match (role, needed) {
+        (None, _) => Some("unknown_project"),
+        (Some(_), None) => Some("not_offered"),
+        (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
+        _ => None,
+    }
+}
+
+/// The body of the op's seed.
+fn seed(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus/requests").join(name);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    text.split_once('\n').unwrap_or_else(|| panic!("{} has no body", file.display())).1.trim().to_owned()
+}
+
+/// The rows of a table of roles in docs/access.md: what is requested, and the role that it needs.
+fn roles(heading: &str) -> BTreeMap<String, Option<Role>> {
+    let read = |row: String| {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let role = Role::ALL.into_iter().find(|role| role.as_str() == cells[1]);
+        assert!(role.is_some() || cells[1] == "nobody", "{row}");
+        (cells[0].to_owned(), role)
+    };
+    documented(heading).into_iter().map(read).collect()
 }
 
 /// Every remote query has a role. Queries that identify a caller are reserved for doors.
@@ -203,26 +172,17 @@ fn asked(world: &World) {
         for key in ["name:p", WHOLE_STORE] {
             let needed = entry.access.needed(key);
             for role in [None].into_iter().chain(Role::ALL.map(Some)) {
-                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
-                let members = members.into_iter().collect::<BTreeMap<_, _>>();
-                let grants = Grants { principal: "person:ann".into(), members, scope: TokenScope::default() };
-                let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
-                let place = project::NamedProject { key: key.into(), label: "p".into() };
-                let call = Call { project: place, actor, ..world.call("person:ann") };
-                let expected = match (role, needed) {
-                    // The query itself filters by what the principal may see.
-                    _ if entry.domain == Domain::Anywhere => continue,
-                    (None, _) => Some("unknown_project"),
-                    (Some(_), None) => Some("not_offered"),
-                    (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
-                    _ => None,
-                };
+                // The query itself filters by what the principal may see.
+                if entry.domain == Domain::Anywhere {
+                    continue;
+                }
+                let call = call_as(world, key, role);
                 let asked = query.ask(&world.kernel, &call).err().map(|error| error.code().as_str());
                 let sent =
                     entry.run(&world.kernel, &call, &query.to_json().unwrap()).err().map(|error| error.code().as_str());
                 assert_eq!(asked, sent, "{} in {key} as {role:?}", entry.name);
                 let turned_away = asked.filter(|code| TURNED_AWAY.contains(code));
-                assert_eq!(turned_away, expected, "{} in {key} as {role:?}: {asked:?}", entry.name);
+                assert_eq!(turned_away, expected(role, needed), "{} in {key} as {role:?}: {asked:?}", entry.name);
             }
         }
     }

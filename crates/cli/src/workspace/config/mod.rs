@@ -4,6 +4,7 @@
 //! is a setting that somebody believes in.
 
 mod guard;
+mod listing;
 mod serve;
 
 use std::borrow::Cow;
@@ -26,6 +27,8 @@ use crate::env::Env;
 
 /// The name of a project's file.
 pub(crate) const FILE: &str = "tenure.toml";
+/// The user's file, below the directory for configuration.
+const USER_FILE: &str = "tenure/config.toml";
 
 /// How much an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -151,6 +154,12 @@ impl Config {
         load(&places, env)
     }
 
+    /// The places of the files: of the project, nearest first, and of the user.
+    pub(crate) fn files(&self, env: &Env) -> Vec<PathBuf> {
+        let user = env.config_home().map(|dir| dir.join(USER_FILE));
+        self.places.iter().map(|dir| dir.join(FILE)).chain(user).collect()
+    }
+
     /// Files that the edit guard never refuses.
     pub(crate) fn relaxed(&self) -> Result<Cow<'_, [Pattern]>> {
         Ok(match &self.guard_relaxed {
@@ -171,7 +180,7 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
     }
     // Without a home there is no user's file; whether that matters is for the search for the store to say.
     let user = match env.config_home() {
-        Some(dir) => read(dir.join("tenure/config.toml"))?,
+        Some(dir) => read(dir.join(USER_FILE))?,
         None => None,
     };
     let mut contents = Vec::new();
