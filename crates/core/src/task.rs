@@ -194,6 +194,12 @@ impl Conditions {
         self.unmet == 0
     }
 
+    /// Whether the task is open and waits for no dependency: what `task.ready` and `task.waiting` tell. A time to wait
+    /// for does not count.
+    pub const fn is_open_and_met(self) -> bool {
+        matches!(self.status, TaskStatus::Open) && self.has_all_met()
+    }
+
     /// Whether nothing but its status keeps the task from being offered at an instant.
     pub fn is_offered(self, now: Time) -> bool {
         self.has_all_met() && self.at(now).not_before.is_none()

@@ -87,8 +87,6 @@ pub struct Known {
     pub status: &'static str,
     /// Its dependencies, sorted; unknown for tasks of a bulk add, whose events do not record them.
     pub after: Option<Vec<String>>,
-    /// The time before which it is not offered.
-    pub not_before: Option<Time>,
 }
 
 /// The state derived from a log.
@@ -162,16 +160,10 @@ impl Replay {
         self.follow_restore(event);
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
-        // Each event that sets the time before which a task is not offered has that field.
-        let not_before =
-            event.data.get("not_before").map(|until| until.as_str().map(|text| Time::parse(text).unwrap()));
-        if let (Some(until), Some(known)) = (not_before, self.tasks.get_mut(task)) {
-            known.not_before = until;
-        }
         match event.kind.as_str() {
             kind::TASK_ADDED => {
                 let after = event.data.get("after").map(sorted);
-                let new = Known { status: first_status(event), after, not_before: not_before.flatten() };
+                let new = Known { status: first_status(event), after };
                 let known = self.tasks.insert(task.to_owned(), new);
                 assert!(known.is_none(), "event {}: {task} was added before", event.number);
             }
@@ -182,8 +174,7 @@ impl Replay {
             }
             kind::TASK_CLAIMED => {
                 self.grant(event, at);
-                let known = self.known(task);
-                (known.status, known.not_before) = ("started", None);
+                self.known(task).status = "started";
             }
             kind::HOLD_TRANSFERRED => {
                 let ended = event.data["ended_hold"].as_str().unwrap();
@@ -332,11 +323,7 @@ impl Replay {
         let on_task = |interval: &&Interval| interval.is_on_task() && interval.task == task;
         let held = self.intervals.iter().filter(on_task).find(|interval| interval.until.is_none());
         assert!(held.is_none(), "event {}: {task} is {status} and still held: {held:?}", event.number);
-        let known = self.known(task);
-        known.status = status;
-        if matches!(status, "done" | "cancelled") {
-            known.not_before = None;
-        }
+        self.known(task).status = status;
     }
 
     /// The open tasks with unmet dependencies.
@@ -350,12 +337,11 @@ impl Replay {
     }
 
     fn owe(&mut self, cause: &LoggedEvent, kind: &'static str, these: &BTreeSet<String>, but_not: &BTreeSet<String>) {
-        let at = Time::parse(&cause.at).unwrap();
         self.owed = (cause.number, these.difference(but_not).map(|task| (kind, task.clone())).collect());
-        // A task that was closed by this very event no longer waits, and is not told to be ready either. One that is not
-        // offered before a time is not ready before it, whatever becomes of its dependencies.
-        let is_offered = |task: &Known| task.not_before.is_none_or(|until| until <= at);
-        self.owed.1.retain(|(_, task)| self.tasks[task].status == "open" && is_offered(&self.tasks[task]));
+        // A task that was closed by this very event no longer waits, and is not told to be ready either. A
+        // snoozed task is told all the same: the passing of its time is no event, so no log could decide it, least of
+        // all after the clock was set back.
+        self.owed.1.retain(|(_, task)| self.tasks[task].status == "open");
     }
 
     fn pay(&mut self, event: &LoggedEvent, kind: &'static str) {

@@ -1,6 +1,7 @@
 //! Records of runs. A runner writes one file per run before it starts the keeper. Runner and keeper remove it when the
 //! run is over. A file that still exists when a runner holds the lock under a newer fence belongs to a run that was
-//! never proved to have ended. Runs under the same fence share the lock: the holder shows the fence to start them.
+//! never proved to have ended. Runs under the same fence would share the lock and are left alone; `tenure lock` takes
+//! the lock for each run, so each run has a fence of its own.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

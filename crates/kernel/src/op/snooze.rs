@@ -13,7 +13,6 @@ use super::operation::{Access, Door, Operation, Role};
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// How long a task is snoozed at the most.
 /// The longest time for which a task can be snoozed.
 pub(crate) const LONGEST: Span = Span::days(366);
 

@@ -242,7 +242,8 @@ impl UnitOfWork<'_> {
         Ok(row)
     }
 
-    /// Updates the dependents of a task that is done, cancelled or open again. Returns those that became ready.
+    /// Updates the dependents of a task that is done, cancelled or open again. Returns those that became ready; one that
+    /// is snoozed is not among them.
     pub(crate) fn shift(
         &mut self,
         task: &TaskId,
@@ -252,7 +253,7 @@ impl UnitOfWork<'_> {
     ) -> Result<Vec<TaskId>> {
         let project = self.project.id.clone();
         let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
-        let (mut ready, mut waiting, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ready, mut events) = (Vec::new(), Vec::new());
         let (mut labelled_ready, mut labelled_waiting) = (Vec::new(), Vec::new());
         for row in shifted {
             let after = row.conditions;
@@ -260,21 +261,22 @@ impl UnitOfWork<'_> {
                 Conditions { unmet: after.unmet - unmet, cancelled_deps: after.cancelled_deps - cancelled, ..after };
             self.project.counts[before.class() as usize] -= 1;
             self.project.counts[after.class() as usize] += 1;
-            let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
-            if is_ready && !was_ready {
+            // The events are about dependencies alone: a snoozed task is told too, and its time comes without an event.
+            if after.is_open_and_met() && !before.is_open_and_met() {
                 let event = Event::TaskReady(TaskReady { unlocked_by: task.to_string() });
                 events.push(self.event(About::of(&row.id).cause(cause), event));
-                if row.labelled {
-                    labelled_ready.push(row.id.clone());
-                }
-                ready.push(row.id);
-            } else if was_ready && !is_ready {
+            } else if before.is_open_and_met() && !after.is_open_and_met() {
                 let event = Event::TaskWaiting(TaskWaiting { waits_for: task.to_string() });
                 events.push(self.event(About::of(&row.id).cause(cause), event));
-                if row.labelled {
-                    labelled_waiting.push(row.id.clone());
-                }
-                waiting.push(row.id);
+            }
+            let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
+            if row.labelled && is_ready && !was_ready {
+                labelled_ready.push(row.id.clone());
+            } else if row.labelled && was_ready && !is_ready {
+                labelled_waiting.push(row.id.clone());
+            }
+            if is_ready && !was_ready {
+                ready.push(row.id);
             }
         }
         match events.as_slice() {

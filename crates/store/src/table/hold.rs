@@ -241,14 +241,21 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[AgentName]) -> 
     }
 }
 
-/// The longest time to live of the live holds of each of the given agents that has one.
+/// The longest time to live of the live holds of each of the given agents that has one. A hold that belongs to a task
+/// is over with the hold on the task, settled or not, as [`ends`](tenure_core::hold::ends) says.
 pub fn longest(project: &str, agents: &[AgentName], now: Time) -> Statement<Vec<(AgentName, Span)>> {
     let sql = Sql::pair(
-        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
-           AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
+        "SELECT h.holder, MAX(h.ttl) FROM hold h WHERE h.project = $1 AND h.ended_at = 0 AND +h.expires_at > $3
+           AND h.holder IN (SELECT value FROM json_each($2))
+           AND COALESCE((SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project
+                           AND t.subject = h.task AND t.ended_at = 0 AND t.kind = 'task'), h.expires_at) > $3
+         GROUP BY h.holder ORDER BY h.holder",
         "SELECT h.holder, MAX(h.ttl) FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p
-         CROSS JOIN LATERAL (SELECT holder, ttl FROM hold
-            WHERE project = $1 AND holder = p.value AND ended_at = 0 AND +expires_at > $3 OFFSET 0) h
+         CROSS JOIN LATERAL (SELECT o.holder, o.ttl FROM hold o
+            WHERE o.project = $1 AND o.holder = p.value AND o.ended_at = 0 AND +o.expires_at > $3
+              AND COALESCE((SELECT t.expires_at FROM hold t WHERE o.task <> '' AND t.project = o.project
+                              AND t.subject = o.task AND t.ended_at = 0 AND t.kind = 'task'), o.expires_at) > $3
+            OFFSET 0) h
          GROUP BY h.holder ORDER BY h.holder",
     );
     let read = |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.id(0)?, Span(row.int(1)?)))).collect();

@@ -24,6 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i4_proof_that_came_too_late_for_a_refused_op_ends_nothing", proof_of_a_refused_op),
     Case::everywhere("inv_i4_the_process_of_an_agent_is_the_one_it_was_last_seen_in", processes),
     Case::everywhere("inv_i4_liveness_follows_the_last_op", liveness),
+    Case::everywhere("inv_i4_a_path_whose_task_has_lapsed_keeps_nobody_there", lapsed_with_its_task),
     Case::everywhere("inv_t15_a_refused_op_commits_settling_and_presence_only", refused_op),
     Case::everywhere("inv_t15_a_refused_first_op_leaves_no_agent_and_no_event", refused_first_op),
     Case::everywhere("inv_t15_a_refused_op_in_an_empty_project_leaves_it_empty", refused_in_empty_project),
@@ -234,6 +235,28 @@ fn liveness(world: &World) {
     assert!(world.show(&task)["holder"].is_null());
     world.note("a", &task, "back").unwrap();
     assert_eq!(world.agent("a").unwrap().liveness, Liveness::Alive);
+}
+
+fn lapsed_with_its_task(world: &World) {
+    let task = world.add("held");
+    world.claim_for("a", &task, 1_800).unwrap();
+    world.reserve_with("a", &["src/"], |request| request.ttl_s = Some(10_800)).unwrap();
+    let seen = |expected: Liveness, held: usize| {
+        let holds = world.kernel.ask(&world.call("b"), &query::holds::Holds::of(Some("a"), 5)).unwrap();
+        assert_eq!((world.agent("a").unwrap().liveness, holds.items.len()), (expected, held));
+    };
+    // Only queries follow, which settle nothing. While the task is held, the path counts with its own time.
+    world.advance(Span::minutes(29));
+    seen(Liveness::Idle, 2);
+    world.advance(Span::minutes(11));
+    seen(Liveness::Stale, 0);
+    world.advance(Span::minutes(20));
+    seen(Liveness::Gone, 0);
+    // A path of its own does keep its holder there.
+    world.reserve_with("c", &["docs/"], |request| request.ttl_s = Some(10_800)).unwrap();
+    world.advance(Span::minutes(70));
+    assert_eq!(world.agent("c").unwrap().liveness, Liveness::Idle);
+    world.sound();
 }
 
 fn refused_op(world: &World) {

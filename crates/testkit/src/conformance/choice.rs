@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_core::task::TaskState;
 use tenure_kernel::Op;
-use tenure_kernel::op::{add, claim, resume, snooze};
+use tenure_kernel::op::{add, claim, reopen, resume, snooze};
 use tenure_kernel::query::{list, peek, status};
 
 use super::Case;
@@ -28,6 +28,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("an_empty_hand_says_why", nothing_to_take),
     Case::everywhere("inv_l7_a_snoozed_task_is_offered_from_its_time_on", snoozed),
     Case::everywhere("a_snoozed_task_can_be_claimed_by_its_id", snoozed_and_named),
+    Case::everywhere("inv_l8_a_snoozed_task_is_told_of_its_dependencies", snoozed_and_told),
     Case::everywhere("a_snooze_holds_for_labels_assignees_and_dependencies", snoozed_in_every_way),
 ];
 
@@ -397,6 +398,24 @@ fn snoozed_and_named(world: &World) {
     let until = Some(TestClock::START);
     let past = world.run("b", Op::new(snooze::Snooze { task: task.clone().into(), for_s: None, until })).unwrap();
     assert_eq!((&past["state"], &past["version"]), (&json!("ready"), &world.show(&task)["version"]));
+    world.sound();
+}
+
+/// `task.ready` and `task.waiting` are about dependencies alone, and no event says that a time has come.
+fn snoozed_and_told(world: &World) {
+    let first = world.add("first");
+    let second = world.add_after("second", &[&first]);
+    snooze(world, "b", &second, 600).unwrap();
+    assert_eq!(world.done("b", &first).unwrap()["unlocked"], json!([]), "it is not ready yet");
+    assert_eq!(world.count("task.ready"), 1, "but its last dependency is met");
+    world.run("b", Op::new(reopen::Reopen { task: first.clone().into(), reason: String::new() })).unwrap();
+    assert_eq!(world.count("task.waiting"), 1);
+    world.done("b", &first).unwrap();
+    assert_eq!((world.count("task.ready"), ready_and_waiting(world)), (2, (0, 1)));
+    let events = world.events().len();
+    world.advance(Span::minutes(10));
+    assert_eq!(taken(&world.claim_any("b").unwrap()), second);
+    assert_eq!(world.events().len(), events + 1, "only the claim");
     world.sound();
 }
 

@@ -9,7 +9,7 @@ use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, inbox, lock, memory_forget, memory_pin, note, release,
-    remember, reopen, reserve, resume, send, session_end, transfer, unblock,
+    remember, reopen, reserve, resume, send, session_end, snooze, transfer, unblock,
 };
 
 use super::model::files::PATTERNS;
@@ -254,6 +254,9 @@ impl Cast {
             }
             Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task).into() }),
             Request::Reopen { task } => Op::new(reopen::Reopen { task: self.id(task).into(), reason: String::new() }),
+            Request::Snooze { task, for_s } => {
+                Op::new(snooze::Snooze { task: self.id(task).into(), for_s: Some(for_s), until: None })
+            }
             Request::Edit(edit) => self.edit(edit, model),
         }
     }

@@ -373,6 +373,10 @@ pub enum Request {
     Reopen {
         task: u32,
     },
+    Snooze {
+        task: u32,
+        for_s: i64,
+    },
     Edit(Edit),
 }
 

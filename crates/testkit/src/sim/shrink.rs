@@ -195,7 +195,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
         Request::Release { on } => each(on, &|on| Request::Release { on }),
         Request::Cancel { on } => each(on, &|on| Request::Cancel { on }),
         Request::Transfer { on, to } => each(on, &|on| Request::Transfer { on, to: to.clone() }),
-        Request::Unblock { .. } | Request::Reopen { .. } => Vec::new(),
+        Request::Unblock { .. } | Request::Reopen { .. } | Request::Snooze { .. } => Vec::new(),
         Request::Edit(edit) => vec![
             Request::Edit(Edit { priority: None, ..edit.clone() }),
             Request::Edit(Edit { add_labels: Vec::new(), ..edit.clone() }),

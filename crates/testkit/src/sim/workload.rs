@@ -174,9 +174,10 @@ pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     let paths = sight.model.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.expires_at);
     let places = sight.model.places.iter().map(|place| place.expires_at);
     let locks = sight.model.locks.iter().filter(|lock| lock.ended.is_none()).map(|lock| lock.expires_at);
-    let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(locks).chain(places).collect();
+    let snoozes = sight.model.tasks.values().map(|task| task.not_before).filter(|until| *until > sight.now);
+    let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(locks).chain(places).chain(snoozes).collect();
     match dice.below(100) {
-        // To the expiry of a hold or a memory, or one microsecond before or after it.
+        // To the end of a hold, a memory or a snooze, or one microsecond before or after it.
         0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),
         0..=69 => dice.within(1, 900) * SECOND + dice.within(0, SECOND - 1),
         70..=79 => dice.within(900, 3_600) * SECOND,
@@ -302,7 +303,7 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
         }),
         force: dice.once_in(if agent.starts_with("person:") { 2 } else { 20 }),
     };
-    match dice.below(20) {
+    match dice.below(21) {
         0..=2 => claiming(dice, Some(number)),
         3..=5 => claiming(dice, None),
         6..=8 => Request::Done { on },
@@ -318,6 +319,7 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
             let on = Acting { force: false, ..on };
             Request::Note { on, memories: Vec::new(), artifacts: Vec::new() }
         }
+        18 => Request::Snooze { task: number, for_s: if dice.once_in(3) { 0 } else { dice.within(1, 4_000) } },
         _ => editing(dice, sight, agent, number),
     }
 }

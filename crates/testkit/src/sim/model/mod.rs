@@ -34,6 +34,8 @@ pub use self::paths::PathHold;
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
+/// The longest time for which a task can be snoozed.
+const LONGEST_SNOOZE: i64 = 366 * 24 * HOUR;
 /// The number of expired holds that a write settles, besides those it touches.
 const SETTLED_AT_ONCE: usize = 64;
 /// The interval, in events, at which expired request records are pruned.
@@ -382,6 +384,9 @@ impl Model {
         }
         for agent in self.agents.values_mut() {
             agent.last_seen = agent.last_seen.min(now);
+        }
+        for task in self.tasks.values_mut() {
+            task.not_before = task.not_before.min(now + LONGEST_SNOOZE);
         }
     }
 

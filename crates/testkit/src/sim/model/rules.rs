@@ -253,7 +253,7 @@ impl Model {
             let (before, began, from) =
                 (last.fences.last().copied().unwrap_or(0), last.last_began, last.last_holder.clone());
             self.grant(turn, id, turn.actor, ttl, turn.now + ttl, told);
-            self.change(turn, id, TaskStatus::Started);
+            self.change(turn, id, TaskStatus::Started).not_before = 0;
             if lapsed_from.is_some() {
                 (paths, lost) = self.take_over_paths(turn, id, (before, began, &from));
             }
@@ -279,12 +279,13 @@ impl Model {
         let waited = self.in_order(|task| task.status == TaskStatus::Open && !self.unmet(task).is_empty());
         let number = self.leave(turn, granted, kind::TASK_DONE, TaskStatus::Done);
         self.finish(turn, &granted.id, "");
-        let unlocked: Vec<String> =
-            waited.into_iter().filter(|id| *id != granted.id && self.is_offered(&self.tasks[id], turn.now)).collect();
+        let is_met = |id: &String| *id != granted.id && self.unmet(&self.tasks[id]).is_empty();
+        let mut unlocked: Vec<String> = waited.into_iter().filter(is_met).collect();
         for id in &unlocked {
             self.tell(turn, kind::TASK_READY, id, "", json!({ "unlocked_by": granted.id }));
             self.log.last_mut().expect("just told").cause = Some(number);
         }
+        unlocked.retain(|id| self.is_offered(&self.tasks[id], turn.now));
         let mut answer = self.shape(&granted.id, turn.now);
         answer["late"] = json!(granted.right == Right::Late);
         answer["unlocked"] = json!(unlocked);
@@ -359,7 +360,7 @@ impl Model {
     fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
         self.load(turn, id)?;
         self.allow(id, &[TaskStatus::Done, TaskStatus::Cancelled])?;
-        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.is_offered(task, turn.now));
+        let ready = self.in_order(|task| task.status == TaskStatus::Open && self.unmet(task).is_empty());
         let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
         let task = self.change(turn, id, TaskStatus::Open);
         task.reason.clear();
