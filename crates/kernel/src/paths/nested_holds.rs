@@ -18,7 +18,7 @@ use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern, PatternCandidates, PatternForm};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time};
-use tenure_store::table::checkout::{self, DirectoryLock, NearbyCheckout};
+use tenure_store::table::checkout::{self, DirectoryLock, Locations, NearbyCheckout};
 use tenure_store::table::{hold, path};
 use tenure_store::{Batch, Tx};
 
@@ -134,28 +134,26 @@ fn above(place: &str) -> impl Iterator<Item = &str> {
 /// The statements that find the checkouts that some patterns may reach into or be reached from, except those that the
 /// caller does not see.
 pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output = Vec<NearbyCheckout>> + use<'a> {
-    let mut exact: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut ranges: BTreeSet<(&str, String, String)> = BTreeSet::new();
+    let mut wanted: BTreeMap<&str, BTreeSet<Locations>> = BTreeMap::new();
     for spot in spots {
         for top in &spot.site.tops {
-            let tops = exact.entry(&top.host).or_default();
-            tops.extend(above(&top.place("")).map(str::to_owned));
+            let wanted = wanted.entry(&top.host).or_default();
+            wanted.extend(above(&top.place("")).map(Locations::only));
             for pattern in spot.patterns {
                 // On a case-insensitive file system the index on locations cannot find equal prefixes.
                 let begins = if pattern.case() == Case::Folded { "" } else { pattern.beginning() };
                 let begins = top.place(begins);
-                tops.extend(above(&begins).take_while(|dir| dir.len() > top.path.len()).map(str::to_owned));
+                wanted.extend(above(&begins).take_while(|dir| dir.len() > top.path.len()).map(Locations::only));
                 if pattern.form() != PatternForm::Path || pattern.case() == Case::Folded {
                     let end = after(&begins);
-                    ranges.insert((&top.host, begins, end));
+                    wanted.insert(Locations::between(begins, end));
                 }
             }
         }
     }
-    let at = exact.into_iter().map(|(host, tops)| checkout::at(host, &tops.into_iter().collect::<Vec<_>>()));
-    let between = ranges.iter().map(|(host, begin, end)| checkout::between(host, begin, end));
+    let at = wanted.into_iter().map(|(host, wanted)| checkout::at(host, &wanted.into_iter().collect::<Vec<_>>()));
     let view = *view;
-    at.chain(between).collect::<Vec<_>>().map(move |found| {
+    at.collect::<Vec<_>>().map(move |found| {
         let seen = found.into_iter().flatten().filter(|near| view.sees(near));
         let all: BTreeMap<(ProjectId, CheckoutId), NearbyCheckout> =
             seen.map(|near| ((near.project.clone(), near.id.clone()), near)).collect();
@@ -169,7 +167,7 @@ fn after(begin: &str) -> String {
     match end.pop() {
         Some('/') => end.push('0'),
         Some(last) => end.extend([last, '\u{10ffff}']),
-        None => {}
+        None => end.push('\u{10ffff}'),
     }
     end
 }

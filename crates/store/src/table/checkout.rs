@@ -7,7 +7,7 @@ use tenure_core::site::Top;
 use tenure_core::{Result, Time};
 
 use crate::statement::Statement;
-use crate::tx::{Sql, Tx, list};
+use crate::tx::{Sql, Tx};
 
 /// One working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,31 +140,43 @@ pub struct NearbyCheckout {
     pub top: Top,
 }
 
-/// The checkouts of all projects with these tops, on one host.
-pub fn at(host: &str, paths: &[String]) -> Statement<Vec<NearbyCheckout>> {
+/// The locations from a text up to but excluding another, both compared bytewise.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Locations {
+    begin: String,
+    end: String,
+}
+
+impl Locations {
+    /// One location alone: no path contains the control character that ends the range.
+    #[must_use]
+    pub fn only(path: &str) -> Self {
+        Self { begin: path.to_owned(), end: format!("{path}\u{1}") }
+    }
+
+    /// The locations from `begin` up to but excluding `end`.
+    #[must_use]
+    pub fn between(begin: String, end: String) -> Self {
+        Self { begin, end }
+    }
+}
+
+/// The checkouts of all projects at some locations on one host, each as often as it is within one of them.
+pub fn at(host: &str, locations: &[Locations]) -> Statement<Vec<NearbyCheckout>> {
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
-         WHERE c.host = $1 AND c.path = l.value ORDER BY c.path, c.project",
-        // One lookup per path: PostgreSQL expects every list to be long, and would rather scan all checkouts of a host.
+         WHERE c.host = $1 AND c.path >= l.value ->> 0 AND c.path < l.value ->> 1 ORDER BY c.path, c.project",
+        // One lookup per range: PostgreSQL expects every list to be long, and would rather scan all checkouts of a host.
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
-         FROM json_array_elements_text(CAST($2 AS JSON)) l(value)
+         FROM json_array_elements(CAST($2 AS JSON)) l(value)
          CROSS JOIN LATERAL (SELECT k.project, k.id, k.host, k.path FROM checkout k
-                             WHERE k.host = $1 AND k.path = l.value OFFSET 0) c
+                             WHERE k.host = $1 AND k.path >= l.value ->> 0 AND k.path < l.value ->> 1 OFFSET 0) c
          JOIN project p ON p.id = c.project ORDER BY c.path, c.project",
     );
-    Statement::new(sql, vec![host.into(), list(paths)], near)
-}
-
-/// The same for tops from `begin` up to but excluding `end`; an empty `end` means no upper bound.
-pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<NearbyCheckout>> {
-    let sql = Sql::same(
-        "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
-         FROM checkout c JOIN project p ON p.id = c.project
-         WHERE c.host = $1 AND c.path >= $2 AND c.path < $3 ORDER BY c.path, c.project",
-    );
-    let end = if end.is_empty() { "\u{10ffff}" } else { end };
-    Statement::new(sql, vec![host.into(), begin.into(), end.into()], near)
+    let pairs = locations.iter().map(|one| vec![one.begin.as_str(), one.end.as_str()].into());
+    let pairs = serde_json::Value::Array(pairs.collect()).to_string();
+    Statement::new(sql, vec![host.into(), pairs.into()], near)
 }
 
 fn near(rows: Vec<crate::Row>) -> Result<Vec<NearbyCheckout>> {

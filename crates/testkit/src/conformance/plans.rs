@@ -11,6 +11,7 @@ use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
+use tenure_store::table::checkout::Locations;
 use tenure_store::table::{
     agent, artifact, checkout, delivery, dep, edited_file, event, hold, label, lock, mail, memory, message, note, path,
     place, project, request, session, shown_fence, task,
@@ -388,8 +389,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         tx.fetch((
             agent::due(p, now, now),
             checkout::of_host(p, "h"),
-            checkout::at("h", &["/".to_owned(), "/repo".to_owned()]),
-            checkout::between("h", "/repo/", "/repo0"),
+            checkout::at("h", &[Locations::only("/"), Locations::between("/repo/".to_owned(), "/repo0".to_owned())]),
         ))?;
         Ok(())
     });
