@@ -1,10 +1,11 @@
-//! Who acts: the one resolver of identity for the command line.
+//! Who acts: the only resolver of identity for the command line.
 //!
-//! In order: `--agent`, `TENURE_AGENT`, the session of an agent tool, else the person at the terminal. Which agent a
-//! session is, a hook has registered with the tool's process: the nearest such process above the command counts, so that
-//! a session is one agent through every door, after `/clear` and in a second terminal too; without one, the session
-//! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
-//! its ops refused, because two sessions under one name would not be fenced from each other.
+//! The sources in order are `--agent`, `TENURE_AGENT`, the session of an agent tool, and the person at the terminal. A
+//! hook registers which agent a session is, together with the tool's process. The nearest such process above the
+//! command counts, so that a session is one agent through every door, also after `/clear` and in a second terminal.
+//! Without a registered process, the session variable alone names the agent. A tool that is recognised without either
+//! has no name: its queries are answered and its ops refused, because two sessions under one name would not be fenced
+//! from each other.
 
 use tenure_core::action::Action;
 use tenure_core::session::{CommandOwner, agent_name};
@@ -22,7 +23,7 @@ pub(crate) enum ActorKind {
     Person,
 }
 
-/// Where a name came from.
+/// The source of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameSource {
     /// `--agent`.
@@ -50,30 +51,30 @@ impl NameSource {
     }
 }
 
-/// Who acts.
+/// The caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) name: String,
     pub(crate) kind: ActorKind,
     pub(crate) source: NameSource,
-    /// The tool it runs in, if exactly one is recognised.
+    /// The tool in which the caller runs, if exactly one is recognised.
     pub(crate) tool: Option<&'static str>,
 }
 
-/// What the resolver found.
+/// The result of the resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResolvedCaller {
     Known(Identity),
-    /// A person's name, given inside an agent tool.
+    /// The name of a person, given inside an agent tool.
     Pretender(Identity),
-    /// An agent tool, but no session to tell it from others: the tools that were recognised.
+    /// An agent tool without a session id; the recognised tools.
     Unnamed(Vec<&'static str>),
-    /// A session of a tool whose id several agents have, and no process that tells which of them this is.
+    /// A session whose id several agents have, without a process that identifies the agent.
     Several(&'static str),
 }
 
 impl ResolvedCaller {
-    /// Who acts, for an op: without a name it is refused.
+    /// The caller of an op. It is refused without a name.
     pub(crate) fn for_op(self) -> Result<Identity> {
         let (tools, several) = match self {
             ResolvedCaller::Known(identity) => return Ok(identity),
@@ -97,7 +98,7 @@ impl ResolvedCaller {
             .detail("tools", tools))
     }
 
-    /// Whether this is a session of a tool, about which a hook may know more.
+    /// Whether this is a session of a tool, about which a hook may have registered more.
     pub(crate) fn is_of_a_session(&self) -> bool {
         match self {
             ResolvedCaller::Known(identity) => matches!(identity.source, NameSource::Session(_)),
@@ -125,7 +126,7 @@ impl ResolvedCaller {
         }
     }
 
-    /// Who asks, for a query: everyone is answered.
+    /// The caller of a query. Every caller is answered.
     pub(crate) fn for_query(self) -> Option<Identity> {
         match self {
             ResolvedCaller::Known(identity) | ResolvedCaller::Pretender(identity) => Some(identity),
@@ -134,7 +135,7 @@ impl ResolvedCaller {
     }
 }
 
-/// The agent tools that the environment shows, each with the session it tells.
+/// The agent tools that the environment shows, each with its session.
 pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
     let mut found = Vec::new();
     for tool in agent_tool::ALL {
@@ -156,7 +157,7 @@ pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>>
         None => env.var("TENURE_AGENT")?,
     };
     let Some(name) = typed.map(name::check).transpose()? else { return Ok(None) };
-    // A hook is run by an agent tool, whatever its environment says.
+    // A hook is run by an agent tool, whatever its environment contains.
     if name::is_person(name) {
         return Err(pretender(name.to_owned()));
     }
@@ -171,7 +172,7 @@ fn pretender(name: String) -> Error {
         .hint("A person runs this from a terminal of their own; an agent gives a name without `person:`.")
 }
 
-/// Finds out who acts, as far as the environment tells.
+/// Finds the caller, as far as the environment tells.
 pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<ResolvedCaller> {
     let found = tools(env)?;
     let tools: Vec<&'static str> = found.iter().map(|(tool, _)| *tool).collect();
@@ -197,8 +198,8 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<ResolvedCaller> {
             source: NameSource::Session(variable),
             tool,
         })),
-        // One tool started another and both left their marks. Which of them is the inner one cannot be told, and a
-        // guess would let two sessions act as one agent.
+        // One tool started another, and the environment has the variables of both. It does not show which is the inner
+        // one, and a guess would let two sessions act as one agent.
         _ if !tools.is_empty() => Ok(ResolvedCaller::Unnamed(tools)),
         _ => Ok(ResolvedCaller::Known(Identity {
             name: user(env),
@@ -209,9 +210,10 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<ResolvedCaller> {
     }
 }
 
-/// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that each call names,
-/// `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool
-/// whatever its environment says, so it is never the person at the terminal; `None` is a client without a name.
+/// The caller through MCP. `caller` is the result of the command line's resolver, `thread` the conversation that each
+/// call names, and `registered` the agent that a hook registered for one of some tools above this process. An MCP
+/// client is an agent tool whatever its environment contains, so it is never the person at the terminal. `None` is a
+/// client without a name.
 pub(crate) fn through_mcp(
     caller: ResolvedCaller,
     thread: Option<&Thread>,
@@ -239,7 +241,7 @@ pub(crate) fn through_mcp(
             Ok(Some(Identity { name, kind: ActorKind::Agent, source: NameSource::Session(source), tool: Some(tool) }))
         }
         (ResolvedCaller::Known(identity), None) if identity.kind == ActorKind::Agent => Ok(Some(identity)),
-        // A client says nothing of itself in the environment of its servers; its hooks may have.
+        // A client does not identify itself in the environment of its servers, but its hooks may have registered it.
         (ResolvedCaller::Known(_), None) => {
             let all: Vec<(&str, Option<&str>)> = agent_tool::names().into_iter().map(|name| (name, None)).collect();
             let named = |name| Identity { name, kind: ActorKind::Agent, source: NameSource::Hook, tool: None };
@@ -252,7 +254,7 @@ pub(crate) fn through_mcp(
     }
 }
 
-/// The tool that a conversation is of: the one that the call names, else the one that sends thread ids.
+/// The tool of a conversation: the one that the call names, else the one that sends thread ids.
 fn tool_of(thread: &Thread) -> Result<&'static str> {
     let known = agent_tool::ALL.iter().find(|tool| match &thread.tool {
         Some(name) => tool.name == name,

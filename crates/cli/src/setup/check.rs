@@ -1,5 +1,6 @@
-//! Whether what was installed works: each command line is run as the tool would run it, with an event of that tool on its
-//! standard input, in a project and on a store that are thrown away. Only lines that setup would write are run.
+//! Checks whether the installed hooks work. Each command line is run as its tool would run it: with an event of that
+//! tool on standard input, in a temporary project, on a temporary store. Only command lines that setup would write are
+//! run.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -23,17 +24,17 @@ use crate::agent_tool::{Sample, is_plugin};
 use crate::env::Env;
 use crate::workspace::scratch::Scratch;
 
-/// Longer than any tool is told to wait.
+/// Longer than the timeout of any hook.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A hook that is installed, or should be.
+/// A hook that is installed or should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct HookFinding {
     pub(crate) tool: &'static str,
     pub(crate) event: String,
     pub(crate) scope: &'static str,
     pub(crate) state: HookState,
-    /// What is wrong, where something is.
+    /// The fault, if there is one.
     pub(crate) problem: Option<String>,
 }
 
@@ -43,20 +44,21 @@ pub(crate) enum HookState {
     Works,
     Missing,
     Fails,
-    /// It is not as setup writes it, so what it would do is unknown: it is not run.
+    /// It differs from what setup writes. Its effect is unknown, so it is not run.
     Changed,
-    /// Its tool does not run it before a person said so.
+    /// The tool does not run it until a person trusts it.
     Untrusted,
 }
 
-/// A command line that is installed for an event.
+/// A command line installed for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstalledCommand {
     event: String,
     command: String,
-    /// Whether it is what setup writes here, to the byte. The files of a repository are not trusted: nothing else is run.
+    /// Whether it is byte for byte what setup writes here. Files of a repository are not trusted, so no other line is
+    /// run.
     written: bool,
-    /// Why it does nothing, where that can be seen without running it.
+    /// Why it has no effect, if that is visible without running it.
     problem: Option<String>,
     /// Why its tool does not run it.
     distrust: Option<&'static str>,
@@ -74,7 +76,7 @@ impl InstalledCommand {
     }
 }
 
-/// Why a command line of setup does nothing: the program that it names is not there.
+/// The fault of a command line of setup whose program does not exist.
 fn dead_end(command: &str, path: &[std::path::PathBuf]) -> Option<String> {
     if command.starts_with("command -v tenure ") {
         return (!is_on(path)).then(|| "does nothing: `tenure` is not on PATH".to_owned());
@@ -97,11 +99,11 @@ fn plugin_program(text: &str) -> Option<String> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Installed {
     pub(crate) hooks: Vec<InstalledCommand>,
-    /// The events of hooks that call this program in a way of their own.
+    /// The events whose hooks call this program by a command line that setup did not write.
     pub(crate) others: Vec<String>,
-    /// What is worth knowing of what works all the same.
+    /// Remarks about what works.
     pub(crate) remark: Option<String>,
-    /// Whether the MCP server is there.
+    /// Whether the MCP server is configured.
     pub(crate) server: bool,
     pub(crate) section: bool,
 }
@@ -112,7 +114,7 @@ impl Installed {
     }
 }
 
-/// Looks into the files of one tool and scope.
+/// Reads the files of one tool and scope.
 pub(crate) fn installed(files: &[TargetFile], ground: &Ground) -> Result<Installed> {
     let mut found = Installed::default();
     for file in files {
@@ -190,7 +192,7 @@ pub(crate) fn installed(files: &[TargetFile], ground: &Ground) -> Result<Install
     Ok(found)
 }
 
-/// The user's configuration of a tool that runs only hooks it was told to trust; None where it cannot be read.
+/// The user's configuration of a tool that runs only trusted hooks; `None` if it cannot be read.
 fn trust_config(target: SetupTarget, ground: &Ground) -> Option<toml::Table> {
     target.tool().filter(|tool| tool.needs_trust)?;
     let files = target.files(SetupScope::User, ground);
@@ -198,7 +200,7 @@ fn trust_config(target: SetupTarget, ground: &Ground) -> Option<toml::Table> {
     read(&file.path).ok()?.unwrap_or_default().parse().ok()
 }
 
-/// Adds hooks of git as they are found.
+/// Adds the hooks of git.
 fn add_git(
     found: &mut Installed,
     events: &[&'static str],
@@ -228,7 +230,7 @@ fn add_git(
             _ => "the hooks are those of an earlier version, which do nothing where `tenure` is not on PATH".to_owned(),
         });
     }
-    // As it is tried: in no repository, with nothing to say.
+    // The check runs it outside of any repository and with empty input.
     let line = |event: &&'static str| InstalledCommand {
         command: format!("{} hook git {event} || exit 0", quoted(place.unwrap_or("tenure"))),
         event: (*event).to_owned(),
@@ -239,7 +241,7 @@ fn add_git(
     found.hooks.extend(events.iter().map(line));
 }
 
-/// How each hook of a tool stands, without running it: what is said to work may still fail.
+/// The state of each hook of a tool, without running it. A hook that looks correct may still fail.
 pub(crate) fn states(target: SetupTarget, installed: &Installed) -> Vec<(&'static str, HookState, Option<String>)> {
     let of = |event: &'static str| {
         let lines: Vec<&InstalledCommand> = installed.hooks.iter().filter(|line| line.event == event).collect();
@@ -273,7 +275,7 @@ pub(crate) fn replay(
     switch_on(&scratch, &dir, env);
     let mut findings = Vec::new();
     for (event, mut state, mut problem) in states(target, installed) {
-        // One that its tool does not run yet is tried all the same: it may fail besides.
+        // A hook that its tool does not run yet is tried too, because it may also fail.
         let line = installed.hooks.iter().find(|line| line.event == event);
         if let (HookState::Works | HookState::Untrusted, Some(line)) = (state, line)
             && let Err(failure) = run(&line.command, &sample(target, event, &dir), &scratch, &dir, env)
@@ -285,7 +287,7 @@ pub(crate) fn replay(
     Ok(findings)
 }
 
-/// The surroundings of a hook that is tried: nothing in them leads to what is real.
+/// The environment of a hook under test. It refers to no real project, store or configuration.
 fn surroundings(command: &mut Command, scratch: &Scratch, dir: &Path, env: &Env) {
     command.env_clear().current_dir(dir);
     for name in ["PATH", "LANG", "USER", "LOGNAME"] {
@@ -303,27 +305,27 @@ fn surroundings(command: &mut Command, scratch: &Scratch, dir: &Path, env: &Env)
     command.process_group(0);
 }
 
-/// A project in which nothing happened would be left alone by every hook.
+/// Creates a project with one event. Hooks ignore a project without events.
 fn switch_on(scratch: &Scratch, dir: &Path, env: &Env) {
     let Ok(program) = crate::env::program() else { return };
     let mut command = Command::new(program);
     surroundings(&mut command, scratch, dir, env);
     command.args(["add", "a task of setup --check", "--agent", "setup-check"]);
-    // A store that cannot be made here is what the hooks will meet and must bear, too.
+    // If the store cannot be created here, the hooks will meet the same error and must tolerate it.
     _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Runs one command line as tools do; what is wrong with it, if anything.
+/// Runs one command line as tools do, and returns its fault.
 fn run(line: &str, input: &Value, scratch: &Scratch, dir: &Path, env: &Env) -> Result<(), String> {
     let mut command = Command::new("sh");
     surroundings(&mut command, scratch, dir, env);
     command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     let (code, stdout, stderr) = wait(child, input.to_string())?;
-    // The command line hides how the program ended; what it complained about is still there.
+    // The command line hides the exit status of the program, but not its standard error.
     let complaint = stderr.lines().find(|line| !line.trim().is_empty());
     match (code, complaint) {
-        // A hook that fails is silent by design and says so in its log.
+        // A failing hook is silent by design and writes to its log.
         (Some(0), None) if is_answer(&stdout) => logged(scratch).map_or(Ok(()), Err),
         (Some(0), None) => Err("prints what the tool cannot read".to_owned()),
         (_, Some(line)) => Err(tenure_core::text::cut(line.trim(), 120)),
@@ -332,18 +334,18 @@ fn run(line: &str, input: &Value, scratch: &Scratch, dir: &Path, env: &Env) -> R
     }
 }
 
-/// What a hook wrote into its log, which is emptied for the next.
+/// Reads and empties the log of a hook.
 #[expect(clippy::disallowed_methods, reason = "a log file, never a database")]
 fn logged(scratch: &Scratch) -> Option<String> {
     let path = scratch.file("home/state/tenure/hook.log");
     let text = std::fs::read_to_string(&path).ok()?;
     _ = std::fs::remove_file(&path);
-    // The time is no part of what is wrong.
+    // The time is not part of the fault.
     let line = text.lines().next()?;
     Some(tenure_core::text::cut(line.split_once(' ').map_or(line, |(_, what)| what), 120))
 }
 
-/// Nothing, or one JSON object.
+/// Checks that the output is empty or one JSON object.
 fn is_answer(stdout: &str) -> bool {
     stdout.trim().is_empty() || serde_json::from_str::<Value>(stdout).is_ok_and(|value| value.is_object())
 }

@@ -1,9 +1,9 @@
-//! Codex's `config.toml`: the MCP server and the directory that its sandbox may write. Everything that can stand apart goes
-//! between marks at the end of the file; a directory goes into the list that is there, if there is one.
+//! Codex's `config.toml`: the MCP server and the directory that its sandbox may write. Tables of their own are written
+//! between marks at the end of the file; the directory is added to an existing list if there is one.
 //!
-//! Codex writes the file itself (`codex mcp add`): it drops comments, moves tables and lays them out anew. So entries are
-//! known by what they say, wherever they stand. Intact marks only make a removal exact to the byte, and in the end everything
-//! else must say what it said before.
+//! Codex itself rewrites the file (`codex mcp add`): it drops comments, moves tables and changes the layout. Entries
+//! are therefore recognised by their content, wherever they are. Intact marks only make the removal exact to the byte.
+//! After every change, all other content must parse to the same values as before.
 
 use std::ops::Range;
 
@@ -20,10 +20,11 @@ use super::{Problem, toml_hooks};
 static SERVERS: &str = "mcp_servers";
 static TABLE: &str = "sandbox_workspace_write";
 static LIST: &str = "writable_roots";
-/// What a line that was put into a foreign table ends in.
+/// The end of a line that was added to a table of somebody else.
 const LINE_MARK: &str = " # tenure setup";
 
-/// Puts server and directory in, or says that they are there. What has no place is left out, with a remark.
+/// Adds the server and the directory, or reports that they are present. An entry that cannot be placed is left out with
+/// a remark.
 pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> Result<FileOutcome, Problem> {
     let mut remarks = Vec::new();
     parse(before.unwrap_or_default())?;
@@ -53,7 +54,7 @@ pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> R
     let mut made = before.is_none();
     for (name, part) in parts {
         let after = put(if made { None } else { Some(&text) }, &part)?;
-        // A file that keeps its tables in one line leaves no room for one of its own.
+        // In a file that has its tables in one line, no separate table can be added.
         if is_same(&foreign(&after, program, &own), &others) {
             (text, made) = (after, false);
         } else {
@@ -70,7 +71,7 @@ fn no_place(name: &str) -> String {
     format!("`{name}` is not added: the file is written in a way that leaves no place for it")
 }
 
-/// A part between the marks, behind what is there.
+/// Appends a section between marks.
 fn put(before: Option<&str>, part: &str) -> Result<String, Problem> {
     let text = before.unwrap_or_default();
     let Some(span) = span(text) else { return Ok(marked_section::append(before, &TOML, part)) };
@@ -81,7 +82,7 @@ fn put(before: Option<&str>, part: &str) -> Result<String, Problem> {
     Ok(after)
 }
 
-/// Takes both out; a directory only if setup put it there, and a table that is empty then only if setup made it.
+/// Removes both. A directory is removed only if setup added it, and a table that becomes empty only if setup made it.
 pub(crate) fn strip(
     before: &str,
     program: &str,
@@ -109,10 +110,10 @@ pub(crate) fn strip(
     Ok(FileOutcome { text: (!is_gone).then_some(text), remarks })
 }
 
-/// The tables and the list that entries stand in, the deepest first.
+/// The tables and the list that contain the entries, the deepest first.
 pub(crate) const CONTAINERS: [&[&str]; 3] = [&[TABLE, LIST], &[TABLE], &[SERVERS]];
 
-/// A file in which of the containers that are empty those are left that setup did not make, as far as it is on record.
+/// Removes the empty containers that setup made according to its record.
 fn as_made(text: &str, made: &RecordedFile<'_>) -> Result<String, Problem> {
     let mut text = text.to_owned();
     for path in CONTAINERS {
@@ -125,7 +126,7 @@ fn as_made(text: &str, made: &RecordedFile<'_>) -> Result<String, Problem> {
         };
         match (made.container)(path) {
             Some(true) if is_empty => text = without(&text, path),
-            // A table that was there without anything in it went with what was put into it.
+            // A table that was empty before was removed together with its content.
             Some(false) if found.is_none() && path.len() == 1 => text.push_str(&format!("\n[{}]\n", path[0])),
             _ => {}
         }
@@ -138,14 +139,14 @@ fn find<'a>(table: &'a toml::Table, path: &[&str]) -> Option<&'a toml::Value> {
     rest.iter().try_fold(table.get(*first)?, |value, name| value.get(name))
 }
 
-/// The containers that a file has.
+/// The containers in a file.
 pub(crate) fn containers(text: &str) -> Vec<Vec<String>> {
     let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
     let there = CONTAINERS.into_iter().filter(|path| find(&table, path).is_some());
     there.map(|path| path.iter().map(|name| (*name).to_owned()).collect()).collect()
 }
 
-/// A file without marks that are not one pair: what rewrote it dropped the others.
+/// Removes marks that do not form one pair; the program that rewrote the file dropped the others.
 fn without_stray_marks(text: &str) -> String {
     if span(text).is_some() {
         return text.to_owned();
@@ -161,7 +162,7 @@ fn without_stray_marks(text: &str) -> String {
     out
 }
 
-/// A file without the directories that setup put there, and which they were.
+/// Removes the directories that setup added, and returns them.
 fn without_roots(
     text: &str,
     dir: Option<&str>,
@@ -176,7 +177,7 @@ fn without_roots(
         return Err(Problem::Tangled);
     };
     let marked = text[line.range.clone()].trim_end().ends_with(LINE_MARK);
-    // Between the marks a list of one is as it was written, wherever the store is now.
+    // Between the marks, a list with one element is as setup wrote it, even if the store has moved since.
     let is_own = |root: &str| made(root) || (between || marked) && dir == Some(root) || between && list.len() == 1;
     let taken: Vec<String> = list.iter().map(|(root, _)| root.clone()).filter(|root| is_own(root)).collect();
     if let Some(dir) = dir.filter(|dir| list.iter().any(|(root, _)| root == dir) && !taken.iter().any(|own| own == dir))
@@ -187,7 +188,7 @@ fn without_roots(
         return Ok((text.to_owned(), taken));
     }
     if taken.len() == list.len() && (between || marked) {
-        // With the newline before it, which came with it.
+        // With the newline before it, which was added with it.
         let front = &text[..line.range.start];
         let front = front.strip_suffix('\n').unwrap_or(front);
         let front = front.strip_suffix('\r').unwrap_or(front);
@@ -204,14 +205,14 @@ fn without_roots(
     Ok((out, taken))
 }
 
-/// What is left between the marks without Tenure's own.
+/// The content between the marks without Tenure's entries.
 fn without_own(text: &str, span: &SectionSpan, program: &str) -> Result<String, Problem> {
     let own_server = own_server(&parse(text)?, program) == Some(true);
     let all = statements(text);
     let inside = |statement: &&TomlStatement| span.inside.contains(&statement.range.start);
     let is_sandbox = |statement: &TomlStatement| statement.table == [TABLE];
     let emptied = !all.iter().any(|statement| is_sandbox(statement) && statement.kind == StatementKind::Pair);
-    // Whatever else stands in the server's table is about the server, and one without a command is none.
+    // All other keys of the server's table belong to the server, and a server without a command does not work.
     let goes = |statement: &TomlStatement| {
         statement.kind != StatementKind::Comment
             && (own_server && statement.table.starts_with(&[SERVERS.to_owned(), SERVER.to_owned()])
@@ -234,13 +235,13 @@ fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
     })
 }
 
-/// Where Tenure's part is, if its marks are one pair: a mark inside of a text is none.
+/// The position of Tenure's section, if its marks form one pair. A mark inside a string does not count.
 fn span(text: &str) -> Option<SectionSpan> {
     let comments = statements(text).into_iter().filter(|statement| statement.kind == StatementKind::Comment);
     marked_section::locate(text, comments.map(|statement| statement.range), &TOML).ok().flatten()
 }
 
-/// Everything in a file that is not Tenure's, as it is understood.
+/// The parsed content of a file without Tenure's entries.
 fn foreign(text: &str, program: &str, own: &[&str]) -> Option<toml::Table> {
     let mut table: toml::Table = text.parse().ok()?;
     let is_own = own_server(&parse(text).ok()?, program) == Some(true);
@@ -267,12 +268,12 @@ fn foreign(text: &str, program: &str, own: &[&str]) -> Option<toml::Table> {
     Some(table)
 }
 
-/// Whether two files say the same; a number that is none is not even the same as itself, but is written alike.
+/// Whether two files have the same content. NaN is not equal to itself, so its text is compared.
 fn is_same(one: &Option<toml::Table>, other: &Option<toml::Table>) -> bool {
     one.is_some() && (one == other || format!("{one:?}") == format!("{other:?}"))
 }
 
-/// Whether the server of that name is Tenure's; None if there is none.
+/// Whether the server of that name is Tenure's; `None` if there is no such server.
 fn own_server(table: &Spanned<DeTable<'_>>, program: &str) -> Option<bool> {
     let entry = table.get_ref().get(SERVERS)?.get_ref().get(SERVER)?.get_ref();
     let text = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str().map(str::to_owned);
@@ -281,7 +282,7 @@ fn own_server(table: &Spanned<DeTable<'_>>, program: &str) -> Option<bool> {
     Some(is_program(&command, program) && first == "mcp")
 }
 
-/// The server with this program, and everything else of it as it is.
+/// The server with this program; its other keys stay.
 fn renewed(text: &str, program: &str) -> Result<String, Problem> {
     let table = parse(text)?;
     let entry = table.get_ref().get(SERVERS).and_then(|servers| servers.get_ref().get(SERVER));
@@ -294,7 +295,7 @@ fn renewed(text: &str, program: &str) -> Result<String, Problem> {
     Ok(out)
 }
 
-/// Where the list of directories stands, and each of them.
+/// The position of the list of directories, and of each directory.
 type Roots = (Option<Range<usize>>, Vec<(String, Range<usize>)>);
 
 fn roots(table: &Spanned<DeTable<'_>>) -> Roots {
@@ -311,13 +312,13 @@ fn covers(root: &str, dir: &str) -> bool {
     dir == root || !root.is_empty() && dir.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether a directory may be written already.
+/// Whether the sandbox may already write a directory.
 fn is_granted(text: &str, dir: &str) -> bool {
     parse(text).is_ok_and(|table| roots(&table).1.iter().any(|(root, _)| covers(root, dir)))
 }
 
-/// A directory into a table that is there: into its list, or as a list in a line behind its head or behind another value of
-/// it. None: there is no such place.
+/// Adds a directory to an existing table: to its list, or as a new list after its header or after another value. `None`
+/// if no position is suitable.
 fn add_root(text: &str, dir: &str) -> Result<Option<String>, Problem> {
     let mut out = text.to_owned();
     if let (Some(span), list) = roots(&parse(text)?) {

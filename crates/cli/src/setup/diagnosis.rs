@@ -1,5 +1,5 @@
-//! What is wrong or worth knowing about what is installed: found in one place, so that `setup`, `setup --check` and `doctor`
-//! say the same. No hook is run for it.
+//! Faults and remarks about an installation. `setup`, `setup --check` and `doctor` share this code, so that they report
+//! the same. No hook is run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -17,28 +17,28 @@ use super::githook::Hooks;
 use super::target::{Ground, SetupScope, SetupTarget, quoted};
 use crate::env::Env;
 
-/// How long a login shell may take to begin.
+/// The timeout of a login shell.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DiagnosisLevel {
-    /// Worth knowing: what is installed works.
+    /// A remark: the installation works.
     Remark,
-    /// Something that is installed does not work.
+    /// A fault: something that is installed does not work.
     Fault,
 }
 
-/// Something that a person should know about what is installed.
+/// A finding about the installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Diagnosis {
-    /// None: it is about all of them.
+    /// `None` if it concerns all tools.
     pub(crate) tool: Option<&'static str>,
     pub(crate) level: DiagnosisLevel,
     pub(crate) text: String,
     /// What to do about it.
     pub(crate) step: String,
-    /// Whether it is about what a person has to trust.
+    /// Whether it concerns hooks that a person has to trust.
     #[serde(skip)]
     pub(crate) is_trust: bool,
 }
@@ -59,14 +59,14 @@ impl Diagnosis {
     }
 }
 
-/// What is installed for a tool in one scope, or why that cannot be said.
+/// What is installed for a tool in one scope, or the error of reading it.
 pub(crate) struct Surveyed {
     pub(crate) target: SetupTarget,
     pub(crate) scope: SetupScope,
     pub(crate) installed: Result<Installed>,
 }
 
-/// Looks into the files of some tools.
+/// Reads the files of some tools.
 pub(crate) fn survey(targets: &[SetupTarget], scopes: &[SetupScope], ground: &Ground) -> Vec<Surveyed> {
     let mut found = Vec::new();
     for target in targets {
@@ -76,7 +76,7 @@ pub(crate) fn survey(targets: &[SetupTarget], scopes: &[SetupScope], ground: &Gr
                 scope: *scope,
                 installed: installed(&target.files(*scope, ground), ground),
             });
-            // Their files are the same whatever the scope is.
+            // Their files do not depend on the scope.
             if target.tool().is_none() {
                 break;
             }
@@ -85,7 +85,7 @@ pub(crate) fn survey(targets: &[SetupTarget], scopes: &[SetupScope], ground: &Gr
     found
 }
 
-/// Everything there is to say about what was found.
+/// All findings.
 pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Diagnosis> {
     let mut all = Vec::new();
     for one in found {
@@ -123,7 +123,7 @@ pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Di
     all
 }
 
-/// What is wrong with the hooks of a tool, those with the same problem together.
+/// The faults of a tool's hooks, grouped by fault.
 fn of_target(target: SetupTarget, installed: &Installed) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = Vec::new();
     let mut problems: Vec<(String, bool, Vec<&str>)> = Vec::new();
@@ -158,12 +158,12 @@ fn of_target(target: SetupTarget, installed: &Installed) -> Vec<Diagnosis> {
     all
 }
 
-/// Whether a file can be run.
+/// Whether a file is executable.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a program of Tenure's name is found in some directories.
+/// Whether some directories contain a program with Tenure's name.
 pub(crate) fn is_on(path: &[PathBuf]) -> bool {
     path.iter().any(|dir| is_program(&dir.join("tenure")))
 }
@@ -180,12 +180,12 @@ fn of_path(ground: &Ground) -> Option<Diagnosis> {
     })
 }
 
-/// Whether the login shell by which a tool runs commands finds the program: its profile may set another PATH.
+/// Whether the login shell in which a tool runs commands finds the program. Its profile may set another PATH.
 fn of_login_shell(target: SetupTarget, ground: &Ground) -> Option<Diagnosis> {
     let bash = ground.path.iter().map(|dir| dir.join("bash")).find(|file| is_program(file))?;
     let mut command = Command::new(bash);
     command.args(["-lc", "command -v tenure >/dev/null 2>&1"]);
-    // A group of its own: whatever the profile starts ends with it.
+    // A separate process group, so that processes started by the profile end with it.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().ok()?;
     let group = rustix::process::Pid::from_child(&child);
@@ -207,7 +207,7 @@ fn of_login_shell(target: SetupTarget, ground: &Ground) -> Option<Diagnosis> {
     })
 }
 
-/// A program that does not stay where it is.
+/// The finding about a program in a temporary or build directory.
 fn of_program(ground: &Ground, env: &Env) -> Option<Diagnosis> {
     let named = Path::new(&ground.program);
     let real = std::fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());

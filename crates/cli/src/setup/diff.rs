@@ -1,4 +1,4 @@
-//! The difference of two texts as people know it from `diff -u`.
+//! The difference of two texts, in the format of `diff -u`.
 
 use std::ops::Range;
 
@@ -6,15 +6,16 @@ use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
 use crate::output::{Ink, Printer};
 
-/// Lines shown around a change.
+/// The number of unchanged lines around a change.
 const AROUND: usize = 3;
-/// A line longer than this is cut: a whole configuration may stand in one.
+/// The maximum length of a shown line. A whole configuration may be one line.
 const LONGEST: usize = 400;
-/// More lines than this, from the first change to the last, are shown as replaced: the time to find the shortest difference
-/// may grow with the square of their number, and a file of a repository may be made for that.
+/// The maximum number of lines, from the first change to the last, that are compared. Longer ranges are shown as
+/// replaced: the time to find the shortest difference may grow with the square of their number, and a file of a
+/// repository may be crafted for that.
 const SEARCHED: usize = 20_000;
 
-/// The difference; empty if there is none.
+/// The difference; empty if the texts are equal.
 pub(crate) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
@@ -52,7 +53,7 @@ fn lines(text: Option<&str>) -> Vec<&str> {
     text.unwrap_or_default().split_inclusive('\n').collect()
 }
 
-/// The lines of one side of a hunk, with their number even where it is one.
+/// The range of lines of one side of a hunk. The count is always written.
 fn head(lines: Range<usize>) -> String {
     format!("{},{}", lines.start + usize::from(!lines.is_empty()), lines.len())
 }
@@ -67,7 +68,7 @@ fn shown(line: &str) -> String {
     format!("{text}{end}\n")
 }
 
-/// The same in colour, on a terminal that can.
+/// Colours the difference if the output supports it.
 pub(crate) fn coloured(out: &Printer, diff: &str) -> String {
     let line = |line: &str| match line.as_bytes().first() {
         _ if line.starts_with("--- ") || line.starts_with("+++ ") => out.ink(Ink::Bold, line),

@@ -1,7 +1,8 @@
-//! The hooks of a git repository: a file for each, into which Tenure's lines are put if it is a shell script, and beside
-//! which it is put if it is anything else. Where git reads hooks from its configuration, that is used and no file touched.
+//! The hooks of a git repository. If the hook is a shell script, Tenure's lines are added to it. Any other hook is
+//! renamed, and called from a new one. If git reads hooks from its configuration, the configuration is used and no file
+//! is changed.
 //!
-//! Whoever wrote a hook keeps it: it runs after Tenure's lines with its arguments, its input and its exit status.
+//! An existing hook is kept: it runs after Tenure's lines with its arguments, its input and its exit status.
 
 mod config;
 mod location;
@@ -25,64 +26,64 @@ use script::{lines, named};
 
 /// The hooks that are installed.
 pub(crate) const EVENTS: [&str; 5] = ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"];
-/// What a hook that cannot be written into is called afterwards.
+/// The suffix of a hook that was renamed because it cannot be edited.
 const ASIDE: &str = "before-tenure";
-/// Where pre-commit, the program, puts a hook that it found: it runs it from there.
+/// The suffix that the program pre-commit gives a hook that it found; it runs the hook from there.
 const LEGACY: &str = "legacy";
-/// A hook larger than this is none that anybody wrote.
+/// The maximum size of a hook that is read.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// What becomes of a file beside its text.
+/// What happens to a file besides the change of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
-    /// What is there goes to another name first.
+    /// The existing file is renamed first.
     Aside(PathBuf),
-    /// What is there under another name comes back.
+    /// The renamed file gets its name back.
     Back(PathBuf),
-    /// What is there gets the mode that git asks for.
+    /// The existing file gets the mode that git requires.
     Mode,
 }
 
-/// One file, as setup plans it.
+/// The planned change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
     pub(crate) remarks: Vec<String>,
     pub(crate) moved: Option<Move>,
-    /// The mode of a file that is made.
+    /// The mode of a new file.
     pub(crate) mode: u32,
 }
 
-/// A hook's file.
+/// The file of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HookFile {
     pub(crate) event: &'static str,
     husky: bool,
-    /// Whether hooks belong into files here.
+    /// Whether hooks are installed as files here.
     wanted: bool,
-    /// The program's place, where the file may name one.
+    /// The path of the program, if the file may contain one.
     program: Option<String>,
 }
 
 impl HookFile {
-    /// The lines that belong between the marks.
+    /// The lines between the marks.
     fn lines(&self) -> String {
         lines(self.event, self.program.as_deref())
     }
 
-    /// What the lines between the marks of a text name, if setup wrote them.
+    /// The program that the lines between the marks name, if setup wrote them.
     fn named(&self, text: &str) -> Option<HookProgram> {
         let span = locate(text).ok()??;
         named(&text[span.inside], self.event)
     }
 
-    /// The whole file with some lines between the marks.
+    /// The whole file with these lines between the marks.
     fn made(&self, lines: &str) -> String {
         if self.husky { own_husky(lines) } else { own(self.event, lines) }
     }
 
-    /// Whether setup made a file, in this version or an earlier one, and nobody has changed it.
+    /// Whether this or an earlier version of setup made the file, and it is unchanged.
     fn is_made(&self, text: &str) -> bool {
         let inside = locate(text).ok().flatten().map(|span| text[span.inside].trim_end_matches('\n').to_owned());
         let of = |inside: String| own(self.event, &inside) == text || self.husky && own_husky(&inside) == text;
@@ -94,10 +95,10 @@ fn block(lines: &str) -> String {
     format!("{}\n{lines}\n{}", TOML.begin, TOML.end)
 }
 
-/// What a file says first that was made for this.
+/// The first line of a file that setup makes.
 const MADE: &str = "# Made by `tenure setup git`; `tenure setup git --remove` takes it out.\n";
 
-/// A file of its own with these lines between the marks. What was there before runs after it, if anything was.
+/// A new file with these lines between the marks. A hook that existed before runs after them.
 fn own(event: &str, lines: &str) -> String {
     format!(
         "#!/bin/sh\n{MADE}{}\nbefore=\"${{0%/*}}/{event}.{ASIDE}\"\nif [ -x \"$before\" ]; then exec \"$before\" \"$@\"; fi\n",
@@ -110,18 +111,18 @@ fn own_husky(lines: &str) -> String {
     format!("{MADE}{}\n", block(lines))
 }
 
-/// How a hook's file stands.
+/// The state of a hook's file.
 enum HookFileState {
     Absent,
-    /// It was made by setup and nobody has changed it.
+    /// Setup made it, and it is unchanged.
     Made,
     /// A shell script.
     Script,
-    /// A link, a program, a script of another language, or a file that git does not run.
+    /// A link, a binary, a script in another language, or a file that git does not run.
     Other,
 }
 
-/// A hook's file as text, whatever it is; what cannot be read as text is only compared.
+/// The content of a hook's file. If it is not text, it is only compared.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     let unusable = |why: &str| unusable(path, why);
     match fs::symlink_metadata(path) {
@@ -141,7 +142,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Whether git runs the file: husky hands it to a shell, git itself passes over one that is not executable.
+/// Whether git runs the file. Husky passes it to a shell; git itself skips a file that is not executable.
 fn runs(path: &Path, hook: &HookFile) -> bool {
     hook.husky || fs::symlink_metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
@@ -160,7 +161,7 @@ fn state(path: &Path, hook: &HookFile, text: Option<&str>) -> HookFileState {
     HookFileState::Other
 }
 
-/// Whether a shell reads the text: it says so in its first line, or husky hands it to one.
+/// Whether a shell reads the text: its first line says so, or husky passes it to one.
 fn is_shell(text: &str, husky: bool) -> bool {
     let first = text.lines().next().unwrap_or_default();
     let Some(rest) = first.strip_prefix("#!") else { return husky };
@@ -173,7 +174,7 @@ fn is_shell(text: &str, husky: bool) -> bool {
     ["sh", "bash", "dash", "ash", "ksh", "zsh"].contains(&program.as_str())
 }
 
-/// What becomes of a hook's file.
+/// The change of a hook's file.
 pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<Planned> {
     let before = read(path)?;
     let set = way == PlanDirection::Set && hook.wanted;
@@ -210,7 +211,7 @@ pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<P
             planned.after = read(&aside)?;
             planned.moved = Some(Move::Back(aside));
         }
-        // Nobody else wrote anything into it.
+        // No other program has written to it.
         (false, HookFileState::Made) if is_legacy || way == PlanDirection::Remove || !hook.wanted => {
             planned.after = if is_legacy && way == PlanDirection::Set { before } else { None };
         }
@@ -224,16 +225,16 @@ pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<P
     Ok(planned)
 }
 
-/// Whether another program that installs hooks runs Tenure's already, from where it put it.
+/// Whether another program that installs hooks already runs Tenure's renamed hook.
 fn runs_legacy(path: &Path, hook: &HookFile) -> bool {
     let legacy = path.with_file_name(format!("{}.{LEGACY}", hook.event));
     read(&legacy).is_ok_and(|text| text.is_some_and(|text| hook.named(&text).is_some()))
 }
 
-/// What is said of lines that somebody changed.
+/// The remark about lines that were edited.
 const CHANGED: &str = "the lines between the marks are not as Tenure writes them and are left as they are";
 
-/// A script with the lines behind its first, before anything that could end it.
+/// Adds the lines after the first line of a script, before any command that could end it.
 fn put(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {
     if let Some(span) = locate(text)? {
         if named(&text[span.inside.clone()], hook.event).is_none() {
@@ -252,14 +253,14 @@ fn put(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem>
     Ok(FileOutcome { text: Some(after), remarks: Vec::new() })
 }
 
-/// A script without the lines; None if it was made for them.
+/// Removes the lines from a script; `None` if the script was made for them.
 fn take(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {
     let Some(span) = locate(text)? else { return Ok(FileOutcome { text: Some(text.to_owned()), remarks: Vec::new() }) };
     if named(&text[span.inside.clone()], hook.event).is_none() {
         return Ok(FileOutcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
     }
     let (mut front, back) = (&text[..span.whole.start], &text[span.whole.end..]);
-    // Without a newline at its end the lines came behind one.
+    // If the file did not end with a newline, one was added before the lines.
     if back.is_empty() && !text.ends_with('\n') {
         front = front.strip_suffix('\n').unwrap_or(front);
     }
@@ -277,21 +278,21 @@ fn locate(text: &str) -> std::result::Result<Option<marked_section::SectionSpan>
     marked_section::locate(text, lines.collect::<Vec<_>>().into_iter(), &TOML)
 }
 
-/// How Tenure's lines are in a hook's file.
+/// The state of Tenure's lines in a hook's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LinePresence {
     Absent,
     There(HookProgram),
-    /// Somebody changed them.
+    /// They were edited.
     Changed,
-    /// They are there, and git does not run the file.
+    /// They are present, but git does not run the file.
     Idle,
 }
 
-/// Whether Tenure's lines are in a hook's file, and git runs it.
+/// Whether Tenure's lines are in a hook's file and git runs it.
 pub(crate) fn presence(path: &Path, hook: &HookFile) -> Result<LinePresence> {
     let Some(text) = read(path)? else { return Ok(LinePresence::Absent) };
-    // What another program runs from there is counted with its own hook.
+    // A file that another program runs is reported with the hook of that program.
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
     let named = hook.named(&text);
     if !is_legacy && named.is_some() && !runs(path, hook) {
@@ -310,7 +311,7 @@ pub(crate) fn presence(path: &Path, hook: &HookFile) -> Result<LinePresence> {
     Ok(if text.contains(TOML.begin) { LinePresence::Changed } else { LinePresence::Absent })
 }
 
-/// What setup writes for a hook.
+/// The text that setup writes for a hook.
 pub(crate) fn wanted(hook: &HookFile) -> HookProgram {
     HookProgram::of(hook.program.as_deref())
 }

@@ -1,17 +1,17 @@
-//! The command lines of hooks: recognising Tenure's own. A recognised line is replaced, removed and run, so only
-//! exactly what this program writes counts.
+//! The command lines of hooks: recognises Tenure's own. A recognised line is replaced, removed and run, so only exactly
+//! what this program writes is recognised.
 
 use super::target::quoted;
 use crate::agent_tool;
 
-/// Whether a word names this program: by the name that it has everywhere, or by that of its file here.
+/// Whether a word names this program: by its usual name, or by the name of its file here.
 pub(crate) fn is_program(word: &str, program: &str) -> bool {
     let base = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     base(word) == "tenure" || base(word) == base(program)
 }
 
-/// Whether a command line is exactly one that this program installs, or once did: `PROGRAM hook TOOL EVENT`, behind the test
-/// whether it is there and with the harmless end. A line with anything else in it is somebody's own.
+/// Whether a command line is exactly one that this or an earlier version installs: `PROGRAM hook TOOL EVENT`, after the
+/// test whether the program exists, and with the ending that always succeeds. Any other line belongs to somebody else.
 pub(crate) fn is_own_hook(command: &str, program: &str) -> bool {
     let line = command.strip_suffix(" || exit 0").unwrap_or(command);
     let tests = [("[ -x ", " ] && "), ("command -v ", " >/dev/null 2>&1 && ")];
@@ -29,7 +29,7 @@ pub(crate) fn is_own_hook(command: &str, program: &str) -> bool {
         && event.chars().all(|c| c.is_ascii_alphabetic() || c == '.')
 }
 
-/// The word that a line of shell begins with, written as `quoted` does, and the rest.
+/// The first word of a shell line, quoted as `quoted` does, and the rest.
 pub(crate) fn shell_word(line: &str) -> Option<(String, &str)> {
     let Some(mut rest) = line.strip_prefix('\'') else {
         let end = line.find(' ')?;
@@ -47,7 +47,7 @@ pub(crate) fn shell_word(line: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Whether a command line calls this program's hooks in a way of its own.
+/// Whether a command line calls this program's hooks in another form.
 pub(crate) fn calls_hooks(command: &str, program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
     let calls = ["tenure", name].iter().any(|name| {

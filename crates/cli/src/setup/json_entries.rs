@@ -7,17 +7,17 @@ use super::hook_command::{calls_hooks, is_own_hook, is_program};
 use super::jsonc::{self, JsonEntry, JsonKind, JsonMember, JsonNode};
 use super::trust::Position;
 
-/// A hook as a tool is told of it.
+/// A hook in the configuration of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HookEntry {
     pub(crate) event: String,
     pub(crate) matcher: String,
     pub(crate) command: String,
-    /// In the tool's own unit.
+    /// In the unit of the tool.
     pub(crate) timeout: u64,
 }
 
-/// How a tool writes its hooks down.
+/// The format in which a tool stores its hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookLayout {
     /// `"EVENT": [{ "matcher": …, "hooks": [{ "type": "command", "command": …, "timeout": … }] }]`
@@ -32,44 +32,45 @@ pub(crate) enum JsonPart {
     Hooks {
         shape: HookLayout,
         hooks: Vec<HookEntry>,
-        /// This program, whatever its file is called.
+        /// This program, whatever the name of its file.
         program: String,
     },
-    /// The server, below a name, as a value; the words of its command line tell whether one is there.
+    /// The server under a name, as a value. It is recognised by the words of its command line.
     Mcp { at: &'static str, value: Value },
-    /// A directory that may be written, in a list below names.
+    /// A directory that may be written, in a list under these names.
     Grant { at: &'static [&'static str], dir: String },
-    /// What a file must have besides, if it is made.
+    /// Other content that a new file must have.
     Version,
 }
 
 /// The name of the MCP server.
 pub(crate) const SERVER: &str = "tenure";
 
-/// What a file is to become.
+/// The planned content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileOutcome {
-    /// None: it is not there, or goes.
+    /// `None` if the file does not exist, or is deleted.
     pub(crate) text: Option<String>,
-    /// What cannot be done, and what stays.
+    /// What cannot be done, and what remains.
     pub(crate) remarks: Vec<String>,
 }
 
-/// What is on record about a file that entries are taken out of.
+/// The record about a file from which entries are removed.
 pub(crate) struct RecordedFile<'a> {
-    /// Whether setup gave the right to write a directory.
+    /// Whether setup added the grant for a directory.
     pub(crate) granted: &'a dyn Fn(&str) -> bool,
-    /// Whether setup made a container, by its names from the top, the file itself for none; None where that is not known.
+    /// Whether setup made a container, named from the top; the empty list is the file itself. `None` if that is
+    /// unknown.
     pub(crate) container: &'a dyn Fn(&[&str]) -> Option<bool>,
 }
 
-/// The hooks of Tenure that a file has.
+/// Tenure's hooks in a file.
 pub(crate) fn own_hooks(root: &JsonNode, text: &str, program: &str) -> Vec<HookEntry> {
     let own = places(root, &|command| is_own_hook(command, program));
     own.into_iter().map(|(_, hook)| read(root, text, hook)).collect()
 }
 
-/// Where they stand, in the same order.
+/// Their positions, in the same order.
 pub(crate) fn own_positions(root: &JsonNode, program: &str) -> Vec<Position> {
     let own = places(root, &|command| is_own_hook(command, program));
     let position = |[hooks, event, group, handler]: [usize; 4]| Position {
@@ -80,7 +81,7 @@ pub(crate) fn own_positions(root: &JsonNode, program: &str) -> Vec<Position> {
     own.into_iter().map(|(_, place)| position(place)).collect()
 }
 
-/// Hooks that call this program and are not as it writes them: somebody's own.
+/// Hooks that call this program in another form than setup writes.
 pub(crate) fn other_hooks(root: &JsonNode, text: &str, program: &str) -> Vec<HookEntry> {
     let others = places(root, &|command| calls_hooks(command, program));
     others.into_iter().map(|(_, hook)| read(root, text, hook)).collect()
@@ -95,10 +96,10 @@ fn remark_others(root: &JsonNode, text: &str, program: &str, remarks: &mut Vec<S
     }
 }
 
-/// Where a hook stands: event, group and, in a grouped file, which one of the group.
+/// The position of a hook: event, group and, in a grouped file, the index in the group.
 type EntryPosition = (Vec<usize>, [usize; 4]);
 
-/// The places of some hooks, in the order of the file: what is to be taken out, and where the hook itself is.
+/// The positions of some hooks, in the order of the file: of what is to be removed, and of the hook itself.
 fn places(root: &JsonNode, is_meant: &dyn Fn(&str) -> bool) -> Vec<EntryPosition> {
     let own = |node: &JsonNode| node.get("command").and_then(JsonNode::text).is_some_and(is_meant);
     let mut found = Vec::new();
@@ -115,7 +116,7 @@ fn places(root: &JsonNode, is_meant: &dyn Fn(&str) -> bool) -> Vec<EntryPosition
             let handlers = entry.node.items()[list].node.items();
             let all = handlers.iter().all(|handler| own(&handler.node));
             for (index, _) in handlers.iter().enumerate().filter(|(_, handler)| own(&handler.node)) {
-                // A group with nothing else in it goes as a whole.
+                // A group with no other hook is removed as a whole.
                 let cut = if all { vec![hooks, event, group] } else { vec![hooks, event, group, list, index] };
                 found.push((cut, [hooks, event, group, index]));
             }
@@ -148,8 +149,8 @@ fn read(root: &JsonNode, text: &str, place: [usize; 4]) -> HookEntry {
     }
 }
 
-/// Whether the MCP server below a name is Tenure's, as it is written in `value` or by an earlier version; None if there is
-/// none.
+/// Whether the MCP server under a name is Tenure's, as in `value` or as an earlier version wrote it; `None` if there is
+/// no such server.
 pub(crate) fn own_server(root: &JsonNode, at: &str, value: &Value) -> Option<bool> {
     is_own_server(root.get(at)?.get(SERVER)?, value)
 }
@@ -168,13 +169,13 @@ fn is_own_server(entry: &JsonNode, value: &Value) -> Option<bool> {
     Some(is_own && words.get(1) == Some(&"mcp"))
 }
 
-/// Puts the parts into a file, or says that they are there. A file that does not exist is made.
+/// Adds the parts to a file, or reports that they are present. A file that does not exist is created.
 pub(crate) fn apply(before: Option<&str>, parts: &[JsonPart]) -> Result<FileOutcome, Problem> {
     let mut remarks = Vec::new();
     let made = before.is_none();
     let mut text = match before {
         Some(text) if !text.trim_start_matches('\u{feff}').trim().is_empty() => text.to_owned(),
-        // An empty file is no JSON; tools take it for none.
+        // An empty file is not JSON. Tools treat it as absent.
         Some(_) => return Err(Problem::Malformed { line: 1, what: "the file is empty".to_owned() }),
         None => "{\n}\n".to_owned(),
     };
@@ -199,7 +200,7 @@ fn apply_part(text: &str, part: &JsonPart, fresh: bool, remarks: &mut Vec<String
             if have == want {
                 return Ok(text.to_owned());
             }
-            // Of what is taken out only to be put in anew the containers stay as they are.
+            // The containers of an entry that is removed only to be added again stay.
             let mut text = take_hooks(text, program, &|_| None)?;
             for hook in wanted {
                 let value = render(*shape, hook);
@@ -210,7 +211,7 @@ fn apply_part(text: &str, part: &JsonPart, fresh: bool, remarks: &mut Vec<String
         }
         JsonPart::Mcp { at, value } => {
             match own_server(&root, at, value) {
-                // Whatever else stands in it was put there by somebody.
+                // All other content was added by somebody else.
                 Some(true) if same_command(&root, text, at, value) => return Ok(text.to_owned()),
                 Some(true) => {}
                 Some(false) => {
@@ -241,8 +242,8 @@ fn put(text: &str, entry: &JsonEntry<'_>) -> Result<String, Problem> {
     jsonc::insert(text, &parse(text)?, entry).map_err(|refused| Problem::NotAContainer(refused.0))
 }
 
-/// Takes Tenure's parts out of a file. Grants are taken out only if they are among those that are known to be Tenure's:
-/// a directory has no sign of who put it there.
+/// Removes Tenure's parts from a file. A grant is removed only if the record says that setup added it, because a
+/// directory does not show who added it.
 pub(crate) fn strip(before: &str, parts: &[JsonPart], made: &RecordedFile<'_>) -> Result<FileOutcome, Problem> {
     let mut remarks = Vec::new();
     let mut text = before.to_owned();
@@ -276,12 +277,12 @@ pub(crate) fn strip(before: &str, parts: &[JsonPart], made: &RecordedFile<'_>) -
     Ok(FileOutcome { text: (!gone).then_some(text), remarks })
 }
 
-/// Whether a file has nothing in it but what comes with one that is made.
+/// Whether a file contains only what setup writes to a new one.
 fn is_bare(root: &JsonNode, parts: &[JsonPart]) -> bool {
     root.items().iter().all(|item| item.key == "version" && parts.contains(&JsonPart::Version))
 }
 
-/// The containers of some parts that a file has, by their names from the top.
+/// The containers of some parts in a file, named from the top.
 pub(crate) fn containers(text: &str, parts: &[JsonPart]) -> Vec<Vec<String>> {
     let Ok(root) = parse(text) else { return Vec::new() };
     let mut found: Vec<Vec<String>> = Vec::new();
@@ -314,10 +315,10 @@ pub(crate) fn has_own(text: &str, parts: &[JsonPart]) -> bool {
     })
 }
 
-/// What is left of a file that was made here.
+/// The rest of a file that was created here.
 const FRESH: [&str; 2] = ["{\n}\n", "{\n  \"version\": 1\n}\n"];
 
-/// Whether a file looks as if it had been made here: its first item is Tenure's and stands on a line of its own.
+/// Whether a file seems to be created here: its first item is Tenure's and is on a line of its own.
 fn begun_here(text: &str) -> Result<bool, Problem> {
     let root = parse(text)?;
     let first = root.items().first().filter(|item| item.key != "version");
@@ -328,13 +329,13 @@ fn take_hooks(text: &str, program: &str, made: &dyn Fn(&[&str]) -> Option<bool>)
     let mut text = text.to_owned();
     loop {
         let root = parse(&text)?;
-        // From the end, as they came in.
+        // From the end, the reverse order of adding.
         let Some((cut, _)) = places(&root, &|command| is_own_hook(command, program)).pop() else { return Ok(text) };
         text = jsonc::remove(&text, &root, &cut, made);
     }
 }
 
-/// Takes the server out that is below a name, and again where the name is there more than once.
+/// Removes the server under a name, also if the name occurs more than once.
 fn take_server(
     text: &str,
     (at, value): (&str, &Value),
@@ -353,7 +354,7 @@ fn take_server(
     }
 }
 
-/// Where a directory stands in a list.
+/// The position of a directory in a list.
 fn grant(root: &JsonNode, at: &[&str], dir: &str) -> Option<Vec<usize>> {
     let mut place = Vec::new();
     let mut node = root;
@@ -366,7 +367,7 @@ fn grant(root: &JsonNode, at: &[&str], dir: &str) -> Option<Vec<usize>> {
     Some(place)
 }
 
-/// Whether a directory may be written already: by itself or with one above it.
+/// Whether a directory or one of its parents may already be written.
 fn granted(root: &JsonNode, at: &[&str], dir: &str) -> bool {
     let list = at.iter().try_fold(root, |node, key| node.get(key));
     let covers = |given: &str| {
@@ -409,11 +410,11 @@ fn render(shape: HookLayout, hook: &HookEntry) -> String {
     }
 }
 
-/// JSON in one line, with room to breathe.
+/// JSON in one line, with spaces.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            // What it is and what is run first, as people write it.
+            // The type and the command come first, as is usual.
             let rank = |key: &str| ["type", "command"].iter().position(|first| *first == key).unwrap_or(usize::MAX);
             let mut members: Vec<_> = members.iter().collect();
             members.sort_by_key(|(key, _)| rank(key));

@@ -1,19 +1,20 @@
-//! JSON as people keep it: with comments, trailing commas and a layout of their own. Read with the place of every value,
-//! and changed by putting text in and taking text out, so that everything else stays byte for byte what it was.
+//! JSON as people keep it: with comments, trailing commas and their own layout. The parser records the position of
+//! every value. Changes insert and remove text, so that all other content stays byte for byte.
 //!
-//! What was put in can be taken out again without a trace, and without a record, because the layout says how it came in:
-//! a container that is made here has its first item on a line of its own; an empty one that was there gets its first item
-//! directly behind its bracket; other items stand behind the last one, followed by a comma only if that one was.
+//! Inserted text can be removed again without a trace and without a record, because the layout shows how it was
+//! inserted: a container that is created here has its first item on a line of its own; an empty container that existed
+//! gets its first item directly after its bracket; other items follow the last one, with a trailing comma only if that
+//! one had one.
 //!
-//! The reader is written by hand because `jsonc-parser` refuses a string with an unpaired surrogate. Tools written in
+//! The parser is written by hand because `jsonc-parser` refuses a string with an unpaired surrogate. Tools written in
 //! JavaScript put such strings into their configuration when they cut a text in the middle.
 
 use std::ops::Range;
 
-/// How deep values may lie in each other: the reader is recursive, and no tool's configuration comes near.
+/// The maximum nesting of values. The parser is recursive, and no tool's configuration comes near.
 const DEPTH: usize = 128;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonNode {
     pub(crate) span: Range<usize>,
@@ -35,7 +36,7 @@ pub(crate) enum JsonKind {
 pub(crate) struct JsonMember {
     /// Empty in an array.
     pub(crate) key: String,
-    /// Where it begins: the key of a member, the value of an element.
+    /// Where it begins: at the key of a member, or at the value of an element.
     pub(crate) start: usize,
     pub(crate) node: JsonNode,
 }
@@ -48,7 +49,7 @@ pub(crate) struct Fault {
 }
 
 impl JsonNode {
-    /// The items of a container; none of anything else.
+    /// The items of a container; empty for any other value.
     pub(crate) fn items(&self) -> &[JsonMember] {
         match &self.kind {
             JsonKind::Object(items) | JsonKind::Array(items) => items,
@@ -56,7 +57,7 @@ impl JsonNode {
         }
     }
 
-    /// The last member of that name: the one that counts where a name stands twice.
+    /// The last member of that name, which is the one that counts if a name occurs twice.
     pub(crate) fn get(&self, key: &str) -> Option<&JsonNode> {
         match &self.kind {
             JsonKind::Object(items) => items.iter().rev().find(|item| item.key == key).map(|item| &item.node),
@@ -77,7 +78,7 @@ impl JsonNode {
     }
 }
 
-/// Reads a text.
+/// Parses a text.
 pub(crate) fn parse(text: &str) -> Result<JsonNode, Fault> {
     let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0 };
     if text.starts_with('\u{feff}') {
@@ -106,7 +107,7 @@ impl JsonReader<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn blank(&mut self) -> Result<(), Fault> {
         loop {
             match blank_at(self.bytes, self.at) {
@@ -186,7 +187,7 @@ impl JsonReader<'_> {
         }
         self.at += 1;
         let Some(raw) = self.text.get(start..self.at) else { return Err(self.fault("a text has no end")) };
-        // Half a surrogate pair is what JavaScript writes for a text cut in the middle; nothing of ours is spelt so.
+        // JavaScript writes half a surrogate pair for a text cut in the middle. No entry of Tenure contains one.
         Ok(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()))
     }
 
@@ -206,7 +207,7 @@ enum Blank {
     Open,
 }
 
-/// White space or one comment at a place.
+/// White space or one comment at a position.
 fn blank_at(bytes: &[u8], at: usize) -> Blank {
     let rest = &bytes[at.min(bytes.len())..];
     if rest.starts_with(b"//") {
@@ -222,7 +223,7 @@ fn blank_at(bytes: &[u8], at: usize) -> Blank {
     }
 }
 
-/// The comma behind a value, if there is one before the next value or the end of the container.
+/// The comma after a value, if there is one before the next value or the end of the container.
 fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     while let Blank::Until(end) = blank_at(text.as_bytes(), at) {
         at = end;
@@ -230,7 +231,7 @@ fn comma_after(text: &str, mut at: usize) -> Option<usize> {
     (text.as_bytes().get(at) == Some(&b',')).then_some(at)
 }
 
-/// How a text is laid out: what ends its lines and by how much its levels are moved in.
+/// The layout of a text: its line ending and its indentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) newline: &'static str,
@@ -246,7 +247,7 @@ impl Layout {
     }
 }
 
-/// The white space that the line of a place begins with.
+/// The indentation of the line of a position.
 fn indent_at(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text[line..].trim_start_matches('\u{feff}');
@@ -254,28 +255,28 @@ fn indent_at(text: &str, at: usize) -> &str {
     &text[line..line + rest.bytes().take_while(|byte| b" \t".contains(byte)).count()]
 }
 
-/// Whether only white space stands before a place on its line.
+/// Whether only white space precedes a position on its line.
 fn begins_line(text: &str, at: usize) -> bool {
     text[..at].trim_end_matches([' ', '\t']).ends_with('\n')
 }
 
-/// What is put in: a value in one line, below names that are made where they do not exist yet.
+/// What is inserted: a value in one line, under names that are created if they do not exist.
 pub(crate) struct JsonEntry<'a> {
     /// The names that lead to the container, from the top.
     pub(crate) path: &'a [&'a str],
-    /// The name in the container; None for an element of an array.
+    /// The name in the container; `None` for an element of an array.
     pub(crate) key: Option<&'a str>,
     /// The value as JSON.
     pub(crate) value: &'a str,
-    /// Whether the whole text is being made: then its first item stands on a line of its own.
+    /// Whether the whole text is new. Its first item is then on a line of its own.
     pub(crate) fresh: bool,
 }
 
-/// A container on the way to an entry that is none, named from the top.
+/// A value on the path to an entry that is not a container, named from the top.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotAContainer(pub(crate) String);
 
-/// Puts an entry in, at the end of its container.
+/// Inserts an entry at the end of its container.
 pub(crate) fn insert(text: &str, root: &JsonNode, entry: &JsonEntry<'_>) -> Result<String, NotAContainer> {
     let layout = Layout::of(text, root);
     let mut node = root;
@@ -310,7 +311,7 @@ pub(crate) fn insert(text: &str, root: &JsonNode, entry: &JsonEntry<'_>) -> Resu
     Ok(append(text, node, &item, &if multi { format!("{}{indent}", layout.newline) } else { " ".to_owned() }))
 }
 
-/// An entry as text, in the containers that have to be made for it.
+/// An entry as text, within the containers that have to be created for it.
 fn render(entry: &JsonEntry<'_>, missing: &[&str], layout: &Layout, indent: &str) -> String {
     let name = |key: &str| format!("{}: ", serde_json::Value::from(key));
     let Some((first, rest)) = missing.split_first() else {
@@ -342,7 +343,7 @@ fn append(text: &str, node: &JsonNode, item: &str, separator: &str) -> String {
     out
 }
 
-/// Behind the comments that stand on the same line: they belong to what is there.
+/// The position after the comments on the same line, which belong to the item before.
 fn behind_remark(text: &str, mut at: usize) -> usize {
     loop {
         let blank = text[at..].bytes().take_while(|byte| b" \t".contains(byte)).count();
@@ -358,9 +359,9 @@ fn behind_remark(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// Takes an item out of the container that a path of positions leads to, and with it every container above that was
-/// made for it and has nothing else in it. `made` says whether a container, by its names from the top, was made; where it
-/// does not know the layout tells.
+/// Removes an item from the container at a path of positions, and every container above it that was made for it and
+/// becomes empty. `made` tells whether a container, named from the top, was made; if it does not know, the layout
+/// decides.
 pub(crate) fn remove(text: &str, root: &JsonNode, place: &[usize], made: &dyn Fn(&[&str]) -> Option<bool>) -> String {
     let mut place = place.to_vec();
     loop {
@@ -381,7 +382,7 @@ pub(crate) fn remove(text: &str, root: &JsonNode, place: &[usize], made: &dyn Fn
     }
 }
 
-/// Whether a container with one item is laid out as `render` does, with nothing else in it.
+/// Whether a container with one item has the layout of `render`, with no other content.
 fn was_made(text: &str, container: &JsonNode) -> bool {
     let [item] = container.items() else { return false };
     let inside = |range: Range<usize>| text[range].chars().all(char::is_whitespace);
@@ -426,7 +427,7 @@ fn cut(text: &str, container: &JsonNode, index: usize) -> String {
     }
     let mut out = text.to_owned();
     out.replace_range(start..end, "");
-    // The last one goes with the comma that was put in before it.
+    // The last item is removed with the comma that was inserted before it.
     if comma.is_none()
         && index > 0
         && let Some(before) = comma_after(text, items[index - 1].node.span.end)

@@ -1,14 +1,14 @@
 //! A section of a text file between two marks: in AGENTS.md, or tables of a TOML file. It is appended together with the
 //! newline before its first mark, so that removing it restores the end of the file.
 //!
-//! The marks say where to look, not what is ours: other programs write between them as well.
+//! The marks show where to look, not what is Tenure's: other programs write between them too.
 
 use std::ops::Range;
 
 use super::Problem;
 use super::json_entries::FileOutcome;
 
-/// What a part is framed by.
+/// The two marks of a section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     pub(crate) begin: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Marks {
 pub(crate) const TOML: Marks = Marks { begin: "# tenure setup: begin", end: "# tenure setup: end" };
 pub(crate) const MARKDOWN: Marks = Marks { begin: "<!-- tenure setup: begin -->", end: "<!-- tenure setup: end -->" };
 
-/// Where a part is.
+/// The position of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionSpan {
     /// With the marks.
@@ -28,7 +28,7 @@ pub(crate) struct SectionSpan {
 }
 
 impl SectionSpan {
-    /// A text without the part; None if there was nothing else in it because it was made for the part.
+    /// The text without the section; `None` if the file was made for the section and has no other content.
     pub(crate) fn cut(&self, text: &str) -> Option<String> {
         if self.whole == (0..text.len()) {
             return None;
@@ -36,12 +36,12 @@ impl SectionSpan {
         let (mut front, back) = (&text[..self.whole.start], &text[self.whole.end..]);
         front = front.strip_suffix('\n').unwrap_or(front);
         front = front.strip_suffix('\r').unwrap_or(front);
-        // What was added behind it must not run into the last line before it.
+        // Text that was added after the section must not join the line before it.
         let apart = if front.is_empty() || front.ends_with('\n') || back.is_empty() { "" } else { "\n" };
         Some(format!("{front}{apart}{back}"))
     }
 
-    /// A text in which this is left of the part, without the marks.
+    /// The text with this rest of the section, without the marks.
     pub(crate) fn leave(&self, text: &str, rest: &str) -> Option<String> {
         if rest.trim().is_empty() {
             return self.cut(text);
@@ -51,8 +51,8 @@ impl SectionSpan {
     }
 }
 
-/// The part among the lines that can be marks. Marks that are not one pair are refused: what stands between them could be
-/// anybody's.
+/// The section between lines that can be marks. Marks that do not form one pair are refused: the text between them
+/// could belong to anybody.
 pub(crate) fn locate(
     text: &str,
     lines: impl Iterator<Item = Range<usize>>,
@@ -87,7 +87,7 @@ pub(crate) fn locate(
     }
 }
 
-/// A text with a part of these lines at its end. None: a file that does not exist yet.
+/// A text with a section of these lines at its end. `None` stands for a file that does not exist yet.
 pub(crate) fn append(before: Option<&str>, marks: &Marks, lines: &str) -> String {
     let newline = newline(before.unwrap_or_default());
     let front = before.map(|before| format!("{before}{newline}")).unwrap_or_default();
@@ -95,12 +95,12 @@ pub(crate) fn append(before: Option<&str>, marks: &Marks, lines: &str) -> String
     format!("{front}{}{newline}{}{newline}{}{newline}", marks.begin, lines.join(newline), marks.end)
 }
 
-/// What ends the lines of a text.
+/// The line ending of a text.
 pub(crate) fn newline(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// A text with a section: the first of those that are known, which takes the place of any other of them.
+/// A text with a section: the first of the known ones, which replaces any other of them.
 pub(crate) fn put_section(before: Option<&str>, known: &[&str]) -> Result<FileOutcome, Problem> {
     let section = known.first().copied().unwrap_or_default();
     let Some(text) = before else { return Ok(outcome(Some(append(None, &MARKDOWN, section)))) };
@@ -124,7 +124,7 @@ pub(crate) fn put_section(before: Option<&str>, known: &[&str]) -> Result<FileOu
     Ok(outcome(Some(after)))
 }
 
-/// A text without the section; what others wrote between the marks stays.
+/// A text without the section. What others wrote between the marks stays.
 pub(crate) fn take_section(text: &str, known: &[&str]) -> Result<FileOutcome, Problem> {
     let Some(span) = locate(text, prose(text).into_iter(), &MARKDOWN)? else {
         return Ok(outcome(Some(text.to_owned())));
@@ -135,7 +135,7 @@ pub(crate) fn take_section(text: &str, known: &[&str]) -> Result<FileOutcome, Pr
     Ok(outcome(span.leave(text, &rest)))
 }
 
-/// Whether there is a section, of whatever content.
+/// Whether there is a section, whatever its content.
 pub(crate) fn has_section(text: &str) -> bool {
     matches!(locate(text, prose(text).into_iter(), &MARKDOWN), Ok(Some(_)))
 }
@@ -149,7 +149,7 @@ fn changed(text: &str) -> FileOutcome {
     FileOutcome { text: Some(text.to_owned()), remarks: vec![remark.to_owned()] }
 }
 
-/// Where the lines of one of these sections stand; nowhere at all where there is nothing.
+/// The positions of the lines of one of these sections; empty if there is none.
 fn own_lines(inside: &str, known: &[&str]) -> Option<Range<usize>> {
     let lines = lines(inside);
     if inside.trim().is_empty() {
@@ -177,7 +177,7 @@ fn lines(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The lines of a Markdown file that are not in a fenced block of code.
+/// The lines of a Markdown file that are not in a fenced code block.
 fn prose(text: &str) -> Vec<Range<usize>> {
     let mut fence: Option<(char, usize)> = None;
     let mut found = Vec::new();

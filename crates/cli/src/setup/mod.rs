@@ -1,7 +1,7 @@
-//! Setting agent tools up: their hooks, the MCP server, the right to write the store's directory.
+//! Sets up agent tools: their hooks, the MCP server, and the permission to write the store's directory.
 //!
-//! Parse everything, plan everything, show it, and only then write. What is put into a file is recognised by what it says
-//! (a command line of this program, a mark), so that it can be replaced and taken out again, and nothing else is touched.
+//! Setup parses all files, plans all changes, shows them, and only then writes. Entries are recognised by their content
+//! (a command line of this program, a mark), so that they can be replaced and removed. Nothing else is changed.
 
 pub(crate) mod check;
 mod codex_config;
@@ -26,9 +26,9 @@ use tenure_core::{Code, Error, Stage, text};
 /// Why a file cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// It cannot be read as what it should be.
+    /// It cannot be parsed.
     Malformed { line: usize, what: String },
-    /// Something else stands where entries belong; named from the top of the file, empty for the file itself.
+    /// Another kind of value is in the place of an entry; named from the top of the file, empty for the file itself.
     NotAContainer(String),
     /// Entries cannot be changed without changing what others wrote.
     Tangled,

@@ -1,4 +1,4 @@
-//! What is to be written, found out from what is there. Nothing here writes.
+//! Plans the changes from the current files. Nothing here writes.
 
 use std::fs;
 use std::io::Read;
@@ -14,10 +14,10 @@ use super::writer::SetupRecord;
 use super::{Problem, codex_config};
 use crate::agent_tool::is_plugin;
 
-/// A configuration larger than this is none: Claude Code's own grows with every project, to some megabytes.
+/// The maximum size of a configuration. Claude Code's own grows with every project, to some megabytes.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
-/// Which way it goes.
+/// Whether entries are installed or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlanDirection {
     Set,
@@ -31,18 +31,18 @@ pub(crate) struct FileChange {
     pub(crate) target: SetupTarget,
     pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
-    /// None: there is no such file.
+    /// `None` if there is no such file.
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
-    /// What a person should know about this file.
+    /// Remarks about this file.
     pub(crate) remarks: Vec<String>,
-    /// Directories that the sandbox of a tool is allowed to write by this.
+    /// Directories that the sandbox of a tool may write because of this change.
     pub(crate) grants: Vec<String>,
-    /// What of the objects, tables and lists in it is made by this; None where that cannot be told.
+    /// The objects, tables and lists that this change makes; `None` if that is unknown.
     pub(crate) containers: Option<Vec<Vec<String>>>,
-    /// What else becomes of what is there.
+    /// What else happens to the existing file.
     pub(crate) moved: Option<Move>,
-    /// The mode of a file that is made, where it is not the usual one.
+    /// The mode of a new file, if it is not the usual one.
     pub(crate) mode: Option<u32>,
 }
 
@@ -51,21 +51,21 @@ impl FileChange {
         self.before != self.after || self.moved == Some(Move::Mode)
     }
 
-    /// What is there now: a hook of git may be anything.
+    /// The current bytes. A hook of git may contain anything.
     pub(crate) fn now(&self) -> Result<Option<String>> {
         if self.mode.is_some() { githook::read(&self.path) } else { read(&self.path) }
     }
 }
 
-/// What becomes of the files of all tools, and which tools are left out and why.
+/// The changes of the files of all tools, and the tools that are left out with the reason.
 #[derive(Debug, Default)]
 pub(crate) struct SetupPlan {
     pub(crate) changes: Vec<FileChange>,
     pub(crate) failed: Vec<(SetupTarget, Error)>,
 }
 
-/// Reads all files and says what becomes of each. A file that cannot be understood leaves out all files of its tool, and
-/// of no other.
+/// Reads all files and plans the change of each. A file that cannot be parsed leaves out all files of its tool, and of
+/// no other tool.
 pub(crate) fn plan(files: &[TargetFile], way: PlanDirection, record: &SetupRecord) -> SetupPlan {
     let mut plan = SetupPlan::default();
     for file in files {
@@ -150,7 +150,7 @@ fn one(file: &TargetFile, way: PlanDirection, record: &SetupRecord) -> Result<Fi
     })
 }
 
-/// A directory that stands in a file afterwards and did not before.
+/// A directory that is in a file after the change and was not before.
 fn new_grants(file: &TargetFile, before: Option<&str>, after: Option<&str>) -> Vec<String> {
     let dirs: Vec<&String> = match &file.content {
         Content::Json(parts) => parts
@@ -170,8 +170,8 @@ fn new_grants(file: &TargetFile, before: Option<&str>, after: Option<&str>) -> V
     dirs.into_iter().filter(|dir| has(after, dir) && !has(before, dir)).cloned().collect()
 }
 
-/// The containers that a file has afterwards and did not have before. Of a file that had entries of Tenure before and is
-/// not on record it is not known which were made for them.
+/// The containers that are in a file after the change and were not before. If a file had entries of Tenure and is not
+/// on record, it is unknown which containers were made for them.
 fn new_containers(
     file: &TargetFile,
     before: &Option<String>,
@@ -204,7 +204,7 @@ fn whole(text: String) -> FileOutcome {
     FileOutcome { text: Some(text), remarks: Vec::new() }
 }
 
-/// The text of a file; None if it is not there.
+/// The text of a file; `None` if it does not exist.
 #[expect(clippy::disallowed_methods, reason = "a tool's configuration; never the database")]
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     match fs::symlink_metadata(path) {
@@ -241,10 +241,10 @@ pub(super) fn unusable(path: &Path, why: &str) -> Error {
         .hint("The files of this tool are as they were. Put this one right, then call again.")
 }
 
-/// The section as it is written now, and then as it ever was: by that it is told from what a person wrote.
+/// The section in its current version, then in all earlier ones. A section is recognised by its text.
 const SECTIONS: [&str; 1] = [SECTION];
 
-/// What a tool that has no hooks is told.
+/// The instructions for a tool without hooks.
 const SECTION: &str = "\
 ## Tenure
 

@@ -1,5 +1,5 @@
-//! What setup can set up: the agent tools, the hooks of the git repository, and AGENTS.md for tools without hooks. For each
-//! of them, the files to change and what goes into them. Nothing here writes.
+//! The targets of setup: the agent tools, the hooks of the git repository, and AGENTS.md for tools without hooks. Lists
+//! for each target the files to change and their content. Nothing here writes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::githook::{self, Hooks};
 use super::json_entries::{HookEntry, JsonPart};
 use crate::agent_tool::{self, AgentTool};
 
-/// What is set up.
+/// A target of setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetupTarget {
     Tool(&'static AgentTool),
@@ -35,29 +35,29 @@ impl SetupScope {
     }
 }
 
-/// Tools without hooks, by the names that people know them by.
+/// Tools without hooks, by their common names.
 const READERS: [&str; 10] =
     ["agents", "aider", "amp", "cline", "copilot", "goose", "jules", "other", "windsurf", "zed"];
 
-/// Where things are.
+/// The locations of files and programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
     pub(crate) home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
-    /// Where Claude Code keeps its files, if not below the home directory.
+    /// The directory of Claude Code's files, if it is not in the home directory.
     pub(crate) claude: Option<PathBuf>,
     pub(crate) codex: Option<PathBuf>,
-    /// The top of the checkout, if this is one.
+    /// The top of the checkout, if there is one.
     pub(crate) checkout: Option<PathBuf>,
-    /// The directory that AGENTS.md stands in.
+    /// The directory of AGENTS.md.
     pub(crate) dir: PathBuf,
-    /// The hooks of the repository, once git was asked where they are.
+    /// The hooks of the repository, once git was asked for their location.
     pub(crate) git: Option<Hooks>,
     /// This program, as files of the user name it.
     pub(crate) program: String,
     /// The directory of an embedded store.
     pub(crate) store: Option<PathBuf>,
-    /// Directories that programs are looked for in.
+    /// The directories in which programs are searched.
     pub(crate) path: Vec<PathBuf>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct TargetFile {
     pub(crate) content: Content,
 }
 
-/// What goes into a file.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Json(Vec<JsonPart>),
@@ -85,7 +85,7 @@ pub(crate) enum Content {
     Plugin(String),
     /// A hook of git.
     Hook(githook::HookFile),
-    /// Git's configuration, with hooks in it or without.
+    /// Git's configuration, with or without hooks.
     Hooks {
         wanted: bool,
         program: Option<String>,
@@ -113,19 +113,19 @@ impl SetupTarget {
         }
     }
 
-    /// The target of a name; all tools without hooks share one.
+    /// The target with a name. All tools without hooks share one.
     pub(crate) fn called(name: &str) -> Option<SetupTarget> {
         let reader = READERS.contains(&name).then_some(SetupTarget::Agents);
         SetupTarget::with_hooks().find(|target| target.name() == name).or(reader)
     }
 
-    /// All names there are, for a refusal.
+    /// All names, for a refusal.
     pub(crate) fn names() -> String {
         let own: Vec<&str> = SetupTarget::with_hooks().map(SetupTarget::name).collect();
         format!("{}; without hooks: {}", own.join(", "), READERS.join(", "))
     }
 
-    /// Whether the tool is used here: it has a directory, or its program can be found. Nothing is started.
+    /// Whether the tool is used here: it has a directory, or its program can be found. No program is started.
     pub(crate) fn is_found(self, ground: &Ground) -> bool {
         let has_program =
             |names: &[&str]| ground.path.iter().any(|dir| names.iter().any(|name| dir.join(name).is_file()));
@@ -139,9 +139,9 @@ impl SetupTarget {
         }
     }
 
-    /// The files and what goes into each.
+    /// The files and the content of each.
     pub(crate) fn files(self, scope: SetupScope, ground: &Ground) -> Vec<TargetFile> {
-        // The hooks of git are this clone's, and AGENTS.md is one file, whatever the scope is.
+        // The hooks of git belong to this clone, and there is one AGENTS.md, whatever the scope.
         let (scope, files) = match self {
             SetupTarget::Tool(tool) => {
                 let Some(dir) = directory(tool, scope, ground) else { return Vec::new() };
@@ -153,7 +153,7 @@ impl SetupTarget {
         files.into_iter().map(|(path, content)| TargetFile { target: self, scope, path, content }).collect()
     }
 
-    /// The events that setup installs hooks for.
+    /// The events for which setup installs hooks.
     pub(crate) fn events(self) -> Vec<&'static str> {
         match self {
             SetupTarget::Tool(tool) => {
@@ -184,7 +184,7 @@ fn git_files(git: &Hooks) -> Vec<(PathBuf, Content)> {
     git.files().into_iter().map(|(path, hook)| (path, content(hook))).collect()
 }
 
-/// A tool as it is set up in one scope.
+/// A tool in one scope.
 pub(crate) struct Installation<'a> {
     pub(crate) tool: &'static AgentTool,
     pub(crate) scope: SetupScope,
@@ -194,7 +194,7 @@ pub(crate) struct Installation<'a> {
 }
 
 impl Installation<'_> {
-    /// How this program is called in a file: files meant for commit name no place on this machine.
+    /// How a file names this program. Files that are meant to be committed contain no path of this machine.
     pub(crate) fn program(&self) -> &str {
         match self.scope {
             SetupScope::User => &self.ground.program,
@@ -207,21 +207,21 @@ impl Installation<'_> {
         self.ground.checkout.clone().unwrap_or_default()
     }
 
-    /// The directory of the store, where the files are the user's own: that is no matter of a repository.
+    /// The directory of the store, if the files belong to the user. Files of a repository do not name it.
     pub(crate) fn store(&self) -> Option<String> {
         let own = self.ground.store.as_ref().filter(|_| self.scope == SetupScope::User);
         own.and_then(|dir| dir.to_str()).map(str::to_owned)
     }
 
-    /// The MCP server, as most tools write it down.
+    /// The MCP server, in the format of most tools.
     pub(crate) fn server(&self, at: &'static str) -> JsonPart {
         JsonPart::Mcp { at, value: json!({ "command": self.program(), "args": ["mcp"] }) }
     }
 
-    /// The hooks for all events that matter.
+    /// The hooks for all events that Tenure handles.
     pub(crate) fn hooks(&self) -> JsonPart {
-        // A hook answers in milliseconds; what waits for a lock gives up long before this. At the end of a session
-        // tools wait for a second or so.
+        // A hook answers in milliseconds, and one that waits for a lock gives up long before this. At the end of a
+        // session tools wait about a second.
         let seconds = |event: &str| if event.eq_ignore_ascii_case("SessionEnd") { 1 } else { 5 };
         let hooks = self.tool.events.iter().filter_map(|event| {
             Some(HookEntry {
@@ -234,8 +234,8 @@ impl Installation<'_> {
         JsonPart::Hooks { shape: self.tool.shape, hooks: hooks.collect(), program: self.ground.program.clone() }
     }
 
-    /// The command line of a hook. It ends with 0 even if the program is missing or does not know the command: a hook
-    /// that ends with 2 would block the tool.
+    /// The command line of a hook. It exits with 0 even if the program is missing or does not know the command: exit
+    /// code 2 would block the tool.
     fn command(&self, event: &str) -> String {
         let name = self.tool.name;
         match self.scope {
@@ -250,18 +250,18 @@ impl Installation<'_> {
     }
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// The program as the user's files name it: by its name on PATH if that is this program, so that an upgrade in place
-/// keeps working, else by the file it was started from.
+/// The program as the user's files name it: by its name if PATH leads to this program, so that an upgrade in place
+/// keeps working, else by the file from which it was started.
 pub(crate) fn named(path: &[PathBuf], running: &Path) -> String {
     let own = std::fs::canonicalize(running).ok();
     let same = |file: &PathBuf| own.is_some() && std::fs::canonicalize(file).ok() == own;
     let found = path.iter().filter(|dir| dir.is_absolute()).map(|dir| dir.join("tenure")).find(same);
-    // A name that is no text cannot stand in a file; the program is then found by its name.
+    // A path that is not UTF-8 cannot be written to a file; the program is then found by its name.
     found.as_deref().unwrap_or(running).to_str().unwrap_or("tenure").to_owned()
 }

@@ -1,5 +1,5 @@
-//! Hooks in Codex's `config.toml`. Setup writes them into `hooks.json`; where one of its lines stands here, somebody moved it
-//! or copied it, and Codex would run it twice. They are known by their command lines and taken out.
+//! Hooks in Codex's `config.toml`. Setup writes them to `hooks.json`. If one of its lines is here, somebody moved or
+//! copied it, and Codex would run it twice. The lines are recognised by their command and removed.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use super::hook_command::is_own_hook;
 use super::toml_statement::{StatementKind, TomlStatement, cut, statements};
 
 static HOOKS: &str = "hooks";
-/// What Codex remembers of hooks, in the same table.
+/// What Codex records about hooks, in the same table.
 static STATE: &str = "state";
 
-/// A line of setup: its event, its group and, in the group, which of its handlers.
+/// A hook of setup: its event, its group, and its index among the handlers of the group.
 struct OwnLine {
     event: String,
     group: usize,
     handler: usize,
-    /// Whether the group has nothing else in it.
+    /// Whether the group has no other content.
     is_alone: bool,
     command: String,
 }
 
-/// Event and command line of each hook of setup.
+/// The event and the command line of each hook of setup.
 pub(crate) fn own(text: &str, program: &str) -> Vec<(String, String)> {
     let Ok(table) = DeTable::parse(text) else { return Vec::new() };
     find(&table, program).into_iter().map(|own| (own.event, own.command)).collect()
@@ -58,7 +58,7 @@ fn find(table: &Spanned<DeTable<'_>>, program: &str) -> Vec<OwnLine> {
 /// A file without the hooks of setup. Comments stay.
 pub(crate) fn without(text: &str, program: &str) -> String {
     let mut text = text.to_owned();
-    // Each round takes one out, so there is an end to it whatever the file says.
+    // Each round removes one, so the loop ends whatever the file contains.
     for _ in 0..own(&text, program).len() {
         let Ok(table) = DeTable::parse(&text) else { return text };
         let Some(last) = find(&table, program).pop() else { return text };
@@ -114,7 +114,7 @@ fn drop_statements(text: &str, all: &[TomlStatement], range: Range<usize>) -> St
     format!("{mark}{kept}")
 }
 
-/// A table without the hooks of setup and what is empty without them.
+/// A table without the hooks of setup and without what becomes empty.
 pub(crate) fn take_from(table: &mut toml::Table, program: &str) {
     let Some(events) = table.get_mut(HOOKS).and_then(toml::Value::as_table_mut) else { return };
     let is_own = |handler: &toml::Value| {

@@ -16,13 +16,13 @@ pub(crate) enum StatementKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TomlStatement {
     pub(crate) kind: StatementKind,
-    /// With the newline behind it.
+    /// With its newline.
     pub(crate) range: Range<usize>,
     /// The names that lead to its table.
     pub(crate) table: Vec<String>,
 }
 
-/// The statements of a file that is known to be TOML.
+/// The statements of a valid TOML file.
 pub(crate) fn statements(text: &str) -> Vec<TomlStatement> {
     let mut found = Vec::new();
     let mut table = Vec::new();
@@ -44,7 +44,7 @@ pub(crate) fn statements(text: &str) -> Vec<TomlStatement> {
     found
 }
 
-/// The names in a header, or before the value of a pair.
+/// The names in a header or in the key of a pair.
 fn names(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(parsed) = DeTable::parse(line) else { return found };
@@ -53,7 +53,7 @@ fn names(line: &str) -> Vec<String> {
         found.push(name.get_ref().to_string());
         match value.get_ref() {
             DeValue::Table(below) => table = below,
-            // One table of many is none that has that name.
+            // An element of an array of tables is not the table of that name.
             _ => {
                 found.push("[]".to_owned());
                 break;
@@ -63,13 +63,13 @@ fn names(line: &str) -> Vec<String> {
     found
 }
 
-/// The names that lead to the value of a pair, from the top of the file; through tables in one line that have one value.
+/// The names that lead to the value of a pair, from the top of the file, also through inline tables with one value.
 fn full_names(text: &str, statement: &TomlStatement) -> Vec<String> {
     let below = if statement.kind == StatementKind::Pair { names(&text[statement.range.clone()]) } else { Vec::new() };
     statement.table.iter().cloned().chain(below).collect()
 }
 
-/// A file without the value or table that some names lead to, however it is written. Comments stay.
+/// A file without the value or table at these names, however it is written. Comments stay.
 pub(crate) fn without(text: &str, path: &[&str]) -> String {
     let is_meant =
         |names: &[String]| names.len() >= path.len() && names.iter().zip(path).all(|(name, own)| name == own);
@@ -90,7 +90,7 @@ pub(crate) fn without(text: &str, path: &[&str]) -> String {
     if found { format!("{mark}{out}") } else { without_inline(text, path).unwrap_or_else(|| text.to_owned()) }
 }
 
-/// The same for a value in a table that is written in one line, among others.
+/// The same for a value in an inline table with other values.
 fn without_inline(text: &str, path: &[&str]) -> Option<String> {
     let parsed = DeTable::parse(text).ok()?;
     let (last, above) = path.split_last()?;
@@ -106,7 +106,7 @@ fn without_inline(text: &str, path: &[&str]) -> Option<String> {
     Some(cut(text, &spans, index))
 }
 
-/// A text without one of the items of a list that commas separate.
+/// A text without one item of a list separated by commas.
 pub(crate) fn cut(text: &str, items: &[Range<usize>], index: usize) -> String {
     let (mut start, mut end) = (items[index].start, items[index].end);
     match index.checked_sub(1).map(|before| items[before].end) {
@@ -149,7 +149,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
             at += 2;
         } else if bytes[at..].starts_with(marks) {
             at += marks.len();
-            // A long text may end in quotes of its own.
+            // A multi-line string may end with quotes of its own.
             let more = bytes[at..].iter().take_while(|byte| marks.len() == 3 && **byte == quote).count();
             return at + more;
         } else {

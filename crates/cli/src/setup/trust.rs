@@ -1,10 +1,10 @@
-//! Whether Codex runs a hook: it does so only once a person trusted it. What it remembers of that is an entry of the user's
-//! `config.toml` for each hook, by file, event and position. The entry has a hash of the hook that only Codex computes: an
-//! entry that is there may be one of an earlier line, which cannot be told from here.
+//! Whether Codex runs a hook. It runs a hook only after a person has trusted it. It records that in the user's
+//! `config.toml`, as an entry for each hook, by file, event and position. The entry has a hash of the hook that only
+//! Codex computes, so an entry may belong to an earlier command line, which cannot be detected here.
 
 use std::path::Path;
 
-/// What Codex remembers of a hook.
+/// What Codex records about a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookTrust {
     /// There is an entry.
@@ -16,7 +16,7 @@ pub(crate) enum HookTrust {
 }
 
 impl HookTrust {
-    /// Why Codex does not run a hook, if that is so.
+    /// Why Codex does not run a hook, if it does not.
     pub(crate) const fn problem(self) -> Option<&'static str> {
         match self {
             HookTrust::Entered => None,
@@ -26,7 +26,7 @@ impl HookTrust {
     }
 }
 
-/// Where a hook stands in its file.
+/// The position of a hook in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) event: String,
@@ -34,7 +34,7 @@ pub(crate) struct Position {
     pub(crate) handler: usize,
 }
 
-/// What a configuration says of the hook at a position of a file.
+/// What a configuration says about the hook at a position of a file.
 pub(crate) fn of(config: &toml::Table, file: &Path, position: &Position) -> HookTrust {
     let flag = |names: &[&str]| {
         let (first, rest) = names.split_first()?;

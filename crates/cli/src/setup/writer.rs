@@ -1,5 +1,5 @@
-//! Writes the files of one tool, all or none as far as file systems allow. It holds a lock meanwhile, prepares every file
-//! before it places the first, follows and keeps symbolic links, keeps modes, and keeps a copy of the old content.
+//! Writes the files of one tool, all or none as far as file systems allow. The writer holds a lock, prepares every file
+//! before it places the first one, follows and keeps symbolic links, keeps modes, and saves a copy of the old content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -18,38 +18,38 @@ use super::githook::Move;
 use super::plan::{FileChange, PlanDirection, read};
 use super::target::SetupScope;
 
-/// How long another setup may hold the lock. It is not held while a person is asked.
+/// How long to wait for the lock of another setup. No lock is held while a person is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What setup keeps about itself: a lock, a record and what was there before.
+/// The state of setup: a lock, a record, and copies of the old content.
 pub(crate) struct SetupRecords {
     dir: PathBuf,
     _lock: File,
 }
 
-/// What cannot be told from the files: who gave a right, and who made a directory.
+/// What the files do not show: who added a grant, and who made a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SetupRecord {
     #[serde(default)]
     granted: BTreeSet<(PathBuf, String)>,
     #[serde(default)]
     directories: BTreeSet<PathBuf>,
-    /// Of each file the objects, tables and lists that setup made in it, by their names from the top; without a name the
-    /// file itself. What rewrites a file leaves nothing of the layout that would tell.
+    /// For each file the objects, tables and lists that setup made in it, named from the top; the empty name is the
+    /// file itself. A program that rewrites a file destroys the layout that would show this.
     #[serde(default)]
     containers: BTreeMap<PathBuf, BTreeSet<Vec<String>>>,
 }
 
 impl SetupRecord {
-    /// The record below a directory; an empty one if there is none that can be read.
+    /// The record in a directory; empty if there is no readable one.
     pub(crate) fn read(dir: &Path) -> SetupRecord {
         let text = read(&dir.join("record.json")).ok().flatten();
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Whether setup made a container of a file; None for a file that is not on record.
+    /// Whether setup made a container of a file; `None` for a file that is not on record.
     pub(crate) fn has_made(&self, file: &Path, names: &[&str]) -> Option<bool> {
-        // An element of a list has no name that would stay the same.
+        // An element of a list has no stable name.
         let made = self.containers.get(file).filter(|_| names.iter().all(|name| !name.is_empty()))?;
         Some(made.iter().any(|own| own.iter().eq(names.iter())))
     }
@@ -60,7 +60,7 @@ impl SetupRecord {
 }
 
 impl SetupRecords {
-    /// Takes the lock, waiting for another setup that holds it.
+    /// Takes the lock, and waits for another setup that holds it.
     #[expect(clippy::disallowed_methods, reason = "a lock file of its own; never the database")]
     pub(crate) fn open(dir: &Path) -> Result<SetupRecords> {
         let fail = |error| unwritable(dir, error);
@@ -69,7 +69,7 @@ impl SetupRecords {
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(fail)?;
         let (say, hear) = mpsc::channel();
-        // A thread that gets the lock after its caller left drops it with the file.
+        // If the caller has timed out, this thread drops the lock with the file.
         std::thread::spawn(move || {
             let locked = file.lock();
             _ = say.send((file, locked));
@@ -87,7 +87,7 @@ impl SetupRecords {
         SetupRecord::read(&self.dir)
     }
 
-    /// Removes temporary files that a killed setup left: the holder of the lock has none of its own yet.
+    /// Removes temporary files of a killed setup. The holder of the lock has none of its own yet.
     pub(crate) fn sweep(&self, files: &[PathBuf]) {
         let own = [self.dir.clone(), self.dir.join("backups")];
         for draft in own.iter().flat_map(|dir| drafts(dir)).chain(left_behind(files)) {
@@ -95,7 +95,7 @@ impl SetupRecords {
         }
     }
 
-    /// Writes the changes and returns where what was there before is kept, in their order.
+    /// Writes the changes and returns the paths of the copies of the old content, in order.
     pub(crate) fn write(&self, changes: &[FileChange], stamp: &str) -> Result<Vec<Option<PathBuf>>> {
         let mut record = self.record();
         for change in changes {
@@ -105,7 +105,8 @@ impl SetupRecords {
                 record.containers.entry(change.path.clone()).or_default().extend(made.iter().cloned());
             }
         }
-        // Before anything is made: what is on record and was not done does no harm, the other way round it stays for good.
+        // The record is written first: an entry on record that was not made does no harm, but one that was made and is
+        // not on record would stay forever.
         self.note(&record)?;
         let mut prepared = Vec::new();
         let mut backups = Vec::new();
@@ -140,7 +141,7 @@ impl SetupRecords {
         place(&path, text.as_bytes(), 0o600)
     }
 
-    /// Keeps a copy of the old content.
+    /// Saves a copy of the old content.
     fn keep(&self, change: &FileChange, index: usize, stamp: &str) -> Result<Option<PathBuf>> {
         let Some(before) = &change.before else { return Ok(None) };
         let name = change.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -152,11 +153,11 @@ impl SetupRecords {
     }
 }
 
-/// A change that is ready to be made.
+/// A prepared change.
 struct PreparedChange {
-    /// The file that is meant: where a link leads.
+    /// The target of the link, if the file is a link.
     target: PathBuf,
-    /// The new content; None where the file goes, or another is moved to its place.
+    /// The new content; `None` if the file is deleted or replaced by a renamed one.
     new: Option<AtomicFile>,
 }
 
@@ -164,7 +165,7 @@ impl PreparedChange {
     fn of(change: &FileChange) -> Result<PreparedChange> {
         let path = &change.path;
         let target = match change.before {
-            // A link among git's hooks is moved, not followed.
+            // A link among git's hooks is renamed, not followed.
             _ if change.mode.is_some() => path.clone(),
             Some(_) => fs::canonicalize(path).map_err(|error| unwritable(path, error))?,
             None => path.clone(),
@@ -186,20 +187,20 @@ impl PreparedChange {
             None => None,
         };
         if let (Some(new), Some(meta)) = (&new, meta.as_ref().filter(|_| change.moved.is_none())) {
-            // For root, who edits the file of another user. Everybody else edits their own.
+            // For root, who edits files of another user. Other users edit their own files.
             _ = std::os::unix::fs::chown(new.path(), Some(meta.uid()), Some(meta.gid()));
         }
         Ok(PreparedChange { target, new })
     }
 
     fn publish(&mut self, change: &FileChange) -> Result<()> {
-        // A program that does not know the lock may have written since.
+        // A program that does not use the lock may have written meanwhile.
         if change.now()? != change.before {
             return Err(changed(&change.path));
         }
         let fail = |error| unwritable(&self.target, error);
         if let Some(Move::Aside(aside)) = &change.moved {
-            // Under both names for a moment, so that there is a hook at every moment.
+            // The file has both names for a moment, so that a hook exists at every moment.
             if fs::hard_link(&change.path, aside).is_err() {
                 fs::rename(&change.path, aside).map_err(fail)?;
             }
@@ -209,18 +210,18 @@ impl PreparedChange {
             (Some(new), _) => new.place(Existing::Replace).map_err(fail)?,
             (None, _) => {
                 fs::remove_file(&self.target).map_err(fail)?;
-                // A link would lead nowhere now.
+                // A link would be dangling now.
                 if self.target != change.path && fs::symlink_metadata(&change.path).is_ok() {
                     fs::remove_file(&change.path).map_err(fail)?;
                 }
             }
         }
-        // Makes the rename survive a power cut, as far as the file system can.
+        // Makes the rename durable, as far as the file system can.
         _ = self.target.parent().map(sync_directory);
         Ok(())
     }
 
-    /// Puts back what was there, after a later file could not be written.
+    /// Restores the old content after a later file could not be written.
     fn take_back(&self, change: &FileChange) {
         match &change.moved {
             Some(Move::Aside(aside)) => {
@@ -259,7 +260,7 @@ fn make_directories(change: &FileChange) -> Result<()> {
     Ok(())
 }
 
-/// Removes directories that setup made and that are empty again.
+/// Removes empty directories that setup made.
 fn sweep(record: &mut SetupRecord, changes: &[FileChange]) {
     let emptied = changes.iter().filter(|change| change.after.is_none());
     let above: BTreeSet<PathBuf> =
@@ -273,10 +274,10 @@ fn sweep(record: &mut SetupRecord, changes: &[FileChange]) {
     }
 }
 
-/// The names of setup's temporary files. They differ from those of other commands, which write at the same time.
+/// The prefix of setup's temporary files. It differs from that of other commands, which may write at the same time.
 const DRAFT: (&str, &str) = (".tenure-setup-", ".tmp");
 
-/// The drafts beside some files, where links lead too.
+/// The temporary files beside some files and beside the targets of their links.
 pub(crate) fn left_behind(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     let targets = files.iter().filter_map(|file| fs::canonicalize(file).ok());
     let dirs: BTreeSet<PathBuf> =
@@ -284,7 +285,7 @@ pub(crate) fn left_behind(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     dirs.iter().flat_map(|dir| drafts(dir)).collect()
 }
 
-/// The drafts in a directory that are this user's.
+/// The temporary files of this user in a directory.
 fn drafts(dir: &Path) -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let is_draft = |name: &str| {
@@ -303,13 +304,13 @@ fn draft_name() -> String {
     temp_files::draft_name().replacen(".tenure-", DRAFT.0, 1)
 }
 
-/// A file with these bytes beside its target, on disk.
+/// Writes and syncs a temporary file with these bytes beside its target.
 fn written(target: &Path, bytes: &[u8], mode: u32) -> Result<AtomicFile> {
     let new = AtomicFile::create_as(target, &draft_name());
     new.and_then(|new| AtomicFile::holding(new, bytes, mode)).map_err(|error| unwritable(target, error))
 }
 
-/// Puts a file with these bytes at its target.
+/// Replaces the target by a file with these bytes.
 fn place(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     written(target, bytes, mode)?.place(Existing::Replace).map_err(|error| unwritable(target, error))
 }

@@ -1,4 +1,4 @@
-//! What `doctor` finds about the files of an embedded store, the turnstile beside it, and the size of any store.
+//! The checks of `doctor` on the files of an embedded store, on the turnstile beside it, and on the size of any store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::setup;
 use crate::workspace::gitignore::GitIgnore;
 use crate::workspace::tracking;
 
-/// How long a writer waits for its turn before that is worth a word. A turn takes milliseconds.
+/// A writer that waits longer for its turn is reported. A turn takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A log that is folded back into the database now and then stays far below this.
+/// A larger log is reported. A log that is checkpointed regularly stays far below this.
 const LOG_LARGE: u64 = 64 * 1024 * 1024;
 
-/// Looks at the files of an embedded store.
+/// Checks the files of an embedded store.
 pub(super) fn examine(store: &Store, database: &Path) -> Vec<DoctorCheck> {
     let dir = database.parent().unwrap_or(database);
     let mut checks = vec![match store.check_file_system() {
@@ -45,7 +45,7 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<DoctorCheck> {
     checks
 }
 
-/// What there is to say about a file that is, or was, not the one that the store was written in.
+/// The finding about a file that is, or was, a copy of the file that the store was written in.
 fn own_file(state: Result<FileState>) -> Option<DoctorCheck> {
     match state {
         Ok(FileState::Own) => None,
@@ -68,7 +68,7 @@ fn own_file(state: Result<FileState>) -> Option<DoctorCheck> {
     }
 }
 
-/// Whether git leaves alone a store that is in a checkout. One that it tracks was refused before.
+/// Whether git ignores a store that is in a checkout. A tracked store was refused before.
 pub(super) fn git(env: &Env, database: &Path) -> Option<DoctorCheck> {
     let checkout = tracking::checkout_around(database)?;
     let real = database.canonicalize().ok()?;
@@ -115,7 +115,7 @@ fn turnstile(queue: Result<TurnstileState>) -> DoctorCheck {
     }
 }
 
-/// How large a store is, and what it has in it.
+/// The size of a store, and its number of rows.
 pub(super) fn size(store: &Store) -> Vec<DoctorCheck> {
     let (size, rows) = match store.size().and_then(|size| Ok((size, store.rows()?))) {
         Ok(found) => found,
@@ -145,7 +145,7 @@ pub(super) fn size(store: &Store) -> Vec<DoctorCheck> {
     checks
 }
 
-/// A number of bytes at a glance.
+/// Formats a number of bytes.
 fn bytes(count: u64) -> String {
     match count {
         0..1_024 => format!("{count} B"),

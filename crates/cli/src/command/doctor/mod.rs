@@ -1,4 +1,4 @@
-//! `tenure doctor`: a query that says what is wrong and what to do about it.
+//! `tenure doctor`: reports faults and what to do about them.
 
 mod files;
 
@@ -47,7 +47,7 @@ pub(super) const SPEC: Spec = Spec {
     }),
 };
 
-/// Clocks further apart than this are worth a word.
+/// Clocks that differ by more than this are reported.
 const CLOCKS_APART_S: i64 = 5;
 
 #[derive(Serialize)]
@@ -56,13 +56,13 @@ struct DoctorReport {
     checks: Vec<DoctorCheck>,
 }
 
-/// One thing looked at.
+/// The result of one check.
 #[derive(Serialize)]
 struct DoctorCheck {
     name: &'static str,
     result: DoctorFinding,
     text: String,
-    /// What to do, where there is something to do.
+    /// What to do, if anything.
     step: Option<String>,
 }
 
@@ -70,7 +70,7 @@ struct DoctorCheck {
 #[serde(rename_all = "snake_case")]
 enum DoctorFinding {
     Ok,
-    /// Worth knowing, not wrong.
+    /// A remark: not a fault.
     Remark,
     Fault,
 }
@@ -93,7 +93,7 @@ fn wrong(name: &'static str, text: impl Into<String>, step: &str) -> DoctorCheck
     DoctorCheck { name, result: DoctorFinding::Fault, text: text.into(), step: Some(step.to_owned()) }
 }
 
-/// Looks at everything, one thing after the other; what cannot be looked at is itself a finding.
+/// Runs all checks in order. A check that cannot be made is itself a finding.
 fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     let place = &session.workspace;
@@ -158,7 +158,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     checks
 }
 
-/// How the command of `lock NAME -- COMMAND` is ended with all that it has started.
+/// How the command of `lock NAME -- COMMAND` is ended with all its descendants.
 fn processes(session: &Session<'_>) -> DoctorCheck {
     let how = if !cfg!(target_os = "linux") {
         "by their process group: what leaves it is not found"
@@ -172,7 +172,7 @@ fn processes(session: &Session<'_>) -> DoctorCheck {
     ok("processes", format!("commands under a lock are ended {how}"))
 }
 
-/// What can be seen of a server from here.
+/// The checks of a server that can be made from here.
 fn server(session: &Session<'_>) -> Vec<DoctorCheck> {
     let place = &session.workspace;
     let hello = match connection::of(session).and_then(|found| found.client.remote().map(Remote::hello).transpose()) {
@@ -201,7 +201,7 @@ fn server(session: &Session<'_>) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Whether the guards are on, and what they do when they cannot look.
+/// Whether the guards are on, and what they do when they cannot check.
 fn guards(session: &Session<'_>) -> DoctorCheck {
     match guard::state(session) {
         Ok(guards) => match guard::sentence(&guards) {
@@ -225,8 +225,8 @@ fn schema(version: Result<i64>) -> DoctorCheck {
     }
 }
 
-/// The tools that are set up here, when one of their hooks last ran in this project, and what `setup --check` would say
-/// besides.
+/// The tools that are set up here, when one of their hooks last ran in this project, and the findings of `setup
+/// --check`.
 fn hooks(session: &Session<'_>) -> Vec<DoctorCheck> {
     let HookSummary { hooks: tools, diagnoses } = match super::setup::summary(session) {
         Ok(found) => found,
@@ -287,7 +287,7 @@ fn rows(session: &Session<'_>, store: &Store) -> Vec<DoctorCheck> {
     checks
 }
 
-/// What is kept of the log, and whether it is what the project's row says.
+/// How much of the log is kept, and whether that agrees with the project's row.
 fn retention(health: &HealthReport, keep: Option<Span>) -> DoctorCheck {
     if !health.events_fit {
         return wrong(
@@ -343,7 +343,7 @@ fn page(out: &Printer, checks: &[DoctorCheck], healthy: bool) -> String {
             vec![check.name.to_owned(), mark, format!("{}{step}", check.text)]
         })
         .collect();
-    // What to do must not be cut off.
+    // The advice must not be truncated.
     let mut text = table(&["CHECK", "", "FOUND"], &rows, usize::MAX);
     text.push_str(if healthy { "\nNothing is wrong.\n" } else { "\nSomething is wrong.\n" });
     text

@@ -1,4 +1,5 @@
-//! Hooks in git's configuration. Its sections are known by what they say: whatever writes the file may drop the marks.
+//! Hooks in git's configuration. Sections are recognised by their content, because other programs that write the file
+//! may drop the marks.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use super::{LinePresence, locate};
 /// A section of one of Tenure's hooks.
 struct HookSection {
     range: Range<usize>,
-    /// None: somebody changed it.
+    /// `None` if it was edited.
     named: Option<HookProgram>,
 }
 
@@ -38,7 +39,7 @@ fn own(text: &str) -> Vec<HookSection> {
     found.into_iter().map(|range| HookSection { named: named_section(&text[range.clone()]), range }).collect()
 }
 
-/// Git's configuration with the hooks in it that name a program, or without them.
+/// Git's configuration with the hooks for a program, or without them.
 pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -> Result<FileOutcome, Problem> {
     let whole = text.unwrap_or_default();
     let found = own(whole);
@@ -48,7 +49,7 @@ pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -
     }
     let is_known = presence_of(&found) == LinePresence::There(HookProgram::of(program));
     let span = locate(whole).ok().flatten();
-    // With marks around all of it and nothing else it goes as it came.
+    // If the marks enclose exactly the sections, the removal restores the file byte for byte.
     let is_whole = span.as_ref().is_some_and(|span| {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { return false };
         first.range.start == span.inside.start && last.range.end == span.inside.end
@@ -74,7 +75,7 @@ pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -
     }
 }
 
-/// A configuration without some sections, and without marks that stand alone.
+/// Removes some sections and unpaired marks from a configuration.
 fn without(text: &str, sections: &[HookSection]) -> String {
     let mut out = text.to_owned();
     for section in sections.iter().rev() {
@@ -94,7 +95,7 @@ fn presence_of(sections: &[HookSection]) -> LinePresence {
     }
 }
 
-/// How the hooks are in git's configuration.
+/// The state of the hooks in git's configuration.
 pub(crate) fn configured_presence(text: &str) -> LinePresence {
     presence_of(&own(text))
 }

@@ -10,7 +10,7 @@ use super::super::marked_section::TOML;
 use super::{EVENTS, HookFile, LEGACY, read, script};
 use crate::workspace::git::GitCheckout;
 
-/// How long git may take to say where its hooks are.
+/// The timeout of git.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where the hooks of a repository are.
@@ -18,22 +18,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Hooks {
     /// The directory of the files.
     dir: PathBuf,
-    /// Whether husky runs them: by `sh -e`, whatever their mode.
+    /// Whether husky runs them: with `sh -e`, whatever their mode.
     husky: bool,
-    /// Whether the directory is outside of the repository, so that hooks in it are those of others too.
+    /// Whether the directory is outside of the repository, so that other repositories share it.
     outside: bool,
     /// The configuration that all working trees share.
     config: PathBuf,
-    /// Whether this git reads hooks from it.
+    /// Whether this version of git reads hooks from the configuration.
     by_config: bool,
-    /// The program's place.
+    /// The path of the program.
     program: Option<String>,
-    /// Whether the files belong into commits: they name no place on any machine.
+    /// Whether the files are meant to be committed; they contain no path of a machine.
     committed: bool,
 }
 
 impl Hooks {
-    /// Asks git where its hooks are, which are to run a program.
+    /// Asks git for the location of its hooks, which will run this program.
     pub(crate) fn of(checkout: &GitCheckout, program: &str) -> Option<Hooks> {
         let top = &checkout.top;
         let said = git(top, &["rev-parse", "--git-path", "hooks"])?;
@@ -41,7 +41,7 @@ impl Hooks {
         let named = top.join(said);
         let mut dir = crate::workspace::git::canonical(&named).ok()?;
         let inside = [&checkout.top, &checkout.common, &checkout.main].iter().any(|base| dir.starts_with(base));
-        // Husky writes its own directory anew with every installation, and runs what is in the one above.
+        // Husky rewrites its own directory with every installation, and runs the files in the parent directory.
         let husky = dir.file_name().is_some_and(|name| name == "_")
             && ["h", "husky.sh"].iter().any(|file| dir.join(file).is_file());
         if husky {
@@ -61,7 +61,7 @@ impl Hooks {
         })
     }
 
-    /// The files, each with what goes into it.
+    /// The files and the content of each.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Option<HookFile>)> {
         let mut files = Vec::new();
         let configured = || read(&self.config).is_ok_and(|text| text.is_some_and(|text| text.contains(TOML.begin)));
@@ -83,22 +83,22 @@ impl Hooks {
         files
     }
 
-    /// The program's place, for the configuration of this clone.
+    /// The path of the program, for the configuration of this clone.
     pub(crate) fn program(&self) -> Option<&str> {
         self.program.as_deref()
     }
 
-    /// Whether hooks go into the configuration.
+    /// Whether hooks are written to the configuration.
     pub(crate) fn by_config(&self) -> bool {
         self.by_config
     }
 
-    /// Whether there is no place for hooks of this repository alone.
+    /// Whether there is no location for hooks of this repository alone.
     pub(crate) fn has_no_place(&self) -> bool {
         self.outside && !self.by_config
     }
 
-    /// What a person should know about where the hooks are.
+    /// Remarks about the location of the hooks.
     pub(crate) fn note(&self) -> Option<String> {
         if self.by_config {
             return None;
@@ -116,7 +116,7 @@ impl Hooks {
     }
 }
 
-/// What git says in a checkout; nothing where it fails or takes too long.
+/// The output of git in a checkout; nothing if it fails or times out.
 pub(crate) fn git(top: &Path, args: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(top).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

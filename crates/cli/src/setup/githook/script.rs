@@ -1,34 +1,35 @@
-//! The shell text that git's hooks run, and the texts of earlier versions, which are known and replaced.
+//! The shell text that git's hooks run, and the texts of earlier versions, which are recognised and replaced.
 //!
-//! A hook names the program by its place, because git may be started with any PATH, and falls back to PATH where that file
-//! is gone. A hook of a file that belongs into commits names no place. Only 0 and 1 are answers of the program: anything
-//! else, no program included, is a guard that did not run, which is said and follows `guard.fail`.
+//! A hook names the program by its path, because git may be started with any PATH, and falls back to PATH if that file
+//! is gone. A hook in a file that is meant to be committed contains no path. Only the exit codes 0 and 1 are answers of
+//! the program. Any other one, also that of a missing program, means that the guard did not run; the hook reports it
+//! and follows `guard.fail`.
 
 use super::super::hook_command::shell_word;
 use super::super::target::quoted;
 use super::EVENTS;
 
-/// The line of a script that names the program's place.
+/// The line of a script that names the program's path.
 const PROGRAM: &str = "tenure_bin=";
 
-/// What a hook that was installed names.
+/// The program that an installed hook names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HookProgram {
-    /// A file, else what PATH finds.
+    /// A file, with PATH as the fallback.
     Place(String),
-    /// What PATH finds.
+    /// The program in PATH.
     Path,
-    /// The same, as earlier versions wrote it: silent where nothing is found.
+    /// The same as earlier versions wrote it: silent if the program is not found.
     Earlier,
 }
 
 impl HookProgram {
-    /// What this version writes for a program's place.
+    /// What this version writes for a program's path.
     pub(crate) fn of(program: Option<&str>) -> HookProgram {
         program.map_or(HookProgram::Path, |program| HookProgram::Place(program.to_owned()))
     }
 
-    /// The program's place, where one is named.
+    /// The program's path, if there is one.
     pub(crate) fn place(&self) -> Option<&str> {
         match self {
             HookProgram::Place(place) => Some(place),
@@ -37,12 +38,12 @@ impl HookProgram {
     }
 }
 
-/// A place that can stand in a script: absolute, on one line.
+/// A path that can be written to a script: absolute and on one line.
 pub(super) fn place(program: &str) -> Option<&str> {
     Some(program).filter(|program| program.starts_with('/') && !program.chars().any(char::is_control))
 }
 
-/// The function that a hook calls. It ends with 1 for a refusal and with 0 for anything else.
+/// The function that a hook calls. It returns 1 for a refusal and 0 otherwise.
 fn function(event: &str, program: Option<&str>) -> String {
     let program = program.map(quoted).unwrap_or_default();
     let find = format!(
@@ -57,7 +58,7 @@ fn function(event: &str, program: Option<&str>) -> String {
     let deed = if event == "pre-push" { "push" } else { "commit" };
     let gone = if program.is_empty() { "" } else { &format!("{program} is gone and ") };
     let gone = quoted(&format!("{gone}`tenure` is not on PATH"));
-    // A configuration is read here only where nothing else can read it: the first file that says something counts.
+    // The shell reads a configuration file only if no program can do it. The first file with a value applies.
     format!(
         "{find}\
          tenure_code=127\n\
@@ -86,7 +87,7 @@ fn function(event: &str, program: Option<&str>) -> String {
     )
 }
 
-/// The lines between the marks of a file. What git says to a push is read once and given to both.
+/// The lines between the marks of a file. The input of a pre-push hook is read once and passed to both.
 pub(super) fn lines(event: &str, program: Option<&str>) -> String {
     let function = function(event, program);
     match event {
@@ -106,7 +107,7 @@ $tenure_refs
 tenure_end
 else exec </dev/null; fi";
 
-/// What earlier versions wrote there.
+/// The text of earlier versions.
 fn earlier_lines(event: &str) -> String {
     let end = if event.starts_with("post-") { ":" } else { "[ $? -ne 1 ] || exit 1" };
     let call = format!("tenure hook git {event} \"$@\" || {end}");
@@ -117,7 +118,7 @@ fn earlier_lines(event: &str) -> String {
     format!("if command -v tenure >/dev/null 2>&1; then\n{body}\nfi")
 }
 
-/// What the lines between the marks of a file name; None for lines that setup never wrote.
+/// The program that the lines between the marks name; `None` for lines that setup never wrote.
 pub(super) fn named(inside: &str, event: &str) -> Option<HookProgram> {
     let inside = inside.trim_end_matches('\n');
     if inside == earlier_lines(event) {
@@ -128,7 +129,7 @@ pub(super) fn named(inside: &str, event: &str) -> Option<HookProgram> {
     (lines(event, named.place()) == inside).then_some(named)
 }
 
-/// A section of git's configuration. Git puts the arguments of the hook behind the line.
+/// A section of git's configuration. Git appends the arguments of the hook to the command line.
 fn section(event: &str, program: Option<&str>) -> String {
     let line = format!("{}\ntenure_hook", function(event, program));
     let line = line.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -149,7 +150,7 @@ pub(super) fn sections(program: Option<&str>) -> String {
     EVENTS.map(|event| section(event, program)).join("\n")
 }
 
-/// What a section of git's configuration names; None for one that setup never wrote.
+/// The program that a section of git's configuration names; `None` for a section that setup never wrote.
 pub(super) fn named_section(text: &str) -> Option<HookProgram> {
     let text = text.trim_end();
     let event = EVENTS.into_iter().find(|event| text.starts_with(&format!("[hook \"tenure-{event}\"]")))?;
@@ -162,7 +163,7 @@ pub(super) fn named_section(text: &str) -> Option<HookProgram> {
     (section(event, named.place()) == text).then_some(named)
 }
 
-/// What the word behind [`PROGRAM`] names.
+/// The program named by the word after [`PROGRAM`].
 fn named_by(word: &str) -> Option<HookProgram> {
     match word {
         "" => Some(HookProgram::Path),
