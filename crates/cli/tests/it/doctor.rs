@@ -133,7 +133,7 @@ fn wrong_rows_are_faults() {
 fn a_damaged_page_is_a_fault() {
     let home = Home::direct(Engine::File);
     home.add_many(2_000);
-    let mut bytes = std::fs::read(home.database()).unwrap();
+    let mut bytes = std::fs::read(home.whole_database()).unwrap();
     let quarter = bytes.len() / 4;
     bytes[quarter..2 * quarter].fill(0xA5);
     std::fs::write(home.database(), bytes).unwrap();

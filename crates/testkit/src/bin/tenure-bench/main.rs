@@ -4,7 +4,7 @@
 //! single ops with the database alone. `growth` measures the same calls among 100 to 100,000 tasks. `paths` measures
 //! reservations among 10 to 10,000 holds. `many` runs 64 loops of writes at once. `race` lets 32 processes race for one
 //! task. `server` compares 64 clients of a server with as many writers without one. `trips` counts the round trips to
-//! PostgreSQL. The ratios are what counts; docs/performance.md explains them. Run `cargo build --release --workspace`
+//! PostgreSQL. `checkpoint` compares how long a log one-shot calls leave behind, on disks of different speed. The ratios are what counts; docs/performance.md explains them. Run `cargo build --release --workspace`
 //! first, on an otherwise idle machine.
 
 // A benchmark reads clocks, arguments and files, panics on any error, and prints its results.
@@ -26,6 +26,7 @@ use crate::plot::Plot;
 use crate::table::{Table, ms, quantile};
 
 mod caller;
+mod checkpoint;
 mod growth;
 mod home;
 mod hooks;
@@ -40,12 +41,13 @@ mod tape;
 mod trips;
 
 const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [paths] [many] [race] [server] [trips]
-                    [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
+                    [checkpoint] [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
 
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 9] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
+const SECTIONS: [&str; 10] =
+    ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips", "checkpoint"];
 /// Rounds that do not count: they fill the caches and create the first write-ahead log.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
@@ -57,6 +59,12 @@ fn main() -> ExitCode {
         && part == race::PART
     {
         race::part(store, agent);
+        return ExitCode::SUCCESS;
+    }
+    if let [part, rest @ ..] = words.as_slice()
+        && part == checkpoint::PART
+    {
+        checkpoint::part(rest);
         return ExitCode::SUCCESS;
     }
     if let [part, rest @ ..] = words.as_slice()
@@ -130,6 +138,9 @@ fn run(options: &Options, programs: &Programs) {
     }
     if options.wants("server") {
         print(server::measure());
+    }
+    if options.wants("checkpoint") {
+        print(checkpoint::measure(options.runs));
     }
     if options.wants("trips") && options.postgres {
         print(trips::trips());
