@@ -103,7 +103,7 @@ fn run(options: &Options, programs: &Programs) {
     }
     let print = |table: Table| table.print(options.markdown);
     if options.wants("floor") {
-        print(floor(programs, options.runs));
+        floor(programs, options.runs).into_iter().for_each(print);
     }
     if options.wants("hooks") {
         print(hooks::few(programs, "claude", options.runs));
@@ -151,21 +151,22 @@ fn run(options: &Options, programs: &Programs) {
 
 /// Each call of Tenure follows one of the floor, so that a slow moment of the machine affects both. Each side has its
 /// own store: on a shared one, each would pay for the log of the other.
-fn floor(programs: &Programs, runs: usize) -> Table {
+fn floor(programs: &Programs, runs: usize) -> [Table; 2] {
     let home = Home::new(programs, Engine::Sqlite);
     let bare = Home::new(programs, Engine::Sqlite);
     home.time(&["add", "first"]);
     bare.time(&["add", "first"]);
-    let mut table = Table::new(
-        "One call against the floor",
-        &["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"],
-    );
+    let head = ["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"];
+    let mut table = Table::new("One call against the floor", &head);
+    let mut against_bare =
+        Table::new("One call against a bare program", &head.map(|cell| cell.replace("floor", "bare")));
 
     // This agent keeps its task held: it is the focus of `note` and the task claimed again.
     let own = home.answer(&["claim", "--agent", "holder", "--json"])["data"]["task"]["id"].as_str().unwrap().to_owned();
     let writes =
         ["`add`", "`note`", "`note ID`", "`claim ID`, one's own task", "`claim ID`, a ready task", "`done ID`"];
     let mut pairs = vec![Vec::new(); writes.len()];
+    let mut bare_pairs = pairs.clone();
     let mut free = String::new();
     for _ in 0..WARM_UP + runs {
         free = home.answer(&["add", "free", "--json"])["data"]["id"].as_str().unwrap().to_owned();
@@ -177,12 +178,15 @@ fn floor(programs: &Programs, runs: usize) -> Table {
             &["claim", &free, "--agent", "finisher"],
             &["done", &free, "--agent", "finisher"],
         ];
-        for (call, pairs) in calls.iter().zip(&mut pairs) {
-            let least = bare.time_floor("write");
-            pairs.push((home.time(call), least));
+        for (call, (pairs, bare_pairs)) in calls.iter().zip(pairs.iter_mut().zip(&mut bare_pairs)) {
+            let (least, bare) = (bare.time_floor("write"), bare.time_floor("bare"));
+            let time = home.time(call);
+            pairs.push((time, least));
+            bare_pairs.push((time, bare));
         }
     }
     writes.iter().zip(pairs).for_each(|(name, pairs)| table.compare(name, &pairs));
+    writes.iter().zip(bare_pairs).for_each(|(name, pairs)| against_bare.compare(name, &pairs));
 
     // Shows the last finished task, because the held one has hundreds of notes by now.
     let reads: [(&str, &[&str]); 3] =
@@ -195,7 +199,7 @@ fn floor(programs: &Programs, runs: usize) -> Table {
         }
     }
     reads.iter().zip(pairs).for_each(|((name, _), pairs)| table.compare(name, &pairs));
-    table
+    [table, against_bare]
 }
 
 /// The time of one `fdatasync` of 4 KiB on the disk of the stores, in seconds.
