@@ -107,6 +107,7 @@ fn permissions_and_a_large_log_are_remarked() {
     finds(&home, "permissions", "remark", &["-turn-a", "0666"]);
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o600)).unwrap();
     // A log without a valid frame: large, and with nothing to read.
+    home.whole_database();
     std::fs::File::create(beside(&home, "-wal")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     finds(&home, "wal", "remark", &["100 MiB"]);
 }
