@@ -1,5 +1,5 @@
-//! The files of a working tree that differ from its commit, as reported by git. This starts a process, so hooks never
-//! use it.
+//! The files of a working tree that differ from its commit. Where git's files leave a question, git is asked, which starts a
+//! process: so hooks never use this.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tenure_kernel::WorkingTree;
 
-use crate::workspace::Workspace;
+use crate::env::Env;
 use crate::workspace::git::GitCheckout;
 use crate::workspace::head::head;
+use crate::workspace::{Workspace, git_changes};
 
 /// How long git may take to say what differs. Beyond that the answer is left out.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -20,14 +21,15 @@ const ANSWER_MAX: u64 = 1 << 20;
 const FILES: usize = 50;
 
 /// The working tree of a workspace; an empty one where there is none.
-pub(crate) fn of(workspace: &Workspace) -> WorkingTree {
-    workspace.checkout.as_ref().map_or_else(WorkingTree::default, look)
+pub(crate) fn of(workspace: &Workspace, env: &Env) -> WorkingTree {
+    workspace.checkout.as_ref().map_or_else(WorkingTree::default, |checkout| look(checkout, env))
 }
 
-/// The commit and the files that differ from it, as git itself tells.
-fn look(checkout: &GitCheckout) -> WorkingTree {
+/// The commit and the files that differ from it.
+fn look(checkout: &GitCheckout, env: &Env) -> WorkingTree {
     let mut tree = WorkingTree { head: head(checkout), ..WorkingTree::default() };
-    for path in differing(&checkout.top).unwrap_or_default() {
+    let read = git_changes::differing(checkout, env, &tree.head, None);
+    for path in read.map(names).or_else(|| ask_git(&checkout.top)).unwrap_or_default() {
         // The store's own directory is no work of an agent.
         if path.starts_with(".tenure/") {
             continue;
@@ -41,7 +43,7 @@ fn look(checkout: &GitCheckout) -> WorkingTree {
     tree
 }
 
-fn differing(top: &Path) -> Option<Vec<String>> {
+fn ask_git(top: &Path) -> Option<Vec<String>> {
     let mut command = Command::new("git");
     command
         .arg("-C")
@@ -68,10 +70,13 @@ fn differing(top: &Path) -> Option<Vec<String>> {
     let answered = receive.recv_timeout(PATIENCE);
     end(&mut child);
     let bytes = answered.ok()?.ok()?;
-    let mut paths: Vec<String> =
-        bytes.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..)).map(tenure_core::path_text::name).collect();
-    paths.sort();
-    Some(paths)
+    Some(names(bytes.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..))))
+}
+
+fn names(paths: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<String> {
+    let mut names: Vec<String> = paths.into_iter().map(|path| tenure_core::path_text::name(path.as_ref())).collect();
+    names.sort();
+    names
 }
 
 /// A child that has answered ends by itself; one that has not is ended.
@@ -95,7 +100,7 @@ mod tests {
         }
         std::fs::create_dir(repo.join(".tenure")).unwrap();
         std::fs::write(repo.join(".tenure/tenure.db"), "x").unwrap();
-        let seen = look(&locate(&repo).unwrap().unwrap());
+        let seen = look(&locate(&repo).unwrap().unwrap(), &Env::of(Path::new("/"), []));
         assert_eq!(seen.uncommitted, ["a b.rs", "new\nline", "ä.txt"]);
     }
 }

@@ -22,7 +22,7 @@ pub use atomic_file::{AtomicFile, Existing, sync_directory};
 pub use deadline::Deadline;
 pub use notify::WakeListener;
 pub use postgres::{Reached, reached, redact};
-pub use sqlite::TurnstileState;
+pub use sqlite::{SHORT_LOG, TurnstileState};
 pub use statement::{Batch, Map, Statement};
 pub use store::{
     CommitDecision, Durability, Entered, FileState, GroupWrite, Location, Options, Present, Size, Store, StoreIdentity,

@@ -67,6 +67,9 @@ pub struct Options {
     /// Whether the caller reads once and exits: statements are then prepared for that one transaction. A call that also
     /// writes has several transactions, which share statements.
     pub one_shot: bool,
+    /// The length, in bytes, of the SQLite log that is left beside the file when the store is closed: the next process
+    /// continues it. A longer log is copied into the file and removed; with 0 every log is.
+    pub leave_log: u64,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
     /// Whether a schema with foreign triggers is accepted, and they fire. Tests inject failures that way.
@@ -100,6 +103,7 @@ impl Default for Options {
             may_create: true,
             one_connection: false,
             one_shot: false,
+            leave_log: 0,
             any_file_system: false,
             any_schema: false,
             any_file: false,

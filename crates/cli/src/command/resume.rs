@@ -56,7 +56,7 @@ pub(super) const SPEC: Spec = Spec {
 
 /// What `resume` would answer now.
 pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
-    let tree = git_status::of(&session.workspace);
+    let tree = git_status::of(&session.workspace, session.settings.env);
     let query = Peek(request.clone());
     session.ask_with(Sight::Processes, |client, call| {
         let mut call: Call = call.clone();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tenure_client::{Client, Http, Sidecar, needs_store, socket_path as sockets};
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Condition, Kernel};
-use tenure_store::{Clock, Durability, Location, Options, Store, SystemClock};
+use tenure_store::{Clock, Durability, Location, Options, SHORT_LOG, Store, SystemClock};
 
 use super::server_timeouts::ServerTimeout;
 use super::{Session, StoreUse, trust};
@@ -92,7 +92,7 @@ pub(crate) fn serving_kernel(session: &Session<'_>, what: &str) -> Result<Kernel
     trust::refuse_unknown_store(session, connection)?;
     workspace.consent_to_new_store(env)?;
     let usual = options(env, workspace, connection.pin.as_ref(), StoreUse::Write);
-    let options = Options { one_connection: false, one_shot: false, ..usual };
+    let options = Options { one_connection: false, one_shot: false, leave_log: 0, ..usual };
     match &workspace.store {
         StoreLocation::Postgres(url) => {
             Kernel::new(Location::Postgres(url.clone()), as_user(env, options)?, tenure_client::phrasing::of)
@@ -200,6 +200,7 @@ fn options(env: &Env, workspace: &Workspace, pin: Option<&Pin>, store_use: Store
         deadline: hook.map(|time| time.deadline),
         one_connection: can_write,
         one_shot: !can_write,
+        leave_log: SHORT_LOG,
         any_file_system: env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
         continued: Some(Arc::new(Records::of(env))),
         ..usual

@@ -89,7 +89,7 @@ fn here(
             Input::DeadAgents => {
                 call.proven_dead = evidence::dead(session.settings.env, &connection.client, &call);
             }
-            Input::WorkingTree => call::see(&mut call, git_status::of(workspace)),
+            Input::WorkingTree => call::see(&mut call, git_status::of(workspace, session.settings.env)),
             Input::Head => call::see(&mut call, WorkingTree { head: head::of(workspace), ..WorkingTree::default() }),
         }
     }

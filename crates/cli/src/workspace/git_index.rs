@@ -19,17 +19,78 @@ pub(crate) fn has(index: &Path, path: &[u8], hash: usize, folds_case: bool) -> b
         // Nothing was ever added.
         Err(ErrorKind::NotFound) => false,
         Err(_) => true,
-        Ok(bytes) => find(&bytes, hash, |name, _| is_of(name, path, folds_case)).unwrap_or(true),
+        Ok(bytes) => find(&bytes, hash, |entry| is_of(entry.name, path, folds_case)).unwrap_or(true),
     }
 }
 
 /// Whether a path is that of a submodule: an entry that is the commit of another repository.
 pub(crate) fn has_gitlink(index: &Path, path: &[u8], hash: usize) -> bool {
-    read(index).is_ok_and(|bytes| find(&bytes, hash, |name, mode| mode == GITLINK && name == path) == Some(true))
+    read(index).is_ok_and(|bytes| find(&bytes, hash, |entry| entry.mode == GITLINK && entry.name == path) == Some(true))
+}
+
+/// An entry of an index.
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a [u8],
+    /// The type and the permissions of the file.
+    pub(super) mode: u32,
+    /// Whether git was told not to look at the file, or that the working tree does not have it (sparse checkouts).
+    pub(super) is_unwatched: bool,
+    /// Whether it is one side of a conflict, or only meant to be added.
+    pub(super) is_unfinished: bool,
+    stat: &'a [u8],
+}
+
+/// The times, the number and the size of a file, as git recorded them when the index had its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordedStat {
+    /// Seconds and nanoseconds.
+    pub(super) changed: (u32, u32),
+    pub(super) modified: (u32, u32),
+    pub(super) inode: u32,
+    pub(super) size: u32,
+}
+
+impl Entry<'_> {
+    pub(super) fn stat(&self) -> RecordedStat {
+        let number = |at: usize| self.stat[at..at + 4].iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+        RecordedStat {
+            changed: (number(0), number(4)),
+            modified: (number(8), number(12)),
+            inode: number(20),
+            size: number(36),
+        }
+    }
+}
+
+/// Shows every entry of the index, and returns the tree that the whole index is, in hexadecimal digits. Nothing where the
+/// index cannot be read in full, or is not known to be one tree: something was added since the last commit.
+pub(super) fn entries(bytes: &[u8], hash: usize, mut each: impl FnMut(&Entry<'_>)) -> Option<String> {
+    let at = scan(bytes, hash, |entry| {
+        each(entry);
+        false
+    })?;
+    // An extension in lower case must be understood: a part of the index is in another file, or is left out.
+    let mut tree = None;
+    extensions(bytes, at, hash, |name, content| {
+        if name == b"TREE" {
+            tree = Some(content);
+        }
+        !name[0].is_ascii_lowercase()
+    })?;
+    // The first entry is the root: an empty name, how many entries it has, how many trees are below it, its object.
+    let root = tree?.strip_prefix(b"\0")?;
+    let line = root.iter().position(|byte| *byte == b'\n')?;
+    let is_valid = root.first()?.is_ascii_digit();
+    let object = root.get(line + 1..line + 1 + hash)?;
+    is_valid.then(|| hex(object))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What git writes for a submodule where the mode of a file would be.
-const GITLINK: u32 = 0o160_000;
+pub(super) const GITLINK: u32 = 0o160_000;
 
 /// The first entry of an index that is meant, by its name; an error where the index cannot be read. Entries are sorted:
 /// none after `last` can be meant, and no more is read than up to there.
@@ -51,11 +112,11 @@ pub(crate) fn first(
     for most in [HEAD, LARGEST + 1] {
         (&mut file).take(most - bytes.len() as u64).read_to_end(&mut bytes)?;
         let mut found = None;
-        let scanned = scan(&bytes, hash, |name, _| {
-            if is_meant(name) {
-                found = Some(name.to_vec());
+        let scanned = scan(&bytes, hash, |entry| {
+            if is_meant(entry.name) {
+                found = Some(entry.name.to_vec());
             }
-            found.is_some() || last.is_some_and(|last| name > last)
+            found.is_some() || last.is_some_and(|last| entry.name > last)
         });
         if found.is_some() || scanned.is_some() {
             return Ok(found);
@@ -80,23 +141,20 @@ pub(crate) fn shared(index: &Path, hash: usize) -> io::Result<Option<PathBuf>> {
         other => other?,
     };
     let unreadable = || io::Error::new(ErrorKind::InvalidData, "it is not an index that this program can read");
-    let at = scan(&bytes, hash, |_, _| false).ok_or_else(unreadable)?;
+    let at = scan(&bytes, hash, |_| false).ok_or_else(unreadable)?;
     let link = extension(&bytes, at, hash, b"link").ok_or_else(unreadable)?;
-    Ok(link.and_then(|link| link.get(..hash)).map(|name| {
-        let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        dir.join(format!("sharedindex.{name}"))
-    }))
+    Ok(link.and_then(|link| link.get(..hash)).map(|name| dir.join(format!("sharedindex.{}", hex(name)))))
 }
 
 fn read(index: &Path) -> Result<Vec<u8>, ErrorKind> {
     file::read(index, LARGEST).map_err(|error| error.kind())
 }
 
-/// Whether an entry of the index is meant, by its name and its mode; nothing where the index cannot be read.
-fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Option<bool> {
+/// Whether an entry of the index is meant; nothing where the index cannot be read.
+fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&Entry<'_>) -> bool) -> Option<bool> {
     let mut found = false;
-    let at = scan(bytes, hash, |name, mode| {
-        found |= is_meant(name, mode);
+    let at = scan(bytes, hash, |entry| {
+        found |= is_meant(entry);
         false
     })?;
     // What follows may say that most of the index is in another file.
@@ -108,7 +166,7 @@ fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Opt
 
 /// Shows every entry of the index, in the order of their names, until one is enough; where the extensions begin, or where
 /// it was enough. Nothing where the index cannot be read.
-fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&[u8], u32) -> bool) -> Option<usize> {
+fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&Entry<'_>) -> bool) -> Option<usize> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -122,8 +180,9 @@ fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&[u8], u32) -> bool
         let begin = at;
         // Times, numbers and the name of the object, then flags, of which one says that there are more.
         let flags = begin + 40 + hash;
-        let is_extended = version > 2 && bytes.get(flags)? & 0x40 != 0;
-        at = flags + if is_extended { 4 } else { 2 };
+        let [high, _] = *bytes.get(flags..flags + 2)? else { return None };
+        let more = if version > 2 && high & 0x40 != 0 { Some(*bytes.get(flags + 2)?) } else { None };
+        at = flags + if more.is_some() { 4 } else { 2 };
         if version == 4 {
             let (cut, after) = varint(bytes, at)?;
             name.truncate(name.len().checked_sub(cut)?);
@@ -135,7 +194,16 @@ fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&[u8], u32) -> bool
         name.extend_from_slice(&bytes[at..end]);
         // Filled up to eight bytes, at least one.
         at = if version == 4 { end + 1 } else { begin + (end - begin + 8) / 8 * 8 };
-        if is_enough(&name, number(begin + 24)?) {
+        // Assumed to be unchanged; not in the working tree; only meant to be added; a side of a conflict.
+        let (unwatched, sparse, intended, side) = (0x80, 0x40, 0x20, 0x30);
+        let entry = Entry {
+            name: &name,
+            mode: number(begin + 24)?,
+            is_unwatched: high & unwatched != 0 || more.is_some_and(|more| more & sparse != 0),
+            is_unfinished: high & side != 0 || more.is_some_and(|more| more & intended != 0),
+            stat: bytes.get(begin..begin + 40)?,
+        };
+        if is_enough(&entry) {
             return Some(at);
         }
     }
@@ -143,17 +211,32 @@ fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&[u8], u32) -> bool
 }
 
 /// The content of an extension, if the index has it; nothing where the index cannot be read.
-fn extension<'a>(bytes: &'a [u8], mut at: usize, hash: usize, wanted: &[u8; 4]) -> Option<Option<&'a [u8]>> {
+fn extension<'a>(bytes: &'a [u8], at: usize, hash: usize, wanted: &[u8; 4]) -> Option<Option<&'a [u8]>> {
+    let mut found = None;
+    extensions(bytes, at, hash, |name, content| {
+        found = found.or((name == wanted).then_some(content));
+        true
+    })?;
+    Some(found)
+}
+
+/// Shows the name and the content of every extension while `goes_on`; nothing where the index cannot be read to its end.
+fn extensions<'a>(
+    bytes: &'a [u8],
+    mut at: usize,
+    hash: usize,
+    mut goes_on: impl FnMut(&'a [u8], &'a [u8]) -> bool,
+) -> Option<()> {
     let last = bytes.len().checked_sub(hash)?;
     while at + 8 <= last {
         let size = u32::from_be_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
         let end = at.checked_add(8)?.checked_add(usize::try_from(size).ok()?)?;
-        if &bytes[at..at + 4] == wanted {
-            return Some(Some(bytes.get(at + 8..end)?));
+        if !goes_on(&bytes[at..at + 4], bytes.get(at + 8..end)?) {
+            return None;
         }
         at = end;
     }
-    (at <= last).then_some(None)
+    (at <= last).then_some(())
 }
 
 /// Whether a name of the index is a path, is below it, or is a directory of which git keeps no files apart that has it.
@@ -215,7 +298,7 @@ mod tests {
         assert!(has(&index, b"SUB/B.LOG", 20, true));
         assert!(!has_gitlink(&index, b"a", 20) && !has_gitlink(&index, b"sub", 20));
         let bytes = fs::read(&index).unwrap();
-        assert_eq!(find(&bytes[..bytes.len() / 2], 20, |_, _| false), None);
+        assert_eq!(find(&bytes[..bytes.len() / 2], 20, |_| false), None);
         git(&repo, &["update-index", "--split-index"]);
         assert!(has(&index, b"nothing", 20, false), "what is in another file is not known");
         fs::write(repo.join("unsplit"), "").unwrap();
@@ -260,8 +343,9 @@ mod tests {
         #[test]
         fn any_bytes_are_read_to_their_end(version in 2u8..5, body in prop::collection::vec(any::<u8>(), 0..400)) {
             let bytes = [b"DIRC\0\0\0".as_slice(), &[version, 0, 0, 0, 3], &body].concat();
-            find(&bytes, 20, |name, _| is_of(name, b"a", false));
-            find(&body, 32, |name, _| is_of(name, b"a", true));
+            find(&bytes, 20, |entry| is_of(entry.name, b"a", false));
+            find(&body, 32, |entry| is_of(entry.name, b"a", true));
+            entries(&bytes, 20, |entry| _ = entry.stat());
         }
     }
 }

@@ -53,13 +53,22 @@ impl<'a> GitIgnore<'a> {
 
     /// Whether a pattern ignores a file of the checkout: it, or a directory that it is in.
     pub(crate) fn has(&self, file: &Path) -> bool {
+        self.ignores(file, false)
+    }
+
+    /// Whether a pattern ignores a directory of the checkout, and with it everything below.
+    pub(super) fn has_dir(&self, dir: &Path) -> bool {
+        self.ignores(dir, true)
+    }
+
+    fn ignores(&self, file: &Path, is_itself_dir: bool) -> bool {
         let Ok(inside) = file.strip_prefix(&self.checkout.top) else { return false };
         let path = inside.as_os_str().as_bytes();
         let mut inner: Vec<(usize, Vec<u8>)> = vec![(0, read(&self.checkout.top.join(".gitignore")))];
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in ends.chain([path.len()]) {
             let (part, is_dir) = (&path[..end], end < path.len());
-            if self.decides(&inner, part, is_dir) {
+            if self.decides(&inner, part, is_dir || is_itself_dir) {
                 return true;
             }
             if is_dir {

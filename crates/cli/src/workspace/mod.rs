@@ -7,8 +7,10 @@
 pub(crate) mod config;
 pub(crate) mod file;
 pub(crate) mod git;
+pub(crate) mod git_changes;
 pub(crate) mod git_config;
 mod git_index;
+mod git_object;
 pub(crate) mod gitignore;
 pub(crate) mod head;
 pub(crate) mod location;

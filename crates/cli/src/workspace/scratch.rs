@@ -14,7 +14,8 @@ use super::StoreLocation;
 use crate::env::Env;
 
 /// What the names of the files beside a database end in.
-pub(super) const BESIDE: [&str; 8] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b", "-bell", "-deciding", "-sock"];
+pub(super) const BESIDE: [&str; 9] =
+    ["-wal", "-shm", "-log", "-journal", "-turn-a", "-turn-b", "-bell", "-deciding", "-sock"];
 
 /// A directory for its owner alone, removed with everything in it.
 pub(crate) struct Scratch(PathBuf);

@@ -37,7 +37,7 @@ fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(home.files("tmp"), [path.clone(), other], "nothing beside it");
     let (copy, place) = (home.path("tmp/copy.db"), home.path("tmp/new.db"));
-    fs::copy(home.database(), &copy).unwrap();
+    fs::copy(home.whole_database(), &copy).unwrap();
     let restore = |file: &Path| home.call(&["restore", file.to_str().unwrap(), "--store", place.to_str().unwrap()]);
     for refusal in [
         restore(&copy).json().run().refusal(),

@@ -93,7 +93,7 @@ fn inv_c4_a_symlinked_database_is_refused() {
     let home = Home::direct(Engine::File);
     home.add("one");
     let real = home.path("tmp/real.db");
-    std::fs::rename(home.database(), &real).unwrap();
+    std::fs::rename(home.whole_database(), &real).unwrap();
     symlink(&real, home.database()).unwrap();
     let before = std::fs::read(&real).unwrap();
     for args in [&["list"][..], &["add", "two"], &["claim"], &["status"]] {
@@ -108,7 +108,7 @@ fn inv_c4_a_symlinked_database_is_refused() {
 fn inv_c4_a_corrupt_file_is_an_error_and_is_left_as_it_is() {
     let sound = Home::direct(Engine::File);
     sound.add_many(2_000);
-    let good = std::fs::read(sound.database()).unwrap();
+    let good = std::fs::read(sound.whole_database()).unwrap();
     let mut middle = good.clone();
     // Half of the file, so that reading a page of tasks or events must meet the damage.
     let quarter = middle.len() / 4;
@@ -170,9 +170,9 @@ fn inv_t11_a_newer_schema_is_read_and_not_written() {
         let home = Home::direct(engine);
         let task = home.add("one");
         let newer = || match engine {
-            // The schema version is at byte 60 of the file, and the last process to close left no -wal.
+            // The schema version is at byte 60 of the file.
             Engine::File => {
-                let mut bytes = std::fs::read(home.database()).unwrap();
+                let mut bytes = std::fs::read(home.whole_database()).unwrap();
                 bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
                 std::fs::write(home.database(), bytes).unwrap();
             }

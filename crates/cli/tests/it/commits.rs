@@ -461,7 +461,7 @@ fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
     let home = Home::direct(Engine::File);
     home.setup_git("repo");
     home.ok_as("b", &["reserve", "x"]);
-    let store = home.database();
+    let store = home.whole_database();
     let kept = home.path("kept.db");
     for broken in ["gone", "damaged"] {
         match broken {

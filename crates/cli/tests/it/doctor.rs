@@ -107,6 +107,7 @@ fn permissions_and_a_large_log_are_remarked() {
     finds(&home, "permissions", "remark", &["-turn-a", "0666"]);
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o600)).unwrap();
     // A log without a valid frame: large, and with nothing to read.
+    home.whole_database();
     std::fs::File::create(beside(&home, "-wal")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     finds(&home, "wal", "remark", &["100 MiB"]);
 }
@@ -133,7 +134,7 @@ fn wrong_rows_are_faults() {
 fn a_damaged_page_is_a_fault() {
     let home = Home::direct(Engine::File);
     home.add_many(2_000);
-    let mut bytes = std::fs::read(home.database()).unwrap();
+    let mut bytes = std::fs::read(home.whole_database()).unwrap();
     let quarter = bytes.len() / 4;
     bytes[quarter..2 * quarter].fill(0xA5);
     std::fs::write(home.database(), bytes).unwrap();

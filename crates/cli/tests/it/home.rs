@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tenure_kernel::answer::LoggedEvent;
-use tenure_testkit::{pg, replay};
+use tenure_testkit::{pg, raw, replay};
 
 use crate::serving::{Serving, Through};
 use crate::through::Servers;
@@ -126,6 +126,12 @@ impl Home {
     /// The user's embedded store.
     pub(crate) fn database(&self) -> PathBuf {
         self.path("home/.local/share/tenure/tenure.db")
+    }
+
+    /// The same with nothing in its log: to be copied, moved or changed alone.
+    pub(crate) fn whole_database(&self) -> PathBuf {
+        raw::tamper(&self.database(), "SELECT COUNT(*) FROM sqlite_schema");
+        self.database()
     }
 
     pub(crate) fn schema(&self) -> &str {

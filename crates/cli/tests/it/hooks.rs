@@ -246,7 +246,7 @@ fn inv_r11_a_store_that_cannot_be_reached_is_a_failure_like_any_other() {
     home.add("something");
     let start = json!({ "session_id": "S", "cwd": home.repo(), "source": "startup", "tool_name": "Write" }).to_string();
     let breakages: [(&str, &dyn Fn()); 2] = [
-        ("corrupt", &|| std::fs::write(home.database(), vec![b'x'; 8192]).unwrap()),
+        ("corrupt", &|| std::fs::write(home.whole_database(), vec![b'x'; 8192]).unwrap()),
         ("gone", &|| std::fs::remove_file(home.database()).unwrap()),
     ];
     for (name, break_it) in breakages {
@@ -282,7 +282,7 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
     ] {
         let home = Home::direct(Engine::File);
         home.add("something");
-        let whole = std::fs::read(home.database()).unwrap();
+        let whole = std::fs::read(home.whole_database()).unwrap();
         let payload = |session: &str| {
             let mut payload = crate::guards::edit(tool, session, &home.repo(), "a.rs");
             payload["prompt"] = json!("SECRET");
@@ -400,9 +400,11 @@ fn a_hook_that_has_nothing_new_to_say_writes_nothing() {
 /// A hook may use its own modules and those of the workspace, except the one that asks git for changes.
 #[test]
 fn no_process_is_started_on_the_way_of_a_hook() {
-    // From outside: git, which commands ask for uncommitted changes, is not called, whether a task is held or taken.
+    // From outside: git, which commands ask where something is staged, is not called, whether a task is held or taken.
     let home = Home::new(Engine::File);
     let task = home.add("held");
+    std::fs::write(home.path("repo/staged"), "").unwrap();
+    home.git("repo", &["add", "staged"]);
     std::fs::create_dir(home.path("bin")).unwrap();
     let git = home.path("bin/git");
     std::fs::write(&git, format!("#!/bin/sh\n: > {}\n", home.path("called").display())).unwrap();
@@ -465,6 +467,9 @@ fn no_program_is_found_to_have_run_after_a_hook() {
                 assert!(!trace.exists(), "{tool} {event}: {:?}", std::fs::read_to_string(&trace));
             }
         }
+        // Something is staged: only git can say what differs.
+        std::fs::write(home.path("repo/staged"), "").unwrap();
+        home.git("repo", &["add", "staged"]);
         home.call(&["resume", "--peek"]).agent("holder").env("PATH", &bin).run();
         assert!(trace.exists(), "a command that does ask git is seen");
     }

@@ -148,7 +148,7 @@ fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
     let pin = home.ok(&["project", "show"]);
     assert_eq!(pin["pin"]["location"], home.database().to_str().unwrap());
     let aside = home.path("tmp/aside.db");
-    std::fs::rename(home.database(), &aside).unwrap();
+    std::fs::rename(home.whole_database(), &aside).unwrap();
     for args in [&["list"][..], &["add", "two"], &["claim"], &["status"]] {
         let refusal = home.refused(args);
         refusal.is("storage", "pinned_store_gone").names(&[home.database().to_str().unwrap()]);

@@ -21,7 +21,7 @@ impl Scene {
         let home = home(Engine::File);
         let secret = bearer(&token(&home, "person:bob", "worker", "web"));
         let before = home.path("before.db");
-        fs::copy(home.database(), &before).unwrap();
+        fs::copy(home.whole_database(), &before).unwrap();
         let up = Up::start(&home, &["up"]);
         Scene { home, up, secret, before }
     }
@@ -106,7 +106,7 @@ fn inv_t5_another_store_in_its_place_is_neither_read_nor_written() {
     let other = home(Engine::File);
     let (database, away) = (scene.home.database(), scene.home.path("away.db"));
     fs::rename(&database, &away).unwrap();
-    fs::copy(other.database(), &database).unwrap();
+    fs::copy(other.whole_database(), &database).unwrap();
     let bytes = fs::read(&database).unwrap();
     scene.is_refused();
     assert_eq!(fs::read(&database).unwrap(), bytes, "it is as it was");

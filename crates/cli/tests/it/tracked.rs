@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::Value;
+use tenure_testkit::raw;
 
 use crate::home::{Call, Engine, Home, text};
 
@@ -87,6 +88,8 @@ fn inv_l1_a_store_that_git_brought_back_issues_no_fence_twice_and_doctor_says_it
     let home = Home::direct(Engine::File);
     own(&home);
     let first = home.add("one");
+    let whole = || raw::tamper(&home.path("repo/.tenure/tenure.db"), "SELECT COUNT(*) FROM sqlite_schema");
+    whole();
     home.git("repo", &["add", "-f", ".tenure/tenure.db"]);
     home.git("repo", &["commit", "-q", "-m", "the store, by force"]);
     home.git("repo", &["rm", "-q", "--cached", ".tenure/tenure.db"]);
@@ -97,6 +100,13 @@ fn inv_l1_a_store_that_git_brought_back_issues_no_fence_twice_and_doctor_says_it
     home.git("repo", &["reset", "-q", "--hard", "HEAD~1"]);
     home.git("repo", &["rm", "-q", "--cached", ".tenure/tenure.db"]);
     home.git("repo", &["commit", "-q", "-m", "without it again"]);
+    // The log of the former file is not mixed with this one.
+    for args in [&["list"][..], &["add", "two"]] {
+        home.refused(args).is("storage", "store_moved").names(&["tenure.db-wal"]);
+    }
+    for suffix in ["-wal", "-shm"] {
+        std::fs::remove_file(home.path(&format!("repo/.tenure/tenure.db{suffix}"))).unwrap();
+    }
     let doctor = home.run(&["doctor"]);
     assert!(doctor.code == 1 && doctor.stdout.contains("put back"), "{}", doctor.stdout);
     assert_eq!(total(&home), 1, "a query answers");

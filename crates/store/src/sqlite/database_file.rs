@@ -55,6 +55,13 @@ pub(crate) enum FilePresence {
     },
 }
 
+impl FilePresence {
+    /// Whether there is no store yet: no file, or an empty one.
+    pub(crate) fn is_no_store(self) -> bool {
+        matches!(self, FilePresence::Absent | FilePresence::Present { size: 0, .. })
+    }
+}
+
 /// Refuses a directory on a file system without reliable locks or shared memory.
 ///
 /// The directory need not exist: its nearest existing parent decides. `forced` is a person's assurance that this mount
@@ -186,7 +193,7 @@ pub(crate) fn has_empty_wal(path: &Path) -> bool {
 /// are remarked on too.
 pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     let mut remarks = Vec::new();
-    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell", "-deciding"] {
+    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell", "-deciding", "-log"] {
         let file = beside(path, suffix);
         match fs::symlink_metadata(&file) {
             Ok(meta) => {

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tenure_core::id::StoreId;
 use tenure_core::{Code, Error, Result, Stage};
 
-use super::database_file::{self, FilePresence};
+use super::database_file;
 use super::log::WalFiles;
 use super::{Sqlite, user_version};
 use crate::error;
@@ -127,7 +127,7 @@ impl Sqlite {
 
     /// The id of the store in a file, read without changing it.
     fn store_at(&self, path: &Path) -> Result<String> {
-        if matches!(database_file::look(path)?, FilePresence::Absent | FilePresence::Present { size: 0, .. }) {
+        if database_file::look(path)?.is_no_store() {
             return Err(moved(path, Stage::Open));
         }
         let connection = self.open_reader(path)?;

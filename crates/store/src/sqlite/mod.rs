@@ -14,6 +14,7 @@ mod log;
 mod notify;
 mod own_file;
 mod read;
+mod short_log;
 mod turnstile;
 mod turnstile_state;
 mod tx;
@@ -30,6 +31,7 @@ use tenure_core::{Code, Error, Result, Stage, id};
 
 use self::file_identity::OpenedFile;
 use self::large_transaction::LargeTransaction;
+pub use self::short_log::SHORT_LOG;
 use self::turnstile::{Turnstile, WriteTurn};
 pub use self::turnstile_state::TurnstileState;
 pub(crate) use self::tx::{Keep, SqliteTx};
@@ -61,12 +63,16 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(crate) fn file(path: PathBuf, options: Options) -> Sqlite {
-        Sqlite { path: Some(path), ..Sqlite::memory(options) }
+        Sqlite::at(Some(path), options)
     }
 
     pub(crate) fn memory(options: Options) -> Sqlite {
+        Sqlite::at(None, options)
+    }
+
+    fn at(path: Option<PathBuf>, options: Options) -> Sqlite {
         Sqlite {
-            path: None,
+            path,
             options,
             readers: Mutex::new(Vec::new()),
             writer: Mutex::new(None),
@@ -274,14 +280,10 @@ impl Sqlite {
             None => Connection::open_in_memory().map_err(open)?,
             Some(path) => {
                 database_file::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
-                if !self.options.may_create
-                    && matches!(
-                        database_file::look(path)?,
-                        database_file::FilePresence::Absent | database_file::FilePresence::Present { size: 0, .. }
-                    )
-                {
+                if !self.options.may_create && database_file::look(path)?.is_no_store() {
                     return Err(error::absent());
                 }
+                short_log::check(path, self.options.may_create)?;
                 database_file::prepare(path)?;
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 self.open_file(path, flags)?
@@ -379,6 +381,12 @@ impl Sqlite {
                 Ok(answer)
             }
         }
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.leave_short_log();
     }
 }
 

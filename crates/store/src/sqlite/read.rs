@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Code, Error, Kind, Result, Stage};
 
 use super::database_file::{self, FilePresence};
-use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
+use super::{Open, Sqlite, prepare_once, refuse_foreign, short_log, user_version};
 use crate::error;
 use crate::migrate::VERSION;
 use crate::store::{CommitDecision, Entered, Options};
@@ -70,6 +70,9 @@ impl Sqlite {
         }
         let _reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
         let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if pooled.is_none() {
+            short_log::check(path, self.options.may_create)?;
+        }
         let connection = match pooled {
             Some(connection) => connection,
             None => match database_file::look(path)? {

@@ -1,18 +1,22 @@
 //! The baseline of the command line: the cost of any program that starts, opens the same database with the same
-//! pragmas, and does one durable thing. `floor write FILE` commits three rows, `floor read FILE` reads one row through
-//! a read-only connection.
+//! pragmas, and does one durable thing. `floor write FILE` commits three rows and leaves a short log, as a command does;
+//! `floor read FILE` reads one row through a read-only connection. `floor bare FILE` commits three rows to a database with
+//! three small tables, and closes it as SQLite does by default.
 
 // Panics on any error.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout)]
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use tenure_store::SHORT_LOG;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["write", file] => write(file),
         ["read", file] => read(file),
-        _ => panic!("usage: tenure-floor write|read FILE"),
+        ["bare", file] => bare(&format!("{file}.bare")),
+        _ => panic!("usage: tenure-floor write|read|bare FILE"),
     }
 }
 
@@ -44,6 +48,28 @@ fn write(file: &str) {
             [next.to_string()],
         )
         .unwrap();
+    connection.execute_batch("COMMIT").unwrap();
+    let length = std::fs::metadata(format!("{file}-wal")).unwrap().len();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, length <= SHORT_LOG).unwrap();
+}
+
+fn bare(file: &str) {
+    let connection = Connection::open(file).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    let tables = "PRAGMA journal_mode = WAL;
+        CREATE TABLE event (number INTEGER PRIMARY KEY, kind TEXT, data TEXT);
+        CREATE TABLE note (id TEXT PRIMARY KEY, text TEXT);
+        CREATE TABLE request (id TEXT PRIMARY KEY, response TEXT);
+        PRAGMA user_version = 1";
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    if version == 0 {
+        connection.execute_batch(tables).unwrap();
+    }
+    connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").unwrap();
+    connection.execute("INSERT INTO event (kind, data) VALUES ('k', '{}')", []).unwrap();
+    let next = connection.last_insert_rowid();
+    connection.execute("INSERT INTO note (id, text) VALUES (?1, 'x')", [next.to_string()]).unwrap();
+    connection.execute("INSERT INTO request (id, response) VALUES (?1, '{}')", [next.to_string()]).unwrap();
     connection.execute_batch("COMMIT").unwrap();
 }
 

@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// Changes the file while no kernel of this process has it open.
-fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
+pub(super) fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
     world.kernel = Kernel::new(Location::Memory, world.options.clone(), tenure_client::phrasing::of).unwrap();
     let answer = change(raw::file(world));
     world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
@@ -50,14 +50,14 @@ fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
 }
 
 /// Copies the file as it is now.
-fn keep(world: &mut World) -> PathBuf {
+pub(super) fn keep(world: &mut World) -> PathBuf {
     let aside = world.dir.path().join("aside.db");
     closed(world, |path| copy(path, &aside));
     aside
 }
 
 /// Replaces the file with a copy, as git does: the same name, a different file.
-fn put(world: &mut World, aside: &Path) {
+pub(super) fn put(world: &mut World, aside: &Path) {
     closed(world, |path| {
         std::fs::remove_file(path).unwrap();
         copy(aside, path);
@@ -65,11 +65,11 @@ fn put(world: &mut World, aside: &Path) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "no kernel has the file open")]
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     std::fs::copy(from, to).unwrap();
 }
 
-fn state(world: &World) -> FileState {
+pub(super) fn state(world: &World) -> FileState {
     world.kernel.store().file_state().unwrap()
 }
 

@@ -38,6 +38,7 @@ mod keeping;
 mod limits;
 mod listing;
 mod locks;
+mod logs_at_rest;
 mod long_rows;
 mod lost;
 mod mail;
@@ -118,6 +119,7 @@ pub fn cases() -> Vec<&'static Case> {
         holds::CASES,
         listing::CASES,
         locks::CASES,
+        logs_at_rest::CASES,
         long_rows::CASES,
         random::CASES,
         together::CASES,

@@ -9,7 +9,7 @@ use tenure_kernel::op::{claim, join, resume};
 use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Trust, WorkingTree};
 use tenure_store::table::project;
-use tenure_store::{Location, Options};
+use tenure_store::{Location, Options, SHORT_LOG};
 
 use crate::known::Known;
 use crate::wander::{AGENTS, Dice, any_op};
@@ -92,7 +92,9 @@ pub(super) fn play() -> i32 {
     let store = std::env::var(STORE).unwrap();
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let dice = Dice::new(seed);
-    let kernel = Kernel::new(location(&store), Options::default(), tenure_client::phrasing::of).unwrap();
+    // As on the command line: a process that is not killed leaves its log to the next one.
+    let options = Options { leave_log: SHORT_LOG, ..Options::default() };
+    let kernel = Kernel::new(location(&store), options, tenure_client::phrasing::of).unwrap();
     let mut tasks = Vec::new();
     for n in 0_u64.. {
         if n % 4 == 0

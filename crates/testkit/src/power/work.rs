@@ -37,6 +37,17 @@ pub(super) struct Plan {
     pub(super) syncs: Syncs,
     pub(super) answers: Answers,
     pub(super) between: Between,
+    /// What becomes of the log when the last connection closes.
+    pub(super) at_rest: AtRest,
+}
+
+/// What becomes of the log when the last connection closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtRest {
+    /// It is copied into the database and removed.
+    NoLog,
+    /// A log up to this length, in bytes, is left to the next connection.
+    ShortLog(u64),
 }
 
 /// The activity between ops.
@@ -44,6 +55,8 @@ pub(super) struct Plan {
 pub(super) enum Between {
     /// Connections open and close, and checkpoints run at any moment.
     Much,
+    /// All connections close, as between calls on the command line.
+    Closing,
     /// None, so that the log grows until SQLite's automatic checkpoint.
     Nothing,
 }
@@ -108,6 +121,10 @@ pub(super) fn record(plan: Plan) -> Recorded {
         options.vfs = Some(shim.name.clone());
         options.durability = plan.durability;
         options.entropy = Arc::new(Seeded::new(plan.seed));
+        options.leave_log = match plan.at_rest {
+            AtRest::NoLog => 0,
+            AtRest::ShortLog(bytes) => bytes,
+        };
     });
     let empty = raw::dump(&world.kernel);
     let mut work = Work {
@@ -166,8 +183,14 @@ impl Work {
 
     /// The activity between ops: connections open and close, checkpoints run, time passes.
     fn interlude(&mut self) {
-        if self.plan.between == Between::Nothing {
-            return;
+        match self.plan.between {
+            Between::Nothing => return,
+            Between::Closing => {
+                self.kernels.clear();
+                self.kernels.push(self.world.another());
+                return;
+            }
+            Between::Much => {}
         }
         match self.dice.below(8) {
             // The last connection checkpoints the log and removes it.

@@ -58,7 +58,12 @@ impl<'a> Home<'a> {
         let schema = matches!(engine, Engine::Postgres).then(|| pg::server().fresh_schema());
         let home = Home { programs, dir: dir.path().to_owned(), kept: Some(dir), schema };
         fs::create_dir(home.repository()).unwrap();
-        assert!(home.command(Path::new("git"), &["init", "--quiet"]).status().unwrap().success(), "git init failed");
+        fs::write(home.repository().join("README.md"), "a repository\n").unwrap();
+        let author = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"];
+        for words in [&["init", "--quiet"][..], &["add", "-A"], &["commit", "--quiet", "-m", "first"]] {
+            let words = [&author[..], words].concat();
+            assert!(home.command(Path::new("git"), &words).status().unwrap().success(), "git {words:?} failed");
+        }
         home
     }
 

@@ -4,7 +4,7 @@
 //! single ops with the database alone. `growth` measures the same calls among 100 to 100,000 tasks. `paths` measures
 //! reservations among 10 to 10,000 holds. `many` runs 64 loops of writes at once. `race` lets 32 processes race for one
 //! task. `server` compares 64 clients of a server with as many writers without one. `trips` counts the round trips to
-//! PostgreSQL. The ratios are what counts; docs/performance.md explains them. Run `cargo build --release --workspace`
+//! PostgreSQL. `checkpoint` compares how long a log one-shot calls leave behind, on disks of different speed. The ratios are what counts; docs/performance.md explains them. Run `cargo build --release --workspace`
 //! first, on an otherwise idle machine.
 
 // A benchmark reads clocks, arguments and files, panics on any error, and prints its results.
@@ -26,6 +26,7 @@ use crate::plot::Plot;
 use crate::table::{Table, ms, quantile};
 
 mod caller;
+mod checkpoint;
 mod growth;
 mod home;
 mod hooks;
@@ -40,12 +41,13 @@ mod tape;
 mod trips;
 
 const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [paths] [many] [race] [server] [trips]
-                    [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
+                    [checkpoint] [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
 
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 9] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
+const SECTIONS: [&str; 10] =
+    ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips", "checkpoint"];
 /// Rounds that do not count: they fill the caches and create the first write-ahead log.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
@@ -57,6 +59,12 @@ fn main() -> ExitCode {
         && part == race::PART
     {
         race::part(store, agent);
+        return ExitCode::SUCCESS;
+    }
+    if let [part, rest @ ..] = words.as_slice()
+        && part == checkpoint::PART
+    {
+        checkpoint::part(rest);
         return ExitCode::SUCCESS;
     }
     if let [part, rest @ ..] = words.as_slice()
@@ -95,7 +103,7 @@ fn run(options: &Options, programs: &Programs) {
     }
     let print = |table: Table| table.print(options.markdown);
     if options.wants("floor") {
-        print(floor(programs, options.runs));
+        floor(programs, options.runs).into_iter().for_each(print);
     }
     if options.wants("hooks") {
         print(hooks::few(programs, "claude", options.runs));
@@ -131,6 +139,9 @@ fn run(options: &Options, programs: &Programs) {
     if options.wants("server") {
         print(server::measure());
     }
+    if options.wants("checkpoint") {
+        print(checkpoint::measure(options.runs));
+    }
     if options.wants("trips") && options.postgres {
         print(trips::trips());
     }
@@ -140,21 +151,22 @@ fn run(options: &Options, programs: &Programs) {
 
 /// Each call of Tenure follows one of the floor, so that a slow moment of the machine affects both. Each side has its
 /// own store: on a shared one, each would pay for the log of the other.
-fn floor(programs: &Programs, runs: usize) -> Table {
+fn floor(programs: &Programs, runs: usize) -> [Table; 2] {
     let home = Home::new(programs, Engine::Sqlite);
     let bare = Home::new(programs, Engine::Sqlite);
     home.time(&["add", "first"]);
     bare.time(&["add", "first"]);
-    let mut table = Table::new(
-        "One call against the floor",
-        &["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"],
-    );
+    let head = ["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"];
+    let mut table = Table::new("One call against the floor", &head);
+    let mut against_bare =
+        Table::new("One call against a bare program", &head.map(|cell| cell.replace("floor", "bare")));
 
     // This agent keeps its task held: it is the focus of `note` and the task claimed again.
     let own = home.answer(&["claim", "--agent", "holder", "--json"])["data"]["task"]["id"].as_str().unwrap().to_owned();
     let writes =
         ["`add`", "`note`", "`note ID`", "`claim ID`, one's own task", "`claim ID`, a ready task", "`done ID`"];
     let mut pairs = vec![Vec::new(); writes.len()];
+    let mut bare_pairs = pairs.clone();
     let mut free = String::new();
     for _ in 0..WARM_UP + runs {
         free = home.answer(&["add", "free", "--json"])["data"]["id"].as_str().unwrap().to_owned();
@@ -166,12 +178,15 @@ fn floor(programs: &Programs, runs: usize) -> Table {
             &["claim", &free, "--agent", "finisher"],
             &["done", &free, "--agent", "finisher"],
         ];
-        for (call, pairs) in calls.iter().zip(&mut pairs) {
-            let least = bare.time_floor("write");
-            pairs.push((home.time(call), least));
+        for (call, (pairs, bare_pairs)) in calls.iter().zip(pairs.iter_mut().zip(&mut bare_pairs)) {
+            let (least, bare) = (bare.time_floor("write"), bare.time_floor("bare"));
+            let time = home.time(call);
+            pairs.push((time, least));
+            bare_pairs.push((time, bare));
         }
     }
     writes.iter().zip(pairs).for_each(|(name, pairs)| table.compare(name, &pairs));
+    writes.iter().zip(bare_pairs).for_each(|(name, pairs)| against_bare.compare(name, &pairs));
 
     // Shows the last finished task, because the held one has hundreds of notes by now.
     let reads: [(&str, &[&str]); 3] =
@@ -184,7 +199,7 @@ fn floor(programs: &Programs, runs: usize) -> Table {
         }
     }
     reads.iter().zip(pairs).for_each(|((name, _), pairs)| table.compare(name, &pairs));
-    table
+    [table, against_bare]
 }
 
 /// The time of one `fdatasync` of 4 KiB on the disk of the stores, in seconds.

@@ -21,13 +21,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(title: &str, head: &[&str]) -> Table {
+    pub(crate) fn new(title: &str, head: &[impl AsRef<str>]) -> Table {
         eprintln!("measuring: {title}");
         Table::quiet(title, head)
     }
 
-    pub(crate) fn quiet(title: &str, head: &[&str]) -> Table {
-        Table { title: title.to_owned(), head: head.iter().map(|s| (*s).to_owned()).collect(), rows: Vec::new() }
+    pub(crate) fn quiet(title: &str, head: &[impl AsRef<str>]) -> Table {
+        Table { title: title.to_owned(), head: head.iter().map(|s| s.as_ref().to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row that compares a call with its baseline, without the warm-up rounds.
