@@ -28,6 +28,7 @@ pub mod path_text;
 pub mod pattern;
 pub mod redact;
 pub mod reserve;
+pub mod search;
 pub mod session;
 pub mod shell;
 pub mod site;

@@ -152,6 +152,9 @@ codes! {
     /// `sslrootcert` cannot be read or used, or the system has no trusted certificates.
     /// → Name a PEM file of authorities.
     BadRootCertificates "bad_root_certificates" Usage;
+    /// The text to search for has no word, or more than 16.
+    /// → Give a few words of letters or digits.
+    BadSearch "bad_search" Usage;
     /// `TENURE_URL` or `server` is no address of a server, has a password in it, or points elsewhere.
     /// → `https://HOST`, with `:PORT` and a path where it has them.
     BadServerUrl "bad_server_url" Usage;

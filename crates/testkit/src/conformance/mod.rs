@@ -55,6 +55,7 @@ mod random;
 mod refusals;
 mod restoring;
 mod resume;
+mod searching;
 mod sessions;
 mod shorthand;
 mod silent;
@@ -117,6 +118,7 @@ pub fn cases() -> Vec<&'static Case> {
         focus::CASES,
         holds::CASES,
         listing::CASES,
+        searching::CASES,
         locks::CASES,
         long_rows::CASES,
         random::CASES,
