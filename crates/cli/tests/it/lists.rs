@@ -34,3 +34,35 @@ fn tasks_are_found_by_words_wherever_they_stand() {
         assert_eq!(titles(&home.ok(&["list", "old", "--all"])), ["Rotate keys"]);
     }
 }
+
+#[test]
+fn a_list_becomes_tasks_all_or_none() {
+    let home = Home::new(Engine::File);
+    let list = "# Release\n\n- [ ] Tag it\n  * Build it\n- [x] Decide\n3. Publish it\r\n";
+    std::fs::write(home.path("repo/TODO.md"), list).unwrap();
+    home.ok(&["add", "--lines", "TODO.md", "--label", "release", "-p", "1"]);
+    let found = home.ok(&["list", "--label", "release"]);
+    assert_eq!(titles(&found), ["Tag it", "Build it", "Publish it"]);
+    assert_eq!(found["items"][0]["priority"], 1);
+    let said = home.call(&["add", "--lines", "-"]).input(b"One more\n- [x] old\n").run();
+    assert!(said.stdout.contains("Added 1 task:") && said.stderr.contains("left out 1 checked item"), "{said:?}");
+    let long = format!("fine\n- {}\n", "x".repeat(501));
+    let refused = home.call(&["add", "--lines", "-", "--json"]).input(long.as_bytes()).run();
+    assert!(refused.code == 2 && refused.stdout.contains("line 2"), "{refused:?}");
+    home.call(&["add", "--lines", "-", "--json"]).input(b"# nothing\n").run().refusal().is("usage", "nothing_to_add");
+    home.refused(&["add", "--lines", "missing.md"]).is("usage", "unreadable_input");
+    assert_eq!(home.ok(&["list"])["items"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn import_takes_what_add_takes() {
+    let home = Home::new(Engine::File);
+    let lines = "{\"title\":\"one\",\"key\":\"a\"}\n{\"title\":\"two\",\"after\":[\"a\"]}\n";
+    std::fs::write(home.path("repo/tasks.jsonl"), lines).unwrap();
+    assert_eq!(home.ok(&["import", "tasks.jsonl", "--dry-run"])["count"], 2);
+    assert_eq!(titles(&home.ok(&["list"])), [""; 0]);
+    assert_eq!(home.ok(&["import", "tasks.jsonl"])["count"], 2);
+    assert_eq!(titles(&home.ok(&["list"])), ["one", "two"]);
+    std::fs::write(home.path("repo/odd.txt"), "Fix the login\n").unwrap();
+    home.refused(&["import", "odd.txt"]).is("usage", "bad_export");
+}

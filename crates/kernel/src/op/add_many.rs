@@ -1,5 +1,7 @@
 //! Adds many tasks in one transaction, all or nothing. Each table needs one statement.
 
+mod plain_lines;
+
 use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
@@ -105,6 +107,13 @@ impl AddMany {
             items.push(NewTask { line, ..item });
         }
         Ok(AddMany { items })
+    }
+
+    /// Whether an input looks like such a batch: its first line is a JSON object with a title.
+    pub fn is_batch(input: &[u8]) -> bool {
+        let first = json_lines::lines(input).next().and_then(|(_, bytes)| json_lines::text(bytes).ok());
+        let object = first.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        object.is_some_and(|object| object.get("title").is_some())
     }
 
     /// All work that needs no store. It runs before the lock, so no other writer waits for it.
