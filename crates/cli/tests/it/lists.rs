@@ -1,5 +1,7 @@
 //! Finding tasks by words, adding them from lists, waiting for one, and times as people type them.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
 use crate::home::{Engine, Home};
@@ -65,4 +67,25 @@ fn import_takes_what_add_takes() {
     assert_eq!(titles(&home.ok(&["list"])), ["one", "two"]);
     std::fs::write(home.path("repo/odd.txt"), "Fix the login\n").unwrap();
     home.refused(&["import", "odd.txt"]).is("usage", "bad_export");
+}
+
+#[test]
+fn resume_waits_for_a_task_and_claims_one() {
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        home.ok(&["add", "held"]);
+        home.ok_as("bob", &["claim"]);
+        let none = home.call(&["resume", "--wait=1s", "--json"]).agent("ann").run();
+        assert_eq!(none.code, 3, "{none:?}");
+        none.refusal().is("busy", "still_waiting").names(&["no task became ready for you in 1s"]);
+        let mut waiting = home.call(&["resume", "--wait=60s", "--json"]).agent("ann").into_command();
+        let child = waiting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        home.ok(&["add", "Come and take it"]);
+        home.ok(&["add", "Another"]);
+        let output = child.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["data"]["task"]["title"], "Come and take it", "{output:?}");
+        let claims = home.events().iter().filter(|event| event.kind == "task.claimed" && event.actor == "ann").count();
+        assert_eq!(claims, 1);
+    }
 }

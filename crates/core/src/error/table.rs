@@ -626,8 +626,9 @@ codes! {
     /// PostgreSQL did not finish a statement in time: a minute, two seconds for a hook.
     /// → Send less in one call, or call when the server has less to do.
     StatementTimeout "statement_timeout" Busy;
-    /// The time of a call with `--wait` is over and the line is not; `details.place`, `details.id`, `details.blockers`.
-    /// → The same command goes on waiting; the place is kept meanwhile.
+    /// The time of a call with `--wait` is over: the line is not (`details.place`, `details.id`, `details.blockers`), or no
+    /// task became ready.
+    /// → The same command goes on waiting; a place in the line is kept meanwhile.
     StillWaiting "still_waiting" Busy;
     /// `TENURE_STORE` and `TENURE_URL` are both set.
     /// → Unset one of them.
