@@ -31,6 +31,7 @@ pub mod reserve;
 pub mod search;
 pub mod session;
 pub mod shell;
+pub mod since;
 pub mod site;
 pub mod task;
 pub mod text;

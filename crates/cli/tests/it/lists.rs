@@ -89,3 +89,19 @@ fn resume_waits_for_a_task_and_claims_one() {
         assert_eq!(claims, 1);
     }
 }
+
+#[test]
+fn a_time_is_that_of_the_person() {
+    let home = Home::new(Engine::File);
+    home.ok(&["add", "one"]);
+    for since in ["1h", "yesterday", "2020-01-31", "2020-01-31 18:00", "2020-01-31T09:00:00Z"] {
+        for zone in ["UTC", "EST5", "CET-1"] {
+            let page = home.call(&["log", "--since", since, "--json"]).env("TZ", zone).run().data();
+            assert!(!page["items"].as_array().unwrap().is_empty(), "{since} in {zone}");
+        }
+    }
+    for since in ["soon", "2020-13-01", "25:00", ""] {
+        home.refused(&["log", "--since", since]).is("usage", "bad_time");
+    }
+    assert_eq!(home.ok(&["log", "--since", "0s"])["items"], json!([]));
+}
