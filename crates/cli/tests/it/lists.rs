@@ -105,3 +105,44 @@ fn a_time_is_that_of_the_person() {
     }
     assert_eq!(home.ok(&["log", "--since", "0s"])["items"], json!([]));
 }
+
+/// Runs a line in a terminal of its own.
+#[cfg(target_os = "linux")]
+fn in_terminal(home: &Home, editor: &str, line: &str) -> (i32, String) {
+    let script = home.path("tmp/editor.sh");
+    std::fs::write(&script, format!("#!/bin/sh\n{editor}\n")).unwrap();
+    let mut command = home.clean("script".as_ref());
+    command.args(["-qec", line, "/dev/null"]).stdin(Stdio::null());
+    command.env("EDITOR", format!("sh {}", script.display())).env("TMPDIR", home.path("tmp"));
+    let output = command.current_dir(home.repo()).output().unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_task_is_edited_in_an_editor_and_a_text_is_never_lost() {
+    let home = Home::new(Engine::File);
+    let id = home.ok(&["add", "Fix the login", "-d", "one", "--label", "a,b"])["id"].as_str().unwrap().to_owned();
+    home.refused(&["edit", &id]).is("usage", "nothing_to_change");
+    let line = format!("{} edit {id}", env!("CARGO_BIN_EXE_tenure"));
+    let kept = || home.files("tmp").into_iter().filter(|path| path.to_str().unwrap().contains("tenure-t-")).count();
+
+    let (code, said) = in_terminal(&home, "sed -i 's/^title: .*/title: Another/; s/^one$/two/' \"$1\"", &line);
+    assert_eq!((code, kept()), (0, 0), "{said}");
+    let task = home.ok(&["show", &id]);
+    assert_eq!(
+        (&task["title"], &task["description"], &task["labels"]),
+        (&json!("Another"), &json!("two"), &json!(["a,b"]))
+    );
+
+    let (code, said) = in_terminal(&home, ": > \"$1\"", &line);
+    assert!(code == 0 && said.contains("Nothing was changed") && kept() == 0, "{said}");
+    let (code, said) = in_terminal(&home, "sed -i 's/^priority: .*/priority: 9/' \"$1\"", &line);
+    assert!(code == 2 && said.contains("line 4: a priority is 0 to 4") && said.contains("Your text is in"), "{said}");
+    assert_eq!(kept(), 1);
+    let other =
+        format!("{} edit {id} --priority 0 >/dev/null; sed -i 's/^two$/three/' \"$1\"", env!("CARGO_BIN_EXE_tenure"));
+    let (code, said) = in_terminal(&home, &other, &line);
+    assert!(code == 1 && said.contains("Your text is in") && kept() == 2, "{code} {said}");
+    assert_eq!(home.ok(&["show", &id])["description"], "two");
+}
