@@ -9,7 +9,6 @@ use tenure_kernel::answer::Task;
 use tenure_kernel::op::{add, add_many, edit, forget};
 use tenure_kernel::query::list::List;
 use tenure_kernel::query::show::Show;
-
 use tenure_store::table::project::NamedProject;
 use tenure_store::{CommitDecision, Sql};
 
