@@ -20,6 +20,7 @@ mod setup;
 mod user_file;
 mod wait;
 mod workspace;
+mod zone;
 
 use std::process::ExitCode;
 

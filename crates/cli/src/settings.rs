@@ -2,9 +2,11 @@
 //!
 //! Nothing here reads a file or finds a project; `workspace` and `session` do that from these values.
 
+use jiff::tz::TimeZone;
 use tenure_client::Connections;
 
 use crate::env::Env;
+use crate::zone;
 
 /// The global flags, as typed: nothing here is resolved or checked. They may stand before or after the command.
 #[derive(Clone, Debug, Default)]
@@ -30,5 +32,10 @@ pub(crate) struct Settings<'a> {
 impl<'a> Settings<'a> {
     pub(crate) fn new(globals: Globals, env: &'a Env) -> Settings<'a> {
         Settings { globals, env, connections: Connections::default() }
+    }
+
+    /// The time zone in which the person means times.
+    pub(crate) fn zone(&self) -> TimeZone {
+        zone::of(self.env.os("TZ")).unwrap_or(TimeZone::UTC)
     }
 }

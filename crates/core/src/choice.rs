@@ -1,5 +1,7 @@
 //! The selection order of tasks: one total order for `next`, `claim`, `list` and counts.
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,52 @@ impl Rank {
     }
 }
 
+/// The order of a list of tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListOrder {
+    /// The selection order: priority, then creation.
+    #[default]
+    Priority,
+    /// The newest task first.
+    Created,
+    /// The last changed task first.
+    Updated,
+}
+
+impl ListOrder {
+    /// Whether this is the selection order.
+    pub fn is_selection(&self) -> bool {
+        *self == ListOrder::Priority
+    }
+
+    /// The position before that of every task.
+    pub fn start(self) -> Position {
+        match self {
+            ListOrder::Priority => Position::Ranked(Rank::start()),
+            ListOrder::Created | ListOrder::Updated => Position::Newest(Reverse((i64::MAX, TaskId::default()))),
+        }
+    }
+
+    /// The position of a task with a rank and a time of its last change.
+    pub fn position(self, rank: Rank, updated_at: Time) -> Position {
+        match self {
+            ListOrder::Priority => Position::Ranked(rank),
+            ListOrder::Created => Position::Newest(Reverse((rank.number, rank.id))),
+            ListOrder::Updated => Position::Newest(Reverse((updated_at.0, rank.id))),
+        }
+    }
+}
+
+/// The position of a task in a list. Only positions of one order are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Position {
+    /// In the selection order.
+    Ranked(Rank),
+    /// By a number or a time, the largest first, then by id.
+    Newest(Reverse<(i64, TaskId)>),
+}
+
 /// The rule by which a task was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -48,8 +96,8 @@ pub enum ChoiceRule {
     None,
 }
 
-/// Merges streams that are each in selection order into one page of at most `limit` items.
-pub fn merge<T>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> Rank) -> Vec<T> {
+/// Merges streams that are each in the same order into one page of at most `limit` items.
+pub fn merge<T, K: Ord>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> K) -> Vec<T> {
     let mut all: Vec<T> = streams.into_iter().flatten().collect();
     all.sort_by_cached_key(|item| rank(item));
     all.truncate(limit);

@@ -1,5 +1,7 @@
 //! Word splitting: one function for stored texts and for queries.
 
+use std::collections::BTreeSet;
+
 /// The longest word, in characters; a longer one is a blob.
 const WORD_MAX: usize = 40;
 /// The most distinct words kept of one text.
@@ -24,25 +26,42 @@ pub fn words(text: &str) -> Vec<(String, u32)> {
 /// The same in order of first occurrence: a search that uses only some words takes the first ones.
 pub fn in_order(text: &str) -> Vec<(String, u32)> {
     let mut found: Vec<(String, u32)> = Vec::new();
-    let mut keep = |word: String| {
-        if word.is_empty() || COMMON.contains(&word.as_str()) || word.chars().count() > WORD_MAX {
-            return;
-        }
-        let word = singular(word);
-        if let Some((_, count)) = found.iter_mut().find(|(known, _)| *known == word) {
-            *count = count.saturating_add(1);
-        } else if found.len() < WORDS_MAX {
-            found.push((word, 1));
-        }
-    };
-    for run in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+    for run in runs(text) {
         let parts = parts(run);
-        if parts.len() > 1 && !run.chars().any(stands_alone) {
-            keep(parts.concat());
+        let whole = (parts.len() > 1 && !run.chars().any(stands_alone)).then(|| parts.concat());
+        for word in whole.into_iter().chain(parts).filter_map(stem) {
+            if let Some((_, count)) = found.iter_mut().find(|(known, _)| *known == word) {
+                *count = count.saturating_add(1);
+            } else if found.len() < WORDS_MAX {
+                found.push((word, 1));
+            }
         }
-        parts.into_iter().for_each(&mut keep);
     }
     found
+}
+
+/// The distinct words under which a text is found, without the wholes of compound identifiers: at most 256, the first to
+/// occur. A long text is read only as far as its words are kept.
+pub fn distinct(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for word in runs(text).flat_map(parts).filter_map(stem) {
+        if found.len() == WORDS_MAX {
+            break;
+        }
+        found.insert(word);
+    }
+    found
+}
+
+/// The runs of letters, digits and underscores.
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+/// The word as it is kept; none for a stop word or a blob.
+fn stem(word: String) -> Option<String> {
+    let is_kept = !word.is_empty() && !COMMON.contains(&word.as_str()) && word.chars().count() <= WORD_MAX;
+    is_kept.then(|| singular(word))
 }
 
 /// The parts of an identifier: split at underscores, before a capital after a small letter, and around each character

@@ -1,5 +1,10 @@
 //! The schema and its migrations: numbered steps, each applied once in a transaction.
 
+use tenure_core::Result;
+
+use crate::table::task_word;
+use crate::tx::Tx;
+
 /// One migration step.
 pub struct Migration {
     /// The schema version after the step.
@@ -11,7 +16,7 @@ pub struct Migration {
 }
 
 /// All steps in order. Within a minor version, steps only add.
-pub const STEPS: [Migration; 10] = [
+pub const STEPS: [Migration; 11] = [
     Migration::new(1, include_str!("schema/0001_kernel.sql")),
     Migration::new(2, include_str!("schema/0002_kept.sql")),
     Migration::new(3, include_str!("schema/0003_continuity.sql")),
@@ -22,7 +27,16 @@ pub const STEPS: [Migration; 10] = [
     Migration::new(8, include_str!("schema/0008_look_ups.sql")),
     Migration::new(9, include_str!("schema/0009_own_file.sql")),
     Migration::new(10, include_str!("schema/0010_not_before.sql")),
+    Migration::new(WORDS, include_str!("schema/0011_words.sql")),
 ];
+
+/// The step that adds the words of tasks.
+const WORDS: i64 = 11;
+
+/// Fills the tables that later steps than `from` added, after the steps have run. It is for a store that has rows.
+pub(crate) fn fill(tx: &mut dyn Tx, from: i64) -> Result<()> {
+    if (1..WORDS).contains(&from) { task_word::fill(tx) } else { Ok(()) }
+}
 
 /// The schema version that this program knows.
 pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;

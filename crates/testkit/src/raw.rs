@@ -1,9 +1,10 @@
 //! Direct access to a store, bypassing the kernel: every row as text, and statements that no op would run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tenure_core::Result;
+use tenure_core::search::TaskTexts;
 use tenure_kernel::Kernel;
 use tenure_store::table::project;
 use tenure_store::{CommitDecision, Location, Sql, Value};
@@ -11,13 +12,14 @@ use tenure_store::{CommitDecision, Location, Sql, Value};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 28] = [
+pub const TABLES: [(&str, &str); 29] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
     ("agent", "SELECT * FROM agent ORDER BY project, name"),
     ("task", "SELECT * FROM task ORDER BY project, id"),
     ("task_label", "SELECT * FROM task_label ORDER BY project, label, status, ready, priority, number, task"),
+    ("task_word", "SELECT * FROM task_word ORDER BY project, word, task, noted"),
     ("dep", "SELECT * FROM dep ORDER BY project, task, after"),
     ("hold", "SELECT * FROM hold ORDER BY project, id"),
     ("place", "SELECT * FROM place ORDER BY project, id"),
@@ -57,6 +59,9 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP TABLE place",
     "ALTER TABLE hold DROP COLUMN place",
     "ALTER TABLE project DROP COLUMN waiting",
+    "DROP TABLE task_word",
+    "DROP INDEX task_created",
+    "DROP INDEX task_updated",
     "DROP TABLE memory",
     "DROP TABLE memory_term",
     "DROP TABLE memory_scope",
@@ -114,6 +119,33 @@ pub const WRONG_SUMS: Sql = Sql::same(
                        WHERE t.project = s.project AND t.scope = s.scope AND t.subject = s.subject)
      ORDER BY s.project, s.scope, s.subject",
 );
+
+/// The words that the store has for its tasks, and those that their texts and notes have: (project, word, task, noted).
+pub fn words(kernel: &Kernel) -> [BTreeSet<(String, String, String, i64)>; 2] {
+    let texts = Sql::same("SELECT project, id, title, description, acceptance FROM task");
+    let notes = Sql::same("SELECT project, task, text FROM note");
+    let stored = Sql::same("SELECT project, word, task, noted FROM task_word");
+    let calls = || [texts, notes, stored].map(|sql| (sql, Vec::new())).to_vec();
+    let answers = kernel.store().read("", |tx, _| tx.query_all(calls())).unwrap();
+    let [tasks, notes, stored] = <[Vec<tenure_store::Row>; 3]>::try_from(answers).unwrap();
+    let mut expected = BTreeSet::new();
+    let mut expect = |project: String, task: String, words: BTreeSet<String>, noted: i64| {
+        expected.extend(words.into_iter().map(|word| (project.clone(), word, task.clone(), noted)));
+    };
+    for mut row in tasks {
+        let [project, task, title, description, acceptance] = std::array::from_fn(|at| row.text(at).unwrap());
+        let texts = TaskTexts { title: &title, description: &description, acceptance: &acceptance };
+        expect(project, task, texts.words(), 0);
+    }
+    for mut row in notes {
+        let [project, task, text] = std::array::from_fn(|at| row.text(at).unwrap());
+        expect(project, task, tenure_core::words::distinct(&text), 1);
+    }
+    let row = |mut row: tenure_store::Row| {
+        (row.text(0).unwrap(), row.text(1).unwrap(), row.text(2).unwrap(), row.int(3).unwrap())
+    };
+    [stored.into_iter().map(row).collect(), expected]
+}
 
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;

@@ -1,28 +1,37 @@
 //! `tenure add`
 
+use std::path::{Path, PathBuf};
+
 use clap::Args as _;
 use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result, task};
 use tenure_kernel::op::add::Add;
+use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
 
-use super::{Group, Run, Spec, bulk, print_task, read, task_id};
+use super::{Group, Run, Spec, bulk, input, print_task, read, task_id};
+use crate::output::Printer;
 use crate::session::{RunOptions, Session, StoreUse};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "add",
     aliases: &["create", "new"],
     group: Group::Everyday,
-    about: "Add a task, or many from standard input",
+    about: "Add a task, or many from a list",
     examples: &[
         "tenure add \"Fix the login\" --priority 1 --label backend",
         "tenure add \"Release\" --after t-7k3fq --acceptance \"tag pushed\"",
+        "tenure add --lines TODO.md --label backend",
         "tenure add --stdin < tasks.jsonl",
     ],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         if args.stdin {
-            return bulk::add(settings, out);
+            return bulk::add(settings, out, AddMany::parse(&input::read(Path::new("-"), BYTES_MAX)?)?, false);
+        }
+        if let Some(file) = &args.lines {
+            return lines(settings, out, &args, file);
         }
         let (title, label) = title(&args.title, args.r#type, args.label)?;
         let title = title.ok_or_else(|| {
@@ -47,10 +56,23 @@ pub(super) const SPEC: Spec = Spec {
     }),
 };
 
+/// Adds one task for each line of a text, all with the given priority and labels.
+fn lines(settings: &Settings<'_>, out: &Printer, args: &Args, file: &Path) -> Result<u8> {
+    let (mut request, checked) = AddMany::of_lines(&input::read(file, BYTES_MAX)?)?;
+    for item in &mut request.items {
+        item.priority = args.priority.unwrap_or(item.priority);
+        item.labels.clone_from(&args.label);
+    }
+    if checked > 0 {
+        out.aside(&format!("left out {checked} checked {}", if checked == 1 { "item" } else { "items" }));
+    }
+    bulk::add(settings, out, request, false)
+}
+
 #[derive(clap::Args)]
 struct Args {
     /// One line of 1 to 500 characters
-    #[arg(value_name = "TITLE", conflicts_with = "stdin")]
+    #[arg(value_name = "TITLE", conflicts_with_all = ["stdin", "lines"])]
     title: Vec<String>,
     /// More lines, at most 64 KiB
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
@@ -76,6 +98,9 @@ struct Args {
     /// Read one JSON object a line: title, description, priority, labels, acceptance, after, key
     #[arg(long, conflicts_with_all = ["description", "acceptance", "priority", "label", "after", "assignee"])]
     stdin: bool,
+    /// Add one task per line of a text file, all or none; - for standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["stdin", "description", "acceptance", "after", "assignee"])]
+    lines: Option<PathBuf>,
 }
 
 /// The title, and the labels with the type among them. Words without quotes are a title; where one of them was quoted, they

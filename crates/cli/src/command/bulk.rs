@@ -1,23 +1,26 @@
-//! `tenure add --stdin`: one JSON object a line, all or none.
+//! Adding many tasks at once, all or none.
 
-use std::io::Read;
-
-use tenure_core::{Code, Error, Result, Stage};
+use tenure_core::Result;
 use tenure_kernel::answer::Added;
-use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
+use tenure_kernel::op::Operation as _;
+use tenure_kernel::op::add_many::AddMany;
 
 use crate::output::Printer;
 use crate::session::{RunOptions, Session, StoreUse};
 use crate::settings::Settings;
 
-pub(super) fn add(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
-    let mut input = Vec::new();
-    std::io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut input).map_err(|error| {
-        Error::new(Code::UnreadableInput, "standard input cannot be read").at(Stage::Arguments).cause(error)
-    })?;
-    let request = AddMany::parse(&input)?;
-    drop(input);
+/// Adds the tasks of a request, or only checks it.
+pub(super) fn add(settings: &Settings<'_>, out: &Printer, request: AddMany, dry_run: bool) -> Result<u8> {
     let count = request.items.len();
+    if dry_run {
+        request.check()?;
+        if out.is_json() {
+            out.data(&serde_json::json!({ "count": count, "dry_run": true }));
+        } else {
+            out.text(&format!("Would add {}", tasks(count)));
+        }
+        return Ok(0);
+    }
     if count > 5_000 {
         out.aside(&format!("adding {count} tasks …"));
     }
@@ -32,8 +35,12 @@ pub(super) fn add(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
     Ok(0)
 }
 
+fn tasks(count: usize) -> String {
+    format!("{count} task{}", if count == 1 { "" } else { "s" })
+}
+
 fn summary(added: &Added) -> String {
-    let mut text = format!("Added {} tasks", added.count);
+    let mut text = format!("Added {}", tasks(added.count));
     let shown = added.ids.iter().take(10).cloned().collect::<Vec<_>>().join(" ");
     text.push_str(&format!(": {shown}{}\n", if added.count > 10 { " …" } else { "" }));
     text

@@ -1,5 +1,8 @@
 //! `tenure edit`
 
+mod editor;
+mod form;
+
 use clap::Args as _;
 use tenure_core::id::TaskId;
 use tenure_kernel::op::edit::Edit;
@@ -17,6 +20,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure edit t-7k3fq --priority 0 --label urgent",
         "tenure edit t-7k3fq --title \"Fix the login page\" --expect-version 3",
         "tenure edit t-7k3fq --after t-9m2xq",
+        "EDITOR=nano tenure edit t-7k3fq",
     ],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -28,6 +32,9 @@ pub(super) const SPEC: Spec = Spec {
         } else {
             Some(args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?)
         };
+        if let ([typed], true) = (args.tasks.as_slice(), args.is_bare()) {
+            return editor::edit(session, task_id(session, typed)?);
+        }
         several::each(session, &args.tasks, |typed| {
             let args = args.clone();
             let request = Edit {
@@ -47,6 +54,19 @@ pub(super) const SPEC: Spec = Spec {
         })
     }),
 };
+
+impl Args {
+    /// Whether nothing to change was given.
+    fn is_bare(&self) -> bool {
+        let texts = [&self.title, &self.description, &self.acceptance, &self.assignee];
+        let lists = [&self.label, &self.unlabel, &self.after];
+        texts.iter().all(|text| text.is_none())
+            && lists.iter().all(|list| list.is_empty())
+            && self.priority.is_none()
+            && self.expect_version.is_none()
+            && !self.no_after
+    }
+}
 
 #[derive(Clone, clap::Args)]
 struct Args {

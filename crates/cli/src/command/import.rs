@@ -1,27 +1,31 @@
 //! `tenure import`
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args as _;
-use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::answer::export::Imported;
+use tenure_kernel::op::add_many::AddMany;
 use tenure_kernel::op::import::{BYTES_MAX, Import};
 use tenure_kernel::query::import_plan::ImportPlan;
 
-use super::{Group, Run, Spec, read};
+use super::{Group, Run, Spec, bulk, input, read};
 use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
     name: "import",
     aliases: &["load"],
     group: Group::People,
-    about: "Take tasks and notes in that `export` wrote, all or none",
+    about: "Import tasks and notes from a file, all or none",
     examples: &["tenure import tasks.jsonl --dry-run", "gunzip < project.jsonl.gz | tenure import -"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        let input = input(&args.file)?;
+        let input = input::read(&args.file, BYTES_MAX)?;
+        if AddMany::is_batch(&input) {
+            let request = AddMany::parse(&input)?;
+            drop(input);
+            return bulk::add(settings, out, request, args.dry_run);
+        }
         let request = Import::parse(&input)?;
         drop(input);
         let count = request.tasks.len() + request.notes.len();
@@ -52,34 +56,12 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The file that `export` wrote, or - for standard input
+    /// A file that `export` wrote, or tasks as `add --stdin` takes them; - for standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
     /// Say what would happen, and change nothing
     #[arg(long)]
     dry_run: bool,
-}
-
-/// Reads the file to its end, before the store is opened: it may be any file.
-#[expect(clippy::disallowed_methods, reason = "a file that the user named, closed before the store is opened")]
-fn input(file: &Path) -> Result<Vec<u8>> {
-    let named = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
-    let unreadable = |error: std::io::Error| {
-        Error::new(Code::UnreadableInput, format!("{named} cannot be read"))
-            .at(Stage::Arguments)
-            .entity(named.clone())
-            .hint("Give a file that `tenure export` wrote, or - for standard input.")
-            .cause(error)
-    };
-    let mut input = Vec::new();
-    let most = BYTES_MAX as u64 + 1;
-    if file == Path::new("-") {
-        std::io::stdin().lock().take(most).read_to_end(&mut input).map_err(unreadable)?;
-    } else {
-        let file = std::fs::File::open(file).map_err(unreadable)?;
-        file.take(most).read_to_end(&mut input).map_err(unreadable)?;
-    }
-    Ok(input)
 }
 
 fn summary(imported: &Imported) -> String {

@@ -1,6 +1,7 @@
 //! `tenure list`
 
 use clap::{Args as _, ValueEnum};
+use tenure_core::choice::ListOrder;
 use tenure_core::name::AgentName;
 use tenure_core::task::TaskState;
 use tenure_core::{Code, Error, Result, name};
@@ -14,8 +15,13 @@ pub(super) const SPEC: Spec = Spec {
     name: "list",
     aliases: &["ls", "tasks"],
     group: Group::Everyday,
-    about: "List tasks in the order they are chosen in",
-    examples: &["tenure list", "tenure list --state ready --label backend", "tenure list --all --limit 200 --json"],
+    about: "List tasks in the order they are chosen in, or search them",
+    examples: &[
+        "tenure list",
+        "tenure list login page --all",
+        "tenure list --state ready --label backend",
+        "tenure list --all --sort updated --limit 200 --json",
+    ],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
@@ -30,6 +36,8 @@ pub(super) const SPEC: Spec = Spec {
             holder: args.holder.or_self(session)?,
             limit: args.page.limit()?,
             cursor: args.page.cursor,
+            text: (!args.text.is_empty()).then(|| args.text.join(" ")),
+            sort: args.sort.into(),
         };
         let page = session.ask_who_holds(&filter)?;
         if session.out.is_json() {
@@ -43,6 +51,9 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
+    /// Only tasks with words that begin like these, in the title, description, acceptance or a note
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
     /// Only tasks in this state; may be repeated
     #[arg(long, visible_alias = "status", value_name = "STATE", value_delimiter = ',')]
     state: Vec<StateArg>,
@@ -56,8 +67,34 @@ struct Args {
     assignee: Option<String>,
     #[command(flatten)]
     holder: HolderArg,
+    /// The order; by default that in which tasks are chosen
+    #[arg(long, value_name = "ORDER", default_value = "priority", hide_default_value = true)]
+    sort: SortArg,
     #[command(flatten)]
     page: Paging,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SortArg {
+    /// Priority, then creation
+    #[value(aliases = ["prio", "rank"])]
+    Priority,
+    /// The newest task first
+    #[value(aliases = ["new", "newest", "age", "number"])]
+    Created,
+    /// The last changed task first
+    #[value(aliases = ["changed", "recent", "modified"])]
+    Updated,
+}
+
+impl From<SortArg> for ListOrder {
+    fn from(sort: SortArg) -> ListOrder {
+        match sort {
+            SortArg::Priority => ListOrder::Priority,
+            SortArg::Created => ListOrder::Created,
+            SortArg::Updated => ListOrder::Updated,
+        }
+    }
 }
 
 /// A state, or a stored status that stands for several.

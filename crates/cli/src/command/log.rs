@@ -5,15 +5,17 @@ use std::time::Duration;
 use clap::Args as _;
 use tenure_core::name::AgentName;
 use tenure_core::number::EventNumber;
-use tenure_core::{Code, Kind, Result, Time, name};
+use tenure_core::{Code, Kind, Result, name, since};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::log::{Log, Since};
+use tenure_store::{Clock as _, SystemClock};
 
 use super::{Group, Run, Spec, read};
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
 use crate::session::{Session, Sight, StoreUse, caller};
+use crate::settings::Settings;
 
 pub(super) const SPEC: Spec = Spec {
     name: "log",
@@ -24,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure log",
         "tenure log t-7k3fq",
         "tenure log --since 120 --kind task.done",
-        "tenure log --since 2030-01-31T09:00:00Z --by codex-2",
+        "tenure log --since yesterday --by codex-2",
         "tenure log --follow --json",
         "tenure log --whole-store --kind access.denied",
     ],
@@ -33,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         let since = match (&args.cursor, &args.since) {
             (Some(cursor), _) => Some(Since::Cursor(cursor.clone())),
-            (None, Some(since)) => Some(parse(since)?),
+            (None, Some(since)) => Some(parse(since, settings)?),
             (None, None) => None,
         };
         let store_use = if args.follow { StoreUse::Follow } else { StoreUse::Read };
@@ -94,7 +96,7 @@ struct Args {
     /// Only events of this kind, such as task.claimed
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// From here forward: after an event number or cursor, or at and after a time
+    /// From here forward: an event number, 1h, 18:00, yesterday, 2030-01-31, RFC 3339 or a cursor
     #[arg(long, value_name = "N|TIME|CURSOR", allow_negative_numbers = true)]
     since: Option<String>,
     /// The page that `next` of another page names
@@ -111,14 +113,15 @@ struct Args {
     whole_store: bool,
 }
 
-fn parse(text: &str) -> Result<Since> {
+/// From where to read: a number, a cursor, or a time as the person at the terminal means it.
+fn parse(text: &str, settings: &Settings<'_>) -> Result<Since> {
     if let Ok(number) = text.parse() {
         return Ok(Since::Number(number));
     }
     if text.starts_with("s-") {
         return Ok(Since::Cursor(text.to_owned()));
     }
-    Time::parse(text).map(Since::Time)
+    since::parse(text, SystemClock.now(), &settings.zone()).map(Since::Time)
 }
 
 /// How many digits the number of an event has.

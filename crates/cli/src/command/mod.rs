@@ -21,6 +21,7 @@ mod holds;
 mod hook;
 mod import;
 mod inbox;
+mod input;
 mod lessons;
 mod list;
 mod lock;

@@ -244,6 +244,8 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
     ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
+    ("VISUAL, EDITOR", "The editor of `tenure edit ID`; `vi` without one"),
+    ("TZ", "The time zone of times that are typed, in place of the system's"),
     ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
 ];
 

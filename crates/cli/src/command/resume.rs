@@ -1,23 +1,31 @@
 //! `tenure resume`
 
+use std::time::{Duration, Instant};
+
 use clap::Args as _;
-use tenure_core::{Result, Span, hold};
-use tenure_kernel::Call;
+use tenure_core::{Code, Error, Result, Span, hold};
 use tenure_kernel::answer::Resumed;
 use tenure_kernel::op::resume::Resume;
 use tenure_kernel::query::peek::Peek;
+use tenure_kernel::{Answered, Call};
 
 use super::{Group, Run, Spec, offered, read};
 use crate::git_status;
 use crate::program_path::callable;
 use crate::session::{RunOptions, Session, Sight, StoreUse, call};
+use crate::wait;
 
 pub(super) const SPEC: Spec = Spec {
     name: "resume",
     aliases: &["continue", "prime", "begin"],
     group: Group::Everyday,
     about: "Go on where you stopped, or take the best task: with everything there is to know about it",
-    examples: &["tenure resume", "tenure resume --label backend", "tenure resume --peek --budget 600"],
+    examples: &[
+        "tenure resume",
+        "tenure resume --label backend",
+        "tenure resume --wait=30s",
+        "tenure resume --peek --budget 600",
+    ],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
@@ -36,7 +44,13 @@ pub(super) const SPEC: Spec = Spec {
             }
             return Ok(0);
         }
-        let reply = session.run(request, RunOptions::default())?;
+        let reply = match &args.wait {
+            None => session.run(request, RunOptions::default())?,
+            Some(typed) => {
+                let limit = wait::limit(typed, session.workspace.config.wait.call)?;
+                wait_for_task(session, &request, limit)?
+            }
+        };
         let answer = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);
@@ -53,6 +67,40 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     }),
 };
+
+/// The pause between two looks for a task.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Resumes as soon as there is a task for this agent. Until then only queries run, so waiting changes nothing: an op that
+/// found no task would count what it offers as told.
+#[expect(clippy::disallowed_methods, reason = "how long a call waits is a time of the process")]
+fn wait_for_task(session: &Session<'_>, request: &Resume, limit: Duration) -> Result<Answered<Resumed>> {
+    let begun = Instant::now();
+    let query = Peek(request.clone());
+    let mut told = false;
+    loop {
+        let seen = session.ask_who_holds(&query)?;
+        if seen.task.is_some() {
+            let reply = session.run(request.clone(), RunOptions::default())?;
+            // Another agent may have been faster.
+            if reply.read()?.task.is_some() {
+                return Ok(reply);
+            }
+        }
+        let left = limit.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            let waited = Span(i64::try_from(limit.as_micros()).unwrap_or(i64::MAX));
+            return Err(Error::new(Code::StillWaiting, format!("no task became ready for you in {waited}"))
+                .hint("The same command goes on waiting.")
+                .detail("waiting", true));
+        }
+        if !told {
+            session.out.progress(&format!("Waiting for a task: {}", seen.reason));
+            told = true;
+        }
+        std::thread::sleep(PAUSE.min(left));
+    }
+}
 
 /// What `resume` would answer now.
 pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
@@ -76,6 +124,9 @@ struct Args {
     /// How many events since last time are told at the most, 20 by default
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
+    /// Wait until there is a task to take, at most 90s a call
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "", require_equals = true, conflicts_with = "peek")]
+    wait: Option<String>,
     /// How long a new hold lives without a call of yours: 1s to 24h, 60m by default
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,

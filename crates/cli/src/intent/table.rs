@@ -64,6 +64,7 @@ pub(super) const INTENTS: &[Intent] = &[
         &["ready", "available", "claimable", "list ready $", "ls ready $", "show ready $", "list available $"],
         "list --state ready",
     ),
+    run(&["search +", "find +", "grep +", "query +", "lookup +"], "list"),
     name(
         &["search", "find", "grep", "query", "lookup"],
         &["list {WORDS…}", "recall {WORDS…}"],

@@ -40,6 +40,8 @@ fn phrases_are_replaced_by_commands() {
         ("watch", "status"),
         ("list --ready --label=a", "list --state ready --label=a"),
         ("list -o json", "list --json"),
+        ("search login page", "list login page"),
+        ("find --all login", "list --all login"),
         ("add --title=x --body y", "add x --description y"),
         ("add x -- --body", "add x -- --body"),
         ("lock deploy -- rm -o json", "lock deploy -- rm -o json"),
@@ -55,7 +57,6 @@ fn what_changes_something_under_another_verb_is_named() {
     for (typed, first) in [
         ("rm -f t-1", "tenure cancel t-1"),
         ("delete", "tenure cancel ID"),
-        ("search login page", "tenure list login page"),
         ("grep", "tenure list WORDS"),
         ("undo t-1", "tenure reopen t-1"),
         ("assign t-1 bob", "tenure edit t-1 --for bob"),

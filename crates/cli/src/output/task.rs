@@ -1,6 +1,7 @@
 //! Tasks and holds as people read them.
 
 use tenure_core::agent::Liveness;
+use tenure_core::search::MatchedText;
 use tenure_core::task::TaskState;
 use tenure_core::text::cut;
 use tenure_kernel::answer::{Claimed, Hold, Page, Place, Shown, Task};
@@ -56,6 +57,10 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
     if page.items.is_empty() {
         return "No tasks.".to_owned();
     }
+    let title = |task: &Task| match matched(task) {
+        None => task.title.clone(),
+        Some(places) => format!("{}  ({places})", task.title),
+    };
     let rows: Vec<Vec<String>> = page
         .items
         .iter()
@@ -66,7 +71,7 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
                 state(out, task),
                 whom(task),
                 task.labels.join(","),
-                task.title.clone(),
+                title(task),
             ]
         })
         .collect();
@@ -76,6 +81,13 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
         text.push_str(&format!("{} shown{of}; more: --cursor {next}\n", page.items.len()));
     }
     text
+}
+
+/// Where a search found the task, unless the title shows all of it.
+fn matched(task: &Task) -> Option<String> {
+    let other: Vec<&str> =
+        task.matched.iter().filter(|place| **place != MatchedText::Title).map(|place| place.as_str()).collect();
+    (!other.is_empty()).then(|| format!("in {}", other.join(", ")))
 }
 
 fn indent(text: &str) -> String {

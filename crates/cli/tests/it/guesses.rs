@@ -101,7 +101,7 @@ const LINES: &[(&str, Outcome)] = &[
     ("stash", Names("tenure release ID")),
     ("tag $A urgent", Names("tenure edit $A --label urgent")),
     ("clone", Names("tenure --help")),
-    ("grep login", Names("tenure list login")),
+    ("grep login", Does("Fix the login")),
     ("blame $A", Does("$A")),
     ("status -q", Does("")),
     // kubectl.
@@ -150,9 +150,9 @@ const LINES: &[(&str, Outcome)] = &[
     ("prioritize $A 0", Names("tenure edit $A --priority 0")),
     ("rename $A \"Another title\"", Names("tenure edit $A --title 'Another title'")),
     // What models type.
-    ("search login", Names("tenure list login")),
-    ("search fix login", Names("tenure list fix login")),
-    ("find login", Names("tenure list login")),
+    ("search login", Does("Fix the login")),
+    ("search fix login", Does("Fix the login")),
+    ("find login", Does("Fix the login")),
     ("list ready", Does("Fix the login")),
     ("list --ready", Does("Fix the login")),
     ("list --blocked", Does("Needs a key")),

@@ -37,6 +37,7 @@ mod hooks;
 mod identity;
 mod installed;
 mod landlock;
+mod lists;
 mod lock;
 mod lock_contest;
 mod lock_keeper;

@@ -152,6 +152,9 @@ codes! {
     /// `sslrootcert` cannot be read or used, or the system has no trusted certificates.
     /// → Name a PEM file of authorities.
     BadRootCertificates "bad_root_certificates" Usage;
+    /// The text to search for has no word, or more than 16.
+    /// → Give a few words of letters or digits.
+    BadSearch "bad_search" Usage;
     /// `TENURE_URL` or `server` is no address of a server, has a password in it, or points elsewhere.
     /// → `https://HOST`, with `:PORT` and a path where it has them.
     BadServerUrl "bad_server_url" Usage;
@@ -623,8 +626,9 @@ codes! {
     /// PostgreSQL did not finish a statement in time: a minute, two seconds for a hook.
     /// → Send less in one call, or call when the server has less to do.
     StatementTimeout "statement_timeout" Busy;
-    /// The time of a call with `--wait` is over and the line is not; `details.place`, `details.id`, `details.blockers`.
-    /// → The same command goes on waiting; the place is kept meanwhile.
+    /// The time of a call with `--wait` is over: the line is not (`details.place`, `details.id`, `details.blockers`), or no
+    /// task became ready.
+    /// → The same command goes on waiting; a place in the line is kept meanwhile.
     StillWaiting "still_waiting" Busy;
     /// `TENURE_STORE` and `TENURE_URL` are both set.
     /// → Unset one of them.

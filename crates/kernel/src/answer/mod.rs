@@ -9,6 +9,7 @@ use tenure_core::error::Detail;
 use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::{EventNumber, Fence};
+use tenure_core::search::MatchedText;
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
@@ -122,6 +123,9 @@ pub struct Task {
     /// The time before which it is not offered; none once that has passed.
     #[serde(default)]
     pub not_before: Option<Instant>,
+    /// In a list by words: the first text with each word.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<MatchedText>,
 }
 
 /// Who holds a task.
@@ -190,6 +194,7 @@ impl Task {
             created_at: row.created_at.to_string(),
             updated_at: row.updated_at.to_string(),
             not_before: row.conditions().at(now).not_before.map(|until| until.to_string()),
+            matched: Vec::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Adds many tasks in one transaction, all or nothing. Each table needs one statement.
 
+mod plain_lines;
+
 use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
@@ -10,6 +12,7 @@ use tenure_core::id::TaskId;
 use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result, graph, id};
+use tenure_store::table::task_word::Words;
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, TaskDraft};
@@ -104,6 +107,13 @@ impl AddMany {
             items.push(NewTask { line, ..item });
         }
         Ok(AddMany { items })
+    }
+
+    /// Whether an input looks like such a batch: its first line is a JSON object with a title.
+    pub fn is_batch(input: &[u8]) -> bool {
+        let first = json_lines::lines(input).next().and_then(|(_, bytes)| json_lines::text(bytes).ok());
+        let object = first.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        object.is_some_and(|object| object.get("title").is_some())
     }
 
     /// All work that needs no store. It runs before the lock, so no other writer waits for it.
@@ -234,6 +244,7 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Adde
     let mut rows = Vec::with_capacity(ids.len());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut labels = Vec::new();
+    let mut words = Words::default();
     let mut events = Vec::with_capacity(ids.len());
     for (id, item) in ids.iter().zip(&batch.0) {
         let mut statuses = vec![TaskStatus::Open; item.inside.len()];
@@ -258,9 +269,11 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Adde
         let after = after.into_iter().map(str::to_owned).collect();
         let added = TaskAdded { title, priority, number, after, ..TaskAdded::default() };
         events.push(work.event(About::of(&row.id), Event::TaskAdded(added)));
+        words.of_task(&row.id, row.texts());
         rows.push(row);
     }
     task::insert_many(work.tx, &project, &rows)?;
+    words.insert(work.tx, &project)?;
     if !pairs.is_empty() {
         dep::insert_many(work.tx, &project, &pairs)?;
     }

@@ -9,6 +9,7 @@ use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, graph, text};
+use tenure_store::table::task_word::{self, Words};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -150,8 +151,13 @@ impl Operation for Edit {
         let id = row.id.clone();
         work.append(About::of(&id), Event::TaskEdited(TaskEdited { changes, version: row.version }))?;
         work.store_task(old.class(), &loaded.full.task)?;
+        let (before, now) = (old.texts().words(), loaded.full.task.texts().words());
+        let project = work.project.id.clone();
+        task_word::remove(work.tx, &project, &id, before.difference(&now))?;
+        let mut words = Words::default();
+        words.add(&id, now.difference(&before).cloned());
+        words.insert(work.tx, &project)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
-            let project = work.project.id.clone();
             label::clear(work.tx, &project, &id)?;
         }
         Ok(work.view(&loaded.full, &loaded.edges))

@@ -15,6 +15,7 @@ use tenure_core::event::task::{TaskAdded, TaskNoted};
 use tenure_core::id::TaskId;
 use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
+use tenure_store::table::task_word::Words;
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::PreparedImport;
@@ -365,7 +366,7 @@ fn add_tasks(
     plan: &PreparedImport<'_>,
     page: &[(i64, &ExportedTask)],
 ) -> Result<()> {
-    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    let (mut rows, mut labels, mut words) = (Vec::new(), Vec::new(), Words::default());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (number, given) in page {
         let row = row(given, *number, &plan.dependencies(given)?)?;
@@ -378,10 +379,12 @@ fn add_tasks(
                 .iter()
                 .map(|label| (label.as_str(), status, ready, row.priority, row.number, given.id.as_str())),
         );
+        words.of_task(&row.id, row.texts());
         rows.push(row);
     }
     pairs.sort_unstable();
     task::insert_many(work.tx, project, &rows)?;
+    words.insert(work.tx, project)?;
     if !pairs.is_empty() {
         dep::insert_many(work.tx, project, &pairs)?;
     }
@@ -419,8 +422,9 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
 }
 
 fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, String)]) -> Result<()> {
-    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    let (mut rows, mut events, mut words) = (Vec::new(), Vec::new(), Words::default());
     for (given, data) in page {
+        words.of_note(&given.task, &given.text);
         let noted = TaskNoted {
             note: given.id.to_string(),
             text: given.text.clone(),
@@ -445,5 +449,6 @@ fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, S
         events.push(event);
     }
     note::insert_many(work.tx, project, &rows)?;
+    words.insert(work.tx, project)?;
     work.append_all(&events)
 }

@@ -9,6 +9,7 @@ use tenure_core::hold::Right;
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
 use tenure_core::{Code, Error, Result, text};
+use tenure_store::table::task_word::Words;
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -173,11 +174,11 @@ impl Operation for Note {
             Err(_) if self.task.is_some() && self.fence.is_none() => false,
             Err(error) => return Err(error),
         };
-        let words = text::required(&self.text, "note")?;
+        let text = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
         let noted = TaskNoted {
             note: fresh.to_string(),
-            text: words.clone(),
+            text: text.clone(),
             late,
             artifacts: artifacts.iter().map(Artifact::told).collect(),
             ..TaskNoted::default()
@@ -189,12 +190,15 @@ impl Operation for Note {
             number,
             agent: work.me().clone(),
             at: work.now,
-            text: words,
+            text,
             data: data(self.data.as_ref())?,
             late,
             head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
         };
         note::insert(work.tx, &work.project.id, &row)?;
+        let mut words = Words::default();
+        words.of_note(&task, &row.text);
+        words.insert(work.tx, &work.project.id)?;
         let files: Vec<table::Row> = (0..)
             .zip(artifacts)
             .map(|(position, file)| table::Row {

@@ -1,15 +1,23 @@
 //! `list`: tasks in the order of choice, a page at a time.
 
+mod candidates;
+mod stream;
+
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::{Rank, merge};
+use tenure_core::choice::{ListOrder, Position, Rank};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
-use tenure_core::task::{TaskState, TaskStatus};
-use tenure_core::{Result, Time, id, name, text};
-use tenure_store::table::{dep, hold, project, task};
+use tenure_core::search::Search;
+use tenure_core::task::TaskState;
+use tenure_core::{Result, id, name, text};
+use tenure_store::table::{dep, project, task};
 use tenure_store::{RowsWithin, Tx};
 
+use self::stream::select_within;
+pub(crate) use self::stream::{read, select};
 use super::query::{Access, Query, Role};
 use super::{Snapshot, bad_cursor, limit};
 use crate::answer::{Page, Task};
@@ -34,6 +42,12 @@ pub struct List {
     pub limit: usize,
     /// Where the page begins.
     pub cursor: Option<String>,
+    /// Only with words that begin like each of these, in the title, the description, the acceptance or a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The order.
+    #[serde(skip_serializing_if = "ListOrder::is_selection")]
+    pub sort: ListOrder,
 }
 
 impl Default for List {
@@ -46,6 +60,8 @@ impl Default for List {
             holder: None,
             limit: 50,
             cursor: None,
+            text: None,
+            sort: ListOrder::Priority,
         }
     }
 }
@@ -63,7 +79,20 @@ impl List {
     }
 
     fn is_plain(&self) -> bool {
-        self.states.is_empty() && self.labels.is_empty() && self.assignee.is_none() && self.holder.is_none()
+        self.states.is_empty()
+            && self.labels.is_empty()
+            && self.assignee.is_none()
+            && self.holder.is_none()
+            && self.text.is_none()
+    }
+
+    /// The words that are searched for.
+    fn search(&self) -> Result<Option<Search>> {
+        self.text.as_deref().map(Search::parse).transpose()
+    }
+
+    fn position(&self, full: &task::Full) -> Position {
+        self.sort.position(full.task.rank(), full.task.updated_at)
     }
 }
 
@@ -81,7 +110,8 @@ impl Query for List {
             name::check(agent)?;
         }
         let filter = List { labels, ..self.clone() };
-        let start = filter.cursor.as_deref().map(parse).transpose()?;
+        filter.search()?;
+        let start = filter.cursor.as_deref().map(|cursor| parse(filter.sort, cursor)).transpose()?;
         kernel.in_snapshot(call, |tx, snapshot| page(tx, snapshot, &filter, start.as_ref()))
     }
 }
@@ -90,22 +120,26 @@ pub(super) fn page(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
     filter: &List,
-    start: Option<&Rank>,
+    start: Option<&Position>,
 ) -> Result<Page<Task>> {
-    let first = Rank::start();
+    let first = filter.sort.start();
     let RowsWithin { rows: mut found, cut } =
         select_within(tx, snapshot, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
     let fitting = super::fitting(found.iter().map(bytes), filter.limit);
     let more = cut || found.len() > fitting;
     found.truncate(fitting);
-    let next = more.then(|| found.last().map(|full| cursor(&full.task.rank()))).flatten();
+    let next = more.then(|| found.last().map(|full| cursor(&filter.position(full)))).flatten();
     let fits = !more && start.is_none();
     let total = match snapshot.project {
         _ if fits => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
         Some(project) if filter.is_plain() => Some(total(project, filter.all)),
         _ => None,
     };
-    Ok(Page::of(views(tx, snapshot, &found)?, total, next))
+    let mut items = views(tx, snapshot, &found)?;
+    if let Some(search) = filter.search()? {
+        items.iter_mut().zip(&found).for_each(|(item, full)| item.matched = search.places(full.task.texts()));
+    }
+    Ok(Page::of(items, total, next))
 }
 
 /// The approximate size of a task in an answer.
@@ -160,176 +194,43 @@ pub(super) fn with_edges<T>(
         .collect())
 }
 
-/// The first `limit` tasks after a position in the order that match a filter.
-///
-/// Each stream is a range of one index. A started task may be seen as held, ready, waiting or stuck, depending on its
-/// hold. So its stream is read for each of those, and the view decides. The same applies to a task whose time has come.
-pub(crate) fn select(
-    tx: &mut dyn Tx,
-    snapshot: &Snapshot<'_>,
-    filter: &List,
-    start: &Rank,
-    limit: usize,
-) -> Result<Vec<task::Full>> {
-    select_within(tx, snapshot, filter, start, (limit, usize::MAX)).map(|found| found.rows)
-}
-
-/// The same within a number of bytes per stream. A stream with unread rows ends the page for all: a later row must not
-/// come before an unread one.
-fn select_within(
-    tx: &mut dyn Tx,
-    snapshot: &Snapshot<'_>,
-    filter: &List,
-    start: &Rank,
-    (limit, bytes): (usize, usize),
-) -> Result<RowsWithin<task::Full>> {
-    let wanted = filter.wanted();
-    let lets_through = |full: &task::Full| {
-        let live = full.held.as_ref().is_some_and(|held| !snapshot.is_over(held));
-        let (_, state) = full.task.conditions().view(live, snapshot.now);
-        wanted.contains(&state)
-            && filter.labels.iter().all(|label| full.task.labels.contains(label))
-            && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
-            && filter
-                .holder
-                .as_ref()
-                .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
-    };
-    if let Some(holder) = &filter.holder {
-        let rows = of_holder(tx, snapshot, holder, start, limit, lets_through)?;
-        return Ok(RowsWithin { rows, cut: false });
-    }
-    let (mut found, mut end) = (Vec::new(), None::<Rank>);
-    for stream in streams(filter, &wanted, snapshot.now) {
-        let (rows, unread) = read_within(tx, snapshot.project_id(), &stream, start, (limit, bytes), &lets_through)?;
-        found.push(rows);
-        end = [end, unread].into_iter().flatten().min();
-    }
-    let mut rows = merge(found, limit, |full| full.task.rank());
-    rows.retain(|full| end.as_ref().is_none_or(|end| full.task.rank() <= *end));
-    Ok(RowsWithin { rows, cut: end.is_some() })
-}
-
-/// The tasks that an agent holds: few enough to sort in memory.
-fn of_holder(
-    tx: &mut dyn Tx,
-    snapshot: &Snapshot<'_>,
-    holder: &str,
-    start: &Rank,
-    limit: usize,
-    lets_through: impl Fn(&task::Full) -> bool,
-) -> Result<Vec<task::Full>> {
-    let holds = hold::all_of_holder(tx, snapshot.project_id(), holder)?;
-    let tasks: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
-    let mut found = task::get_many(tx, snapshot.project_id(), &tasks)?;
-    found.retain(|full| full.task.rank() > *start && lets_through(full));
-    found.truncate(limit);
-    Ok(found)
-}
-
-fn streams(filter: &List, wanted: &[TaskState], now: Time) -> Vec<task::TaskStream> {
-    let open_only = !wanted.iter().any(|state| matches!(state, TaskState::Done | TaskState::Cancelled));
-    if let (Some(agent), true) = (&filter.assignee, open_only) {
-        return vec![task::TaskStream::Assigned(agent.clone())];
-    }
-    let mut ranges: Vec<(TaskStatus, bool)> = Vec::new();
-    for state in wanted {
-        ranges.extend(match state {
-            TaskState::Ready => vec![(TaskStatus::Open, true), (TaskStatus::Started, false)],
-            TaskState::Waiting | TaskState::Stuck => vec![(TaskStatus::Open, false), (TaskStatus::Started, false)],
-            TaskState::Held => vec![(TaskStatus::Started, false)],
-            TaskState::Blocked => vec![(TaskStatus::Blocked, false)],
-            TaskState::Done => vec![(TaskStatus::Done, false)],
-            TaskState::Cancelled => vec![(TaskStatus::Cancelled, false)],
-        });
-    }
-    ranges.sort_by_key(|(status, ready)| (status.as_str(), *ready));
-    ranges.dedup();
-    // The open tasks that are not stored as ready contain those whose time has come.
-    let due = wanted.contains(&TaskState::Ready) && !ranges.contains(&(TaskStatus::Open, false));
-    let mut streams: Vec<task::TaskStream> = match (filter.labels.first(), wanted) {
-        (None, [TaskState::Stuck]) => {
-            vec![task::TaskStream::Stuck, task::TaskStream::Status(TaskStatus::Started, false)]
-        }
-        (None, _) => ranges.into_iter().map(|(status, ready)| task::TaskStream::Status(status, ready)).collect(),
-        (Some(label), _) => {
-            ranges.into_iter().map(|(status, ready)| task::TaskStream::Label(label.clone(), status, ready)).collect()
-        }
-    };
-    streams.extend(due.then_some(task::TaskStream::Due(now)));
-    streams
-}
-
-/// Reads a stream until enough rows match.
-pub(crate) fn read(
-    tx: &mut dyn Tx,
-    project: &str,
-    stream: &task::TaskStream,
-    start: &Rank,
-    limit: usize,
-    lets_through: &dyn Fn(&task::Full) -> bool,
-) -> Result<Vec<task::Full>> {
-    read_within(tx, project, stream, start, (limit, usize::MAX), lets_through).map(|(found, _)| found)
-}
-
-/// The same, up to about `most` bytes of matching rows. Also returns the position of the last row read, if there are
-/// more.
-fn read_within(
-    tx: &mut dyn Tx,
-    project: &str,
-    stream: &task::TaskStream,
-    start: &Rank,
-    (limit, most): (usize, usize),
-    lets_through: &dyn Fn(&task::Full) -> bool,
-) -> Result<(Vec<task::Full>, Option<Rank>)> {
-    let mut found = Vec::new();
-    let mut size = 0;
-    let mut after = start.clone();
-    // A selective filter reads on in growing steps.
-    let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
-    loop {
-        let RowsWithin { rows, cut } = tx.fetch_within(stream.page(project, &after, step), most)?;
-        let last = rows.last().map(|full| full.task.rank());
-        let exhausted = rows.len() < step && !cut;
-        let kept = rows.into_iter().filter(|full| lets_through(full));
-        found.extend(kept.inspect(|full| size += bytes(full)));
-        if found.len() >= limit || exhausted {
-            found.truncate(limit);
-            return Ok((found, None));
-        }
-        if let Some(rank) = last {
-            after = rank;
-        }
-        if size > most / 2 {
-            return Ok((found, Some(after)));
-        }
-        step = (step * 4).min(super::LIMIT_MAX + 1);
+fn cursor(position: &Position) -> String {
+    match position {
+        Position::Ranked(rank) => format!("{}.{}.{}", rank.priority, rank.number, rank.id),
+        Position::Newest(Reverse((first, id))) => format!("{first}.{id}"),
     }
 }
 
-fn cursor(rank: &Rank) -> String {
-    format!("{}.{}.{}", rank.priority, rank.number, rank.id)
-}
-
-fn parse(text: &str) -> Result<Rank> {
-    let mut parts = text.splitn(3, '.');
-    let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
-    match (number(), number(), text.splitn(3, '.').nth(2)) {
-        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => Ok(Rank { priority, number, id: id.into() }),
+fn parse(order: ListOrder, text: &str) -> Result<Position> {
+    let numbers = if order.is_selection() { 2 } else { 1 };
+    let parts: Vec<&str> = text.splitn(numbers + 1, '.').collect();
+    let number = |at: usize| parts.get(at).and_then(|part| part.parse::<i64>().ok());
+    let id = parts.get(numbers).filter(|id| id::is_prefix(id)).map(|id| TaskId::from(*id));
+    match (number(0), number(1), id) {
+        (Some(priority), Some(number), Some(id)) if order.is_selection() => {
+            Ok(Position::Ranked(Rank { priority, number, id }))
+        }
+        (Some(first), _, Some(id)) if !order.is_selection() => Ok(Position::Newest(Reverse((first, id)))),
         _ => Err(bad_cursor(text)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Time;
+
     use super::*;
 
     #[test]
     fn a_cursor_is_the_place_of_the_last_task() {
         let rank = Rank { priority: 2, number: 17, id: "t-7k3fq".into() };
-        assert_eq!(parse(&cursor(&rank)).unwrap(), rank);
-        for bad in ["", "1", "1.2", "a.b.c", "1..t"] {
-            assert_eq!(parse(bad).unwrap_err().code(), "bad_cursor", "{bad}");
+        for order in [ListOrder::Priority, ListOrder::Created, ListOrder::Updated] {
+            let position = order.position(rank.clone(), Time(5));
+            assert_eq!(parse(order, &cursor(&position)).unwrap(), position);
+            for bad in ["", "1", "1.2", "a.b.c", "1..t"] {
+                assert_eq!(parse(order, bad).unwrap_err().code(), "bad_cursor", "{bad}");
+            }
         }
+        assert!(parse(ListOrder::Created, "2.17.t-7k3fq").is_err(), "a cursor of another order");
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::action::{Action, Phrasing};
-use tenure_core::choice::{Rank, SnoozedTasks, StateCounts, nothing};
+use tenure_core::choice::{ListOrder, Rank, SnoozedTasks, StateCounts, nothing};
 use tenure_core::id::TaskId;
 use tenure_core::number::EventNumber;
 use tenure_core::task::{self as rules, Class, TaskState};
@@ -83,7 +83,7 @@ fn status(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Overview> {
     let project = snapshot.project_id();
     let (counts, snoozed) = counts(tx, snapshot)?;
     let (mut held, mut next_expiry) = hold::summary(tx, project, snapshot.now, &snapshot.dead)?;
-    let start = Rank::start();
+    let start = ListOrder::Priority.start();
     let first = |tx: &mut dyn Tx, state: TaskState| {
         select(tx, snapshot, &List { states: vec![state], ..List::default() }, &start, FIRST)
     };

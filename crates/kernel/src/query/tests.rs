@@ -85,6 +85,10 @@ fn requests_keep_their_bytes() {
             "list",
             r#"{"states":["ready"],"all":false,"labels":["x"],"assignee":null,"holder":"a","limit":3,"cursor":null}"#,
         ),
+        (
+            "list",
+            r#"{"states":[],"all":true,"labels":[],"assignee":null,"holder":null,"limit":3,"cursor":null,"text":"login","sort":"updated"}"#,
+        ),
         ("look_up", r#"{"typed":"t-1"}"#),
         ("show", r#"{"id":"t-1"}"#),
         ("show_hold", r#"{"id":"h-1"}"#),

@@ -31,6 +31,10 @@ pub(super) fn state() -> Value {
     json!({ "type": "string", "enum": task::TaskState::ALL })
 }
 
+pub(super) fn order() -> Value {
+    json!({ "type": "string", "enum": ["priority", "created", "updated"] })
+}
+
 pub(super) fn hold() -> Value {
     json!({ "type": "string", "enum": ["task", "path", "name"] })
 }

@@ -92,6 +92,8 @@ pub(super) const RESOURCES: &[Resource] = &[
             param("labels", ParamKind::Texts, "Only with all of these labels").of(param_schema::label),
             param("assignee", ParamKind::Text, "Only for this agent").of(param_schema::name),
             param("holder", ParamKind::Text, "Only held by this agent").of(param_schema::name),
+            param("text", ParamKind::Text, "Only with words that begin like each of these, in the task or a note"),
+            param("sort", ParamKind::Text, "The order: `priority`, `created` or `updated`").of(param_schema::order),
             LIMIT,
             CURSOR,
         ],

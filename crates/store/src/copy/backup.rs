@@ -10,7 +10,7 @@ use tenure_core::{Code, Error, Result, Stage};
 
 use super::{counts, layout, plain};
 use crate::error;
-use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
+use crate::migrate::{self, APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
 use crate::store::StoreIdentity;
 use crate::table::project;
@@ -131,6 +131,7 @@ fn look_over(path: &Path) -> Result<Backup> {
         for step in STEPS.iter().filter(|step| step.version > version) {
             connection.execute_batch(&step.sqlite()).map_err(open)?;
         }
+        migrate::fill(&mut SqliteTx::new(&connection, &AtomicU64::new(0), Keep::Connection), version)?;
         connection.pragma_update(None, "user_version", VERSION).map_err(open)?;
         connection.execute_batch("COMMIT").map_err(open)?;
     }

@@ -32,7 +32,7 @@ pub(crate) struct TableLayout {
 }
 
 /// All tables. `store` and `project` come first, so that a reader of a copy learns early whose it is.
-pub(crate) const TABLES: [TableLayout; 28] = [
+pub(crate) const TABLES: [TableLayout; 29] = [
     TableLayout {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at"), Text("file")],
@@ -145,6 +145,11 @@ pub(crate) const TABLES: [TableLayout; 28] = [
             Text("task"),
         ],
         key: &["project", "label", "status", "ready", "priority", "number", "task"],
+    },
+    TableLayout {
+        name: "task_word",
+        columns: &[Text("project"), Text("word"), Text("task"), Int("noted")],
+        key: &["project", "word", "task", "noted"],
     },
     TableLayout {
         name: "dep",

@@ -24,7 +24,7 @@ use self::tx::{PostgresConnection, PostgresTx};
 use self::url::{PostgresTarget, UrlDefaults};
 use crate::copy;
 use crate::error::{self, ABSENT, OLDER, absent};
-use crate::migrate::{STEPS, VERSION};
+use crate::migrate::{self, STEPS, VERSION};
 use crate::sqlite::Sqlite;
 use crate::store::{Body, CommitDecision, Entered, Options, Present, Size, StoreIdentity};
 use crate::table::project;
@@ -425,6 +425,7 @@ impl Postgres {
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
             }
+            migrate::fill(tx, version)?;
             project::set_schema(tx, VERSION)?;
             Ok(CommitDecision::Commit(()))
         })

@@ -344,6 +344,7 @@ impl Sqlite {
             for step in STEPS.iter().filter(|step| found > 0 && step.version > found) {
                 connection.execute_batch(&step.sqlite()).map_err(open)?;
             }
+            migrate::fill(tx, found)?;
             if found < OWN_FILE {
                 self.record_first_file(tx)?;
             }

@@ -3,8 +3,18 @@
 use tenure_core::id::TaskId;
 use tenure_core::{Error, Result};
 
+use crate::statement::Statement;
 use crate::table::task;
-use crate::tx::{BulkRows, Sql, Tx, list};
+use crate::tx::{BulkRows, Sql, Tx, ids, list};
+
+/// The tasks with a label, at most `limit`.
+pub fn tasks(project: &str, label: &str, limit: usize) -> Statement<Vec<TaskId>> {
+    let sql = Sql::same(
+        "SELECT task FROM task_label WHERE project = $1 AND label = $2
+         ORDER BY status, ready, priority, number, task LIMIT $3",
+    );
+    Statement::new(sql, vec![project.into(), label.into(), limit.into()], ids)
+}
 
 /// Rewrites the rows of a task.
 pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {

@@ -36,5 +36,6 @@ pub mod request;
 pub mod session;
 pub mod shown_fence;
 pub mod task;
+pub mod task_word;
 pub mod token;
 pub mod web_session;

@@ -133,6 +133,17 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
 }
 
+/// The texts of the notes on a task before a number, newest first.
+pub fn texts(project: &str, task: &str, before: EventNumber, limit: usize) -> Statement<Vec<(EventNumber, String)>> {
+    let sql = Sql::same(
+        "SELECT number, text FROM note WHERE project = $1 AND task = $2 AND number < $3 ORDER BY number DESC LIMIT $4",
+    );
+    let args = vec![project.into(), task.into(), before.into(), limit.into()];
+    let read =
+        |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.event_number(0)?, row.text(1)?))).collect();
+    Statement::new(sql, args, read)
+}
+
 /// The newest notes on a task, oldest first.
 pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Row>> {
     newest_within(tx, project, task, (limit, usize::MAX)).map(|found| found.rows)

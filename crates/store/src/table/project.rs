@@ -381,11 +381,12 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<ProjectSummary>> {
 
 /// Deletes every row of a project except its own, which keeps the numbers: no earlier cursor or fence may match a later
 /// event.
-const BELONGINGS: [Sql; 21] = [
+const BELONGINGS: [Sql; 22] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
     Sql::same("DELETE FROM task WHERE project = $1"),
     Sql::same("DELETE FROM task_label WHERE project = $1"),
+    Sql::same("DELETE FROM task_word WHERE project = $1"),
     Sql::same("DELETE FROM dep WHERE project = $1"),
     Sql::same("DELETE FROM hold WHERE project = $1"),
     Sql::same("DELETE FROM place WHERE project = $1"),

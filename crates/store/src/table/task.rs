@@ -1,10 +1,13 @@
 //! The `task` table.
 
+use std::cmp::Reverse;
+
 use tenure_core::agent::Sign;
-use tenure_core::choice::{Rank, SnoozedTasks};
+use tenure_core::choice::{Position, Rank, SnoozedTasks};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
+use tenure_core::search::TaskTexts;
 use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, TaskState, TaskStatus};
 use tenure_core::{Result, Span, Time};
 
@@ -99,6 +102,11 @@ impl Row {
             finished_at: None,
             not_before: None,
         }
+    }
+
+    /// Its own texts, for searches.
+    pub fn texts(&self) -> TaskTexts<'_> {
+        TaskTexts { title: &self.title, description: &self.description, acceptance: &self.acceptance }
     }
 
     /// The conditions that decide its readiness and class.
@@ -428,7 +436,7 @@ pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: Fence) -> Result<
     tx.defer(sql, vec![project.into(), fence.into()])
 }
 
-/// A stream of tasks in selection order, each a range of one index.
+/// A stream of tasks, a range of one index, in selection order unless it says otherwise.
 #[derive(Clone, Debug)]
 pub enum TaskStream {
     /// All tasks with a status; for open ones, either those that are ready or the others.
@@ -443,17 +451,44 @@ pub enum TaskStream {
     ReadyFor(Option<AgentName>),
     /// Tasks last held by an agent, with a status that is not closed.
     Last(AgentName, TaskStatus),
+    /// All tasks with a status, the newest first. Not in selection order.
+    Created(TaskStatus),
+    /// All tasks with a status, the last changed first. Not in selection order.
+    Updated(TaskStatus),
     /// Open, with a time that has passed by now, though no write has noticed it yet. They are a range by their time and
     /// sorted afterwards: the next write leaves none.
     Due(Time),
 }
 
 impl TaskStream {
-    /// The tasks after a rank in the order.
+    /// The tasks after a rank in selection order.
     pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
-        let mut args: Vec<Value> =
-            vec![project.into(), after.priority.into(), after.number.into(), (&after.id).into(), limit.into()];
+        self.page_after(project, &Position::Ranked(after.clone()), limit)
+    }
+
+    /// The tasks after a position in the order of the stream.
+    pub fn page_after(&self, project: &str, after: &Position, limit: usize) -> Statement<Vec<Full>> {
+        let mut args: Vec<Value> = match after {
+            Position::Ranked(rank) => {
+                vec![project.into(), rank.priority.into(), rank.number.into(), (&rank.id).into(), limit.into()]
+            }
+            Position::Newest(Reverse((first, id))) => vec![project.into(), (*first).into(), id.into(), limit.into()],
+        };
         let sql = match self {
+            TaskStream::Created(status) => {
+                args.push(status.as_str().into());
+                Sql::same(select_full!(
+                    "WHERE t.project = $1 AND t.status = $5 AND (t.number, t.id) < ($2, $3)
+                     ORDER BY t.number DESC, t.id DESC LIMIT $4"
+                ))
+            }
+            TaskStream::Updated(status) => {
+                args.push(status.as_str().into());
+                Sql::same(select_full!(
+                    "WHERE t.project = $1 AND t.status = $5 AND (t.updated_at, t.id) < ($2, $3)
+                     ORDER BY t.updated_at DESC, t.id DESC LIMIT $4"
+                ))
+            }
             TaskStream::Status(status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into()]);
                 Sql::same(select_full!(
@@ -565,6 +600,26 @@ pub fn snoozed(project: &str, now: Time) -> Statement<Option<SnoozedTasks>> {
     Statement::new(sql, vec![project.into(), now.into()], |rows| {
         let found = first(rows).map(|row| Ok(SnoozedTasks { count: row.int(0)?, until: row.time(1)? })).transpose()?;
         Ok(found.filter(|snoozed| snoozed.count > 0))
+    })
+}
+
+/// What decides the position of a task in a list: its rank and the time of its last change.
+pub type SortKey = (Rank, Time);
+
+/// The sort keys of tasks by id, unordered.
+pub fn sort_keys(project: &str, ids: &[TaskId]) -> Statement<Vec<SortKey>> {
+    let sql = Sql::pair(
+        "SELECT t.priority, t.number, t.id, t.updated_at
+         FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
+        "SELECT t.priority, t.number, t.id, t.updated_at FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT priority, number, id, updated_at FROM task
+                             WHERE project = $1 AND id = j.value OFFSET 0) t",
+    );
+    Statement::new(sql, vec![project.into(), list(ids)], |rows| {
+        let key = |mut row: crate::Row| {
+            Ok((Rank { priority: row.int(0)?, number: row.int(1)?, id: row.id(2)? }, row.time(3)?))
+        };
+        rows.into_iter().map(key).collect()
     })
 }
 

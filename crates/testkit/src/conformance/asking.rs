@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
+use tenure_core::choice::ListOrder;
 use tenure_core::number::EventNumber;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{reserve, resume, tool_used};
@@ -76,6 +77,7 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<Pair> {
     let made = may_push::Made { id: "c0ffee22".into(), at: tenure_core::Time(1), paths: words(&["src/main.rs"]) };
     asked![
         list::List { all: true, limit: 3, ..Default::default() },
+        list::List { all: true, text: Some("one".into()), sort: ListOrder::Updated, limit: 3, ..Default::default() },
         look_up::LookUp { typed: task.clone() },
         look_up::LookUp { typed: hold.clone() },
         look_up::LookUp { typed: "zzzzzz".into() },

@@ -183,6 +183,9 @@ fn older_schema(_: &World) {
             Sql::same("ALTER TABLE store DROP COLUMN file"),
             Sql::same("DROP VIEW task_full"),
             Sql::same(old_view()),
+            Sql::same("DROP TABLE task_word"),
+            Sql::same("DROP INDEX task_created"),
+            Sql::same("DROP INDEX task_updated"),
             Sql::same("DROP INDEX task_not_before"),
             Sql::same("ALTER TABLE task DROP COLUMN not_before"),
         ];

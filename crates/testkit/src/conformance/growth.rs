@@ -1,5 +1,6 @@
 //! Growth: the cost of a call does not depend on the size of the store. Counted in steps, not timed.
 
+use tenure_core::choice::ListOrder;
 use tenure_core::memory::MemoryKind;
 use tenure_core::number::EventNumber;
 use tenure_core::session::Start;
@@ -70,6 +71,12 @@ fn cost_stays(_: &World) {
         measure("cancel", &mut |n| drop(world.cancel("a", &ids[20 + n]).unwrap()));
         let page = list::List { limit: 20, ..list::List::default() };
         measure("list", &mut |_| drop(kernel.ask(&call, &page).unwrap()));
+        let rare = list::List { text: Some("77".into()), ..page.clone() };
+        measure("list by a rare word", &mut |_| drop(kernel.ask(&call, &rare).unwrap()));
+        for sort in [ListOrder::Created, ListOrder::Updated] {
+            let sorted = list::List { sort, ..page.clone() };
+            measure("list in another order", &mut |_| drop(kernel.ask(&call, &sorted).unwrap()));
+        }
         let labelled = list::List { labels: vec!["x".into()], ..page.clone() };
         measure("list by label", &mut |_| drop(kernel.ask(&call, &labelled).unwrap()));
         measure("next", &mut |_| drop(kernel.ask(&call, &query::next::Next { labels: Vec::new() }).unwrap()));

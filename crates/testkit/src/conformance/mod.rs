@@ -56,6 +56,7 @@ mod random;
 mod refusals;
 mod restoring;
 mod resume;
+mod searching;
 mod sessions;
 mod shorthand;
 mod silent;
@@ -118,6 +119,7 @@ pub fn cases() -> Vec<&'static Case> {
         focus::CASES,
         holds::CASES,
         listing::CASES,
+        searching::CASES,
         locks::CASES,
         logs_at_rest::CASES,
         long_rows::CASES,

@@ -1,7 +1,9 @@
 //! Query plans: every statement of an op or a list is an index range, on both engines.
 
+use std::cmp::Reverse;
+
 use tenure_core::agent::Process;
-use tenure_core::choice::Rank;
+use tenure_core::choice::{Position, Rank};
 use tenure_core::hold::{Ending, Mode};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{MemoryKind, MemoryScope};
@@ -14,7 +16,7 @@ use tenure_kernel::op::add_many;
 use tenure_store::table::checkout::Locations;
 use tenure_store::table::{
     agent, artifact, checkout, delivery, dep, edited_file, event, hold, label, lock, mail, memory, message, note, path,
-    place, project, request, session, shown_fence, task,
+    place, project, request, session, shown_fence, task, task_word,
 };
 use tenure_store::{BulkRows, CommitDecision, Row, RowsWithin, Sql, Tx, Value};
 
@@ -165,12 +167,13 @@ fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> 
 }
 
 /// The tables that grow. A plan may scan a given list, never one of these.
-const GROWING: [&str; 19] = [
+const GROWING: [&str; 20] = [
     "place",
     "session",
     "touched",
     "task",
     "task_label",
+    "task_word",
     "dep",
     "hold",
     "note",
@@ -354,6 +357,8 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         }
         dep::after_these(tx, p, &some)?;
         task::blockers(tx, p, &some)?;
+        task_word::remove(tx, p, id, ["task", "0"].map(str::to_owned).iter())?;
+        tx.fetch((task_word::beginning(p, "1234", 1_001), task::sort_keys(p, &some)))?;
         dep::shift(tx, p, id, 0, 0)?;
         dep::clear(tx, p, id)?;
         label::put(tx, p, &full.task)?;
@@ -488,6 +493,9 @@ fn read_few_pages(world: &World, statements: &[(Sql, Vec<Value>)]) {
 fn lists_are_ordered(world: &World) {
     fill(world);
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
+    let newest = Position::Newest(Reverse((i64::MAX, "t-1".into())));
+    let of_newest =
+        |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page_after(p, &newest, 20)).map(drop));
     let of = |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));
     let events = |filter: event::EventFilter, newest_first: bool| {
         record(world, |tx, p| tx.fetch(event::page(p, &filter, RANGE, newest_first, 20)).map(drop))
@@ -502,6 +510,11 @@ fn lists_are_ordered(world: &World) {
         ("task_assigned", of(task::TaskStream::Assigned(text("agent-1").into()))),
         ("task_stuck", of(task::TaskStream::Stuck)),
         ("task_ready", of(task::TaskStream::ReadyFor(None))),
+        ("task_created", of_newest(task::TaskStream::Created(TaskStatus::Open))),
+        ("task_updated", of_newest(task::TaskStream::Updated(TaskStatus::Open))),
+        ("task_word_pkey", record(world, |tx, p| tx.fetch(task_word::beginning(p, "task", 20)).map(drop))),
+        ("task_label_pkey", record(world, |tx, p| tx.fetch(label::tasks(p, "x", 20)).map(drop))),
+        ("note_task", record(world, |tx, p| tx.fetch(note::texts(p, "t-1", EventNumber::new(900), 20)).map(drop))),
         ("hold_due", record(world, |tx, p| tx.fetch(hold::page(p, None, (Time(5), "h-1"), 20)).map(drop))),
         ("hold_due", record(world, |tx, p| tx.fetch(hold::due(p, Time(5), 64)).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),

@@ -142,6 +142,8 @@ impl World {
         assert_eq!(self.kernel.ask(&call, &query::health::Health {}).unwrap().wrong_counters, []);
         let counted = "SELECT (SELECT COUNT(*) FROM place WHERE ended_at = 0) - CAST(COALESCE(SUM(waiting), 0) AS BIGINT) FROM project";
         assert_eq!(crate::raw::number(&self.kernel, counted, &[]), 0, "places are counted right");
+        let [stored, expected] = crate::raw::words(&self.kernel);
+        assert_eq!(stored, expected, "the words of tasks");
     }
 
     /// Runs `body` in several threads at once, each with its own kernel if the engine supports that.

@@ -35,8 +35,11 @@ fn bad(line: usize, message: &str) -> Error {
 
 /// The error for a file that is not an export, or not one that this version can read.
 fn bad_file(message: impl Into<String>) -> Error {
-    Error::usage(Code::BadExport, message)
-        .hint(Advice::from("Nothing was imported. Give a file that ").action(Action::Export).text(" wrote."))
+    Error::usage(Code::BadExport, message).hint(
+        Advice::from("Nothing was imported. Give a file that ")
+            .action(Action::Export)
+            .text(" wrote, or JSON lines of tasks, each with a title."),
+    )
 }
 
 /// The error for a file that ends too soon, or whose last line gives other counts than the file has.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::Result;
+use tenure_core::choice::ListOrder;
 use tenure_core::task::TaskState;
 use tenure_kernel::answer::{Hold, Page, Shown, Task};
 use tenure_kernel::query::list::List;
@@ -17,7 +18,7 @@ const FEW: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list",
-    about: "List the tasks of the project in the order they are chosen in, or show one with its notes and events",
+    about: "List the tasks of the project in the order they are chosen in, search them by words, or show one with its notes and events",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<Page<Task>>, schema::output::<Shown>, schema::output::<Hold>],
     nature: Nature::Reads,
@@ -43,6 +44,12 @@ struct Request {
     /// Only with all of these labels.
     #[serde(default)]
     labels: Vec<String>,
+    /// Only with words that begin like each of these, in the title, the description, the acceptance or a note.
+    #[serde(default)]
+    text: Option<String>,
+    /// The order: `priority` (and then creation), `created` or `updated`, both newest first.
+    #[serde(default)]
+    sort: ListOrder,
     /// Only what you hold.
     #[serde(default)]
     mine: bool,
@@ -62,6 +69,8 @@ fn list(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
         holder: request.mine.then(|| tool_call.who.name.as_str().into()),
         limit: request.limit.unwrap_or(FEW),
         cursor: request.cursor,
+        text: request.text,
+        sort: request.sort,
         ..List::default()
     })
 }
