@@ -103,6 +103,12 @@ fn day(engine: Engine) {
     assert_eq!(client.call("release", json!({ "hold": text(&held[1]["id"])[..6] }))["holds"][0]["state"], "released");
     assert_eq!(client.call("release", json!({ "reason": "break" }))["state"], "ready");
     assert_eq!(client.call("resume", json!({ "task": first[..6] }))["rule"], "focus");
+    client.call("reserve", json!({ "paths": ["src/b.rs"] }));
+    let handed = client.call("release", json!({ "paths": ["src/b.rs"], "to": "person:ann" }));
+    assert_eq!(
+        (&handed["holds"][0]["holder"], &handed["holds"][0]["subject"]),
+        (&json!("person:ann"), &json!("src/b.rs"))
+    );
 
     let agent = text(&client.call("list", json!({ "id": first }))["holder"]["agent"]);
     home.ok(&["send", &agent, "how far is it?", "--request"]);

@@ -63,6 +63,7 @@ mod switching;
 mod together;
 mod transfer;
 mod transitions;
+mod transfer_holds;
 mod turns;
 mod waiting;
 mod waiting_locks;
@@ -124,6 +125,7 @@ pub fn cases() -> Vec<&'static Case> {
         transfer::CASES,
         transitions::CASES,
         atomicity::CASES,
+        transfer_holds::CASES,
         clock::CASES,
         clock_ahead::CASES,
         commits::CASES,

@@ -14,7 +14,9 @@ use tenure_kernel::op::{
 
 use super::model::files::PATTERNS;
 use super::model::{Lock, Model, PathHold, Place};
-use super::plan::{About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Which, Whose};
+use super::plan::{
+    About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Moved, Request, Shown, Version, Which, Whose,
+};
 
 /// The texts of memories.
 pub const TEXTS: [&str; 6] =
@@ -149,12 +151,7 @@ impl Cast {
                 })
             }
             Request::ReleaseHold { hold, fence, force } => {
-                let of = |fence: Fence| match &hold {
-                    Which::Path(holder, pattern) => path_fence(fence, newest(model, holder, Some(*pattern))),
-                    Which::Lock(name) => lock_fence(fence, *name, model),
-                    Which::Task(_) => path_fence(fence, None),
-                };
-                let fence = fence.map(of);
+                let fence = fence.map(|fence| Cast::hold_fence(&hold, fence, model));
                 let hold = Some(self.hold(&hold, model));
                 Op::new(release::Release {
                     hold: hold.map(Into::into),
@@ -250,6 +247,29 @@ impl Cast {
                     to: to.into(),
                     fence: fence.map(Into::into),
                     force,
+                    ..transfer::Transfer::default()
+                })
+            }
+            Request::Move { what, to, fence, force } => {
+                let given = |of: &Which, fence: Fence| Cast::hold_fence(of, fence, model);
+                let base = transfer::Transfer { to: to.into(), force, ..transfer::Transfer::default() };
+                Op::new(match what {
+                    Moved::Hold(which) => transfer::Transfer {
+                        fence: fence.map(|fence| given(&which, fence)).map(Into::into),
+                        hold: Some(self.hold(&which, model).into()),
+                        ..base
+                    },
+                    Moved::Paths(patterns) => {
+                        let newest = newest(model, agent, patterns.first().copied());
+                        let fence = fence.map(|fence| path_fence(fence, newest)).map(Into::into);
+                        transfer::Transfer { fence, paths: typed(&patterns), ..base }
+                    }
+                    Moved::Lock(name) => transfer::Transfer {
+                        fence: fence.map(|fence| lock_fence(fence, name, model)).map(Into::into),
+                        lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
+                        ..base
+                    },
+                    Moved::All(from) => transfer::Transfer { all: true, from: from.map(Into::into), ..base },
                 })
             }
             Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task).into() }),
@@ -298,6 +318,14 @@ impl Cast {
                 line: index + 1,
             })
             .collect()
+    }
+
+    fn hold_fence(which: &Which, fence: Fence, model: &Model) -> i64 {
+        match which {
+            Which::Path(holder, pattern) => path_fence(fence, newest(model, holder, Some(*pattern))),
+            Which::Lock(name) => lock_fence(fence, *name, model),
+            Which::Task(_) => path_fence(fence, None),
+        }
     }
 
     fn hold(&self, which: &Which, model: &Model) -> String {

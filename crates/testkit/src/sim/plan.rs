@@ -191,6 +191,20 @@ pub enum Which {
     Lock(u32),
 }
 
+/// What is transferred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moved {
+    /// A hold by its id.
+    Hold(Which),
+    /// The holds within some patterns.
+    Paths(Vec<u32>),
+    /// A lock.
+    Lock(u32),
+    /// Everything that an agent holds; the caller if none is named.
+    All(Option<String>),
+}
+
 /// The subject of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -369,6 +383,15 @@ pub enum Request {
     },
     Unblock {
         task: u32,
+    },
+    /// Transfers something other than a task.
+    Move {
+        what: Moved,
+        to: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<Fence>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
     },
     Reopen {
         task: u32,

@@ -195,6 +195,10 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
         Request::Release { on } => each(on, &|on| Request::Release { on }),
         Request::Cancel { on } => each(on, &|on| Request::Cancel { on }),
         Request::Transfer { on, to } => each(on, &|on| Request::Transfer { on, to: to.clone() }),
+        Request::Move { what, to, fence, force } => {
+            let with = |fence, force| Request::Move { what: what.clone(), to: to.clone(), fence, force };
+            vec![with(None, *force), with(*fence, false)]
+        }
         Request::Unblock { .. } | Request::Reopen { .. } | Request::Snooze { .. } => Vec::new(),
         Request::Edit(edit) => vec![
             Request::Edit(Edit { priority: None, ..edit.clone() }),
