@@ -11,7 +11,7 @@ pub struct Migration {
 }
 
 /// All steps in order. Within a minor version, steps only add.
-pub const STEPS: [Migration; 10] = [
+pub const STEPS: [Migration; 11] = [
     Migration::new(1, include_str!("schema/0001_kernel.sql")),
     Migration::new(2, include_str!("schema/0002_kept.sql")),
     Migration::new(3, include_str!("schema/0003_continuity.sql")),
@@ -22,6 +22,7 @@ pub const STEPS: [Migration; 10] = [
     Migration::new(8, include_str!("schema/0008_look_ups.sql")),
     Migration::new(9, include_str!("schema/0009_own_file.sql")),
     Migration::new(10, include_str!("schema/0010_not_before.sql")),
+    Migration::new(11, include_str!("schema/0011_threads.sql")),
 ];
 
 /// The schema version that this program knows.

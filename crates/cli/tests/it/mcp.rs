@@ -115,8 +115,9 @@ fn day(engine: Engine) {
     let message = client.call("mail", json!({ "action": "read" }))["items"][0].clone();
     assert_eq!((&message["text"], &message["again"]), (&json!("how far is it?"), &json!(false)));
     assert_eq!(client.call("mail", json!({ "action": "read", "ack": [message["id"]] }))["items"], json!([]));
-    let answer = json!({ "action": "send", "to": ["person:ann"], "about": first, "text": "half" });
-    assert_eq!(client.call("mail", answer)["to"][0]["agent"], "person:ann");
+    let id = text(&message["id"]);
+    let answer = client.call("mail", json!({ "action": "send", "reply": id[..6], "text": "half" }));
+    assert_eq!((&answer["to"][0]["agent"], &answer["thread"]), (&json!("person:ann"), &message["id"]));
     assert_eq!(home.ok(&["inbox"])["items"][1]["text"], "half", "after the end of the request");
     let done = client.call("done", json!({}));
     assert_eq!((&done["state"], &done["late"]), (&json!("done"), &json!(false)));

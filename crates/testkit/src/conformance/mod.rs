@@ -60,10 +60,11 @@ mod shorthand;
 mod silent;
 mod stories;
 mod switching;
+mod threads;
 mod together;
 mod transfer;
-mod transitions;
 mod transfer_holds;
+mod transitions;
 mod turns;
 mod waiting;
 mod waiting_locks;
@@ -122,10 +123,11 @@ pub fn cases() -> Vec<&'static Case> {
         long_rows::CASES,
         random::CASES,
         together::CASES,
+        threads::CASES,
         transfer::CASES,
+        transfer_holds::CASES,
         transitions::CASES,
         atomicity::CASES,
-        transfer_holds::CASES,
         clock::CASES,
         clock_ahead::CASES,
         commits::CASES,

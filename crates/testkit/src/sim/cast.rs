@@ -160,7 +160,7 @@ impl Cast {
                     ..release::Release::default()
                 })
             }
-            Request::Send { to, about, request, urgent } => Op::new(send::Send {
+            Request::Send { to, about, request, urgent, reply } => Op::new(send::Send {
                 to: to.into_iter().map(Into::into).collect(),
                 about: about.map(|about| match about {
                     About::Task(task) => self.id(task),
@@ -169,10 +169,10 @@ impl Cast {
                 text: "how long?".to_owned(),
                 urgency: if urgent { Urgency::Urgent } else { Urgency::Normal },
                 request,
+                reply: reply.map(|at| letter(model, agent, at)).map(Into::into),
             }),
             Request::Inbox { limit, ack } => {
-                let own = model.newest_letters(agent);
-                let id = |at: usize| own.get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned());
+                let id = |at: usize| letter(model, agent, at);
                 Op::new(inbox::Inbox { limit, ack: ack.into_iter().map(id).map(Into::into).collect() })
             }
             Request::SessionEnd => Op::new(session_end::SessionEnd {
@@ -370,6 +370,11 @@ fn shown(up_to: Shown, told: i64, model: &Model) -> i64 {
         Shown::ButLast(less) => told - less,
         Shown::Beyond(more) => model.last_event + more,
     }
+}
+
+/// A letter of an agent, counted from the newest.
+fn letter(model: &Model, agent: &str, at: usize) -> String {
+    model.newest_letters(agent).get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned())
 }
 
 /// The patterns as typed by the caller.

@@ -224,9 +224,14 @@ fn sending(dice: &Dice, sight: &Sight<'_>, agent: &str, task: u32) -> Step {
         1..=2 => Some(About::Task(task)),
         _ => Some(About::Hold(which(dice, sight, task))),
     };
-    let named = about.is_none() || dice.once_in(4);
-    let to = AGENTS.iter().filter(|_| named && dice.once_in(3)).map(|name| (*name).to_owned()).collect();
-    by(dice, sight, agent, Request::Send { to, about, request: dice.once_in(2), urgent: dice.once_in(4) })
+    let reply = dice.maybe(4, || dice.below(3));
+    let named = (about.is_none() && reply.is_none()) || dice.once_in(4);
+    let mut to: Vec<String> =
+        AGENTS.iter().filter(|_| named && dice.once_in(3)).map(|name| (*name).to_owned()).collect();
+    if named && dice.once_in(4) {
+        to.push("all".to_owned());
+    }
+    by(dice, sight, agent, Request::Send { to, about, request: dice.once_in(2), urgent: dice.once_in(4), reply })
 }
 
 fn limit(dice: &Dice) -> Option<usize> {

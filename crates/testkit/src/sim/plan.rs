@@ -331,6 +331,9 @@ pub enum Request {
         request: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         urgent: bool,
+        /// The letter that it answers, counted from the newest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<usize>,
     },
     /// Reads the mail and acknowledges some letters, counted from the newest.
     Inbox {
@@ -381,9 +384,6 @@ pub enum Request {
         on: Acting,
         to: String,
     },
-    Unblock {
-        task: u32,
-    },
     /// Transfers something other than a task.
     Move {
         what: Moved,
@@ -392,6 +392,9 @@ pub enum Request {
         fence: Option<Fence>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         force: bool,
+    },
+    Unblock {
+        task: u32,
     },
     Reopen {
         task: u32,

@@ -172,10 +172,10 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             Request::ReleaseHold { hold: hold.clone(), fence: None, force: *force },
             Request::ReleaseHold { hold: hold.clone(), fence: *fence, force: false },
         ],
-        Request::Send { to, about, request, urgent } => {
+        Request::Send { to, about, request, urgent, reply } => {
             let with = |to: Vec<String>, request, urgent| {
                 let about = about.clone();
-                Request::Send { to, about, request, urgent }
+                Request::Send { to, about, request, urgent, reply: *reply }
             };
             let mut all: Vec<Request> = fewer(to).into_iter().map(|to| with(to, *request, *urgent)).collect();
             all.extend([with(to.clone(), false, *urgent), with(to.clone(), *request, false)]);
