@@ -10,6 +10,10 @@ use crate::time::{Span, Time};
 pub const TEXT_MAX: usize = 8 * 1024;
 /// The most recipients of one message.
 pub const RECIPIENTS_MAX: usize = 20;
+/// The most recipients of a message to everyone.
+pub const EVERYONE_MAX: usize = 200;
+/// The name that stands for all agents of the project that are not gone, in place of a recipient.
+pub const EVERYONE: &str = "all";
 /// The most messages acknowledged by one call.
 pub const ACKS_MAX: usize = 100;
 /// The default number of messages that an inbox offers.
@@ -20,7 +24,7 @@ pub const PAGE_MAX: usize = 100;
 pub const PAGE_BYTES: usize = 16 * 1024;
 
 /// How soon a message should be looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
     /// With the next look.

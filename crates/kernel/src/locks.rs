@@ -1,14 +1,18 @@
 //! Named locks: the live lock of a name, and the refusals it causes.
 
 use tenure_core::action::Action;
-use tenure_core::hold::{Renewal, lapsed};
+use tenure_core::event::Event;
+use tenure_core::event::hold::HoldTransferred;
+use tenure_core::hold::{Ending, Renewal, lapsed};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Span};
 use tenure_store::table::{agent, hold, lock};
 
-use crate::answer::{Blocker, Blockers};
+use crate::answer::{self, Blocker, Blockers};
 use crate::paths;
-use crate::unit_of_work::UnitOfWork;
+use crate::unit_of_work::{About, UnitOfWork};
 use crate::waiting::Obstacles;
 
 /// Whether a hold outlives its holder. A runner's lock lives as long as its command, whatever happens to the session
@@ -27,6 +31,40 @@ pub(crate) fn live(work: &mut UnitOfWork<'_>, name: &str) -> Result<Option<hold:
         return Ok(None);
     }
     Ok(Some(row))
+}
+
+/// Transfers a lock: the remaining time stays, the fence is new.
+pub(crate) fn hand_over(work: &mut UnitOfWork<'_>, row: &hold::Row, to: &AgentName) -> Result<answer::Hold> {
+    let overrode = (row.holder != work.me()).then(|| row.holder.to_string());
+    let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
+    hold::end(work.tx, &work.project.id, &row.id, work.now, how)?;
+    // It may change who waits for whom.
+    work.freed = true;
+    let fresh = paths::fresh_ids(work, 1)?.remove(0);
+    let said = HoldTransferred {
+        from: row.holder.to_string(),
+        ended_hold: row.id.to_string(),
+        overrode,
+        holder: to.to_string(),
+        ttl_s: row.ttl.as_seconds(),
+        expires_at: row.expires_at,
+        reason: Some(row.reason.clone()),
+        kind: Some(row.kind.as_str().to_owned()),
+        ..HoldTransferred::default()
+    };
+    let number = work.append(About::of(&row.subject).hold(&fresh), Event::HoldTransferred(said))?;
+    let granted = hold::Row {
+        id: fresh,
+        holder: to.clone(),
+        fence: Fence::from(number),
+        granted_at: work.now,
+        asked: 0,
+        ..row.clone()
+    };
+    hold::insert(work.tx, &work.project.id, &granted)?;
+    work.project.holds_issued += 1;
+    work.ended(&row.id, row.asked, how, number);
+    paths::shown(work, &granted)
 }
 
 /// The four-part refusal of a free lock that others wait for.

@@ -16,7 +16,7 @@ pub struct Migration {
 }
 
 /// All steps in order. Within a minor version, steps only add.
-pub const STEPS: [Migration; 11] = [
+pub const STEPS: [Migration; 12] = [
     Migration::new(1, include_str!("schema/0001_kernel.sql")),
     Migration::new(2, include_str!("schema/0002_kept.sql")),
     Migration::new(3, include_str!("schema/0003_continuity.sql")),
@@ -28,6 +28,7 @@ pub const STEPS: [Migration; 11] = [
     Migration::new(9, include_str!("schema/0009_own_file.sql")),
     Migration::new(10, include_str!("schema/0010_not_before.sql")),
     Migration::new(WORDS, include_str!("schema/0011_words.sql")),
+    Migration::new(12, include_str!("schema/0012_threads.sql")),
 ];
 
 /// The step that adds the words of tasks.

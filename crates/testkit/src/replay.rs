@@ -100,6 +100,8 @@ pub struct Replay {
     owed: (EventNumber, BTreeSet<(&'static str, String)>),
     /// The restore event whose expired holds are not all recorded yet.
     restoring: Option<EventNumber>,
+    /// The request of a transfer, and the holds that conflict with what it has moved so far: it must move them too.
+    moving: (String, BTreeSet<String>),
 }
 
 /// Replays a whole log, oldest first. Panics at the first invalid event.
@@ -122,6 +124,7 @@ pub fn replay(events: &[LoggedEvent]) -> Replay {
         replay.step(event);
     }
     assert!(replay.restoring.is_none() || replay.live() == 0, "holds outlive the restore {:?}", replay.restoring);
+    replay.all_moved();
     assert!(replay.owed.1.is_empty(), "never told after event {}: {:?}", replay.owed.0, replay.owed.1);
     replay
 }
@@ -158,6 +161,9 @@ impl Replay {
             self.owed.1
         );
         self.follow_restore(event);
+        if event.request_id != self.moving.0 {
+            self.all_moved();
+        }
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
         match event.kind.as_str() {
@@ -178,8 +184,10 @@ impl Replay {
             }
             kind::HOLD_TRANSFERRED => {
                 let ended = event.data["ended_hold"].as_str().unwrap();
-                match self.end(task, ended, at, event).path {
+                let ended = self.end(task, ended, at, event);
+                match ended.path {
                     Some(_) => self.grant_path(event, at),
+                    None if ended.lock => self.grant_lock(event, at),
                     None => self.grant(event, at),
                 }
             }
@@ -241,6 +249,17 @@ impl Replay {
         }
     }
 
+    /// A transfer is one transaction: what conflicted with a hold that it moved must have moved too.
+    fn all_moved(&mut self) {
+        let (request, left) = std::mem::take(&mut self.moving);
+        if left.is_empty() {
+            return;
+        }
+        let stays = |interval: &&Interval| interval.until.is_none() && left.contains(&interval.hold);
+        let stays = self.intervals.iter().find(stays);
+        assert!(stays.is_none(), "the transfer {request} has left {stays:?} behind");
+    }
+
     fn known(&mut self, task: &str) -> &mut Known {
         self.tasks.get_mut(task).unwrap_or_else(|| panic!("{task} was never added"))
     }
@@ -269,14 +288,21 @@ impl Replay {
         self.intervals.push(Interval { lock: true, ..Interval::of(event, from) });
     }
 
-    /// Grants a path: no conflicting hold may be live, and its holder must not hold it already.
+    /// Grants a path: no conflicting hold may be live, and its holder must not hold it already. A transfer may move what
+    /// conflicts with it a moment later.
     fn grant_path(&mut self, event: &LoggedEvent, from: Time) {
+        let giver = event.data["from"].as_str().filter(|_| event.kind == kind::HOLD_TRANSFERRED);
         let (holder, path) = (event.data["holder"].as_str().unwrap().to_owned(), Path::of(event));
         // Most holds have ended; the patterns of the others are compared.
         for earlier in self.intervals.iter().filter(|earlier| earlier.until.is_none_or(|until| until > from)) {
             let Some(held) = &earlier.path else { continue };
             let same = held.pattern == path.pattern && held.checkout == path.checkout;
             let stands = if earlier.holder == holder { same } else { held.conflicts(&path) };
+            if stands && giver == Some(earlier.holder.as_str()) {
+                self.moving.0.clone_from(&event.request_id);
+                self.moving.1.insert(earlier.hold.clone());
+                continue;
+            }
             assert!(!stands, "event {}: {} is held by {}", event.number, event.subject, earlier.holder);
         }
         self.intervals.push(Interval { path: Some(path), ..Interval::of(event, from) });
@@ -436,6 +462,25 @@ mod tests {
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);
         // A gap in the numbers.
         refuses(vec![added(), claimed(3, 1, "h-1", "a")]);
+    }
+
+    #[test]
+    fn inv_r9_a_transfer_moves_what_conflicts_with_it_too() {
+        let data = |from: Option<(&str, &str)>, holder: &str| {
+            let (from, ended) = from.unzip();
+            json!({ "holder": holder, "mode": "exclusive", "checkout": "", "from": from, "ended_hold": ended })
+        };
+        let reserved = |number, path: &str, hold| event(number, 0, kind::PATH_RESERVED, path, hold, data(None, "a"));
+        let moved = |number, path: &str, hold, old| {
+            event(number, 1, kind::HOLD_TRANSFERRED, path, hold, data(Some(("a", old)), "b"))
+        };
+        let held = || vec![reserved(1, "src/", "h-1"), reserved(2, "src/x", "h-2")];
+        let log = |rest: Vec<LoggedEvent>| held().into_iter().chain(rest).collect::<Vec<_>>();
+        replay(&log(vec![moved(3, "src/", "h-3", "h-1"), moved(4, "src/x", "h-4", "h-2")]));
+        // One of them stays, for good or until another request.
+        refuses(log(vec![moved(3, "src/", "h-3", "h-1")]));
+        let later = LoggedEvent { request_id: "later".into(), ..moved(4, "src/x", "h-4", "h-2") };
+        refuses(log(vec![moved(3, "src/", "h-3", "h-1"), later]));
     }
 
     #[test]

@@ -89,6 +89,9 @@ pub(super) fn print_one(out: &Printer, message: &Message) {
     said.extend(message.notice.then(|| "notice".to_owned()));
     said.extend(message.request.then(|| "request".to_owned()));
     said.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
+    said.extend(message.reply_to.as_ref().map(|reply| format!("re {reply}")));
+    let is_longer = message.thread.as_ref().filter(|thread| message.reply_to.as_ref() != Some(*thread));
+    said.extend(is_longer.map(|thread| format!("thread {thread}")));
     said.extend(message.about.as_ref().map(|about| format!("about {about}")));
     said.push(short(&message.sent_at));
     said.extend(message.again.then(|| "again".to_owned()));

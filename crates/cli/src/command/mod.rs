@@ -17,6 +17,7 @@ mod doctor;
 mod done;
 mod edit;
 mod export;
+mod held;
 mod holds;
 mod hook;
 mod import;

@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use clap::Args as _;
 use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
+use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
 use tenure_core::name::AgentName;
 use tenure_core::{Code, Error, Kind, Result};
 use tenure_kernel::answer::Recipient;
 use tenure_kernel::op::send::Send;
+use tenure_kernel::query::any_id::ResolveAny;
 use tenure_kernel::query::check::Check;
 use tenure_kernel::query::lock_of::LockOf;
 
@@ -28,6 +30,8 @@ pub(super) const SPEC: Spec = Spec {
     examples: &[
         "tenure send codex-2 \"the schema is merged, you can go on\"",
         "tenure send --to codex-2 --to person:ann \"tests are red on main\"",
+        "tenure send all \"main is frozen until the release is out\"",
+        "tenure send --reply g-7k3fq \"it is merged\"",
         "tenure send --about src/lib.rs \"I need it for an hour\" --request",
         "tenure send --about t-7k3fq \"please release it when you can\" --request --urgent",
     ],
@@ -47,8 +51,9 @@ pub(super) const SPEC: Spec = Spec {
             None => (Session::open(settings, out, StoreUse::Write)?, None),
         };
         let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
-        let request =
-            Send { to: to.into_iter().map(AgentName::from).collect(), about, text, urgency, request: args.request };
+        let reply = args.reply.map(|typed| session.ask(&ResolveAny { typed })).transpose()?.map(MessageId::from);
+        let to = to.into_iter().map(AgentName::from).collect();
+        let request = Send { to, about, text, urgency, request: args.request, reply };
         let reply = session.run(request, RunOptions::default())?;
         let sent = reply.read()?;
         if session.out.is_json() {
@@ -57,7 +62,8 @@ pub(super) const SPEC: Spec = Spec {
         }
         let names: Vec<String> = sent.to.iter().map(|to| format!("{} ({})", to.agent, presence(to))).collect();
         let about = sent.about.map_or(String::new(), |about| format!(" about {about}"));
-        session.out.text(&format!("Sent {} to {}{about}", sent.id, names.join(", ")));
+        let reply = sent.reply_to.map_or(String::new(), |reply| format!(", in reply to {reply}"));
+        session.out.text(&format!("Sent {} to {}{about}{reply}", sent.id, names.join(", ")));
         if sent.hold.is_some() {
             session.out.text("It ends when the hold ends, and you are told how: tenure inbox");
         }
@@ -109,12 +115,15 @@ struct Args {
     first: String,
     #[arg(hide = true, allow_hyphen_values = true)]
     second: Option<String>,
-    /// An agent that gets it; may be repeated
+    /// An agent that gets it, or `all` for every agent that is not gone; may be repeated
     #[arg(long, value_name = "AGENT")]
     to: Vec<String>,
     /// The task, hold, path or lock it is about; without an agent its holder gets it, and it ends with the hold
     #[arg(long, value_name = "THING")]
     about: Option<OsString>,
+    /// The message that it answers: any unique beginning of its id; without an agent its author gets it
+    #[arg(long, value_name = "ID")]
+    reply: Option<String>,
     /// Somebody cannot go on
     #[arg(long)]
     urgent: bool,

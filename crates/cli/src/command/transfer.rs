@@ -1,24 +1,41 @@
 //! `tenure transfer`
 
 use clap::Args as _;
+use tenure_core::text::cut;
 use tenure_kernel::op::transfer::Transfer;
 
-use super::done::ActingArgs;
-use super::{Group, Run, Spec, read, task_id_or_focus};
-use crate::session::{RunOptions, StoreUse};
+use super::held::{self, Held, HeldArgs};
+use super::{Group, Run, Spec, read};
+use crate::session::RunOptions;
 
 pub(super) const SPEC: Spec = Spec {
     name: "transfer",
     aliases: &["handoff", "reassign"],
     group: Group::People,
-    about: "Hand a held task to another agent",
-    examples: &["tenure transfer t-7k3fq --to codex-2", "tenure transfer --to codex-2"],
+    about: "Hand a task, paths, a lock or everything to another agent",
+    examples: &[
+        "tenure transfer t-7k3fq --to codex-2",
+        "tenure transfer src/store/ --to codex-2",
+        "tenure transfer deploy --to codex-2",
+        "tenure transfer --all --to codex-2",
+        "tenure transfer --all --from claude-5f0c --to codex-2 --force",
+    ],
     args: Args::augment_args,
-    run: Run::InProject(StoreUse::Write, |session, matches| {
+    run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
-        let task = task_id_or_focus(session, args.acting.task.as_deref())?;
-        let request =
-            Transfer { task, to: args.to.into(), fence: args.acting.fence.map(Into::into), force: args.acting.force };
+        let (session, Held { task, hold, paths, fold_case, lock }) = held::named(settings, out, args.held)?;
+        let request = Transfer {
+            task,
+            to: args.to.into(),
+            fence: args.fence.map(Into::into),
+            force: args.force,
+            hold,
+            paths,
+            lock,
+            fold_case,
+            all: args.all,
+            from: args.from.map(Into::into),
+        };
         let reply = session.run(request, RunOptions::default())?;
         let answer = reply.read()?;
         if session.out.is_json() {
@@ -26,7 +43,18 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         for hold in &answer.holds {
-            session.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
+            let shown = cut(&hold.subject, 120);
+            session.out.text(&format!("{shown} is held by {} now, fence {}", hold.holder, hold.fence));
+        }
+        if answer.holds.is_empty() {
+            session.out.text("Your hold has ended; the other agent shares the same path already.");
+        }
+        if let Some(more) = answer.more {
+            session.out.text(&format!("and {more} more"));
+        }
+        for hold in &answer.stays {
+            let shown = cut(&hold.subject, 120);
+            session.out.text(&format!("The lock {shown} stays with the command that runs under it"));
         }
         Ok(0)
     }),
@@ -35,8 +63,20 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     #[command(flatten)]
-    acting: ActingArgs,
+    held: HeldArgs,
     /// The agent that gets it
     #[arg(long, value_name = "AGENT")]
     to: String,
+    /// Everything that is held, all or none
+    #[arg(long, conflicts_with_all = ["what", "lock", "fence"])]
+    all: bool,
+    /// With --all: the agent that holds it; you without it
+    #[arg(long, value_name = "AGENT", requires = "all")]
+    from: Option<String>,
+    /// The fence to act under, in place of the one last shown to you
+    #[arg(long, value_name = "N")]
+    fence: Option<i64>,
+    /// Override the holder (people only; recorded)
+    #[arg(long)]
+    force: bool,
 }

@@ -87,6 +87,7 @@ mod streams;
 mod tags;
 mod through;
 mod tracked;
+mod transfer;
 mod unread;
 mod waiting;
 mod worktrees;

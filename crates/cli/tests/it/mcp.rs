@@ -103,14 +103,21 @@ fn day(engine: Engine) {
     assert_eq!(client.call("release", json!({ "hold": text(&held[1]["id"])[..6] }))["holds"][0]["state"], "released");
     assert_eq!(client.call("release", json!({ "reason": "break" }))["state"], "ready");
     assert_eq!(client.call("resume", json!({ "task": first[..6] }))["rule"], "focus");
+    client.call("reserve", json!({ "paths": ["src/b.rs"] }));
+    let handed = client.call("release", json!({ "paths": ["src/b.rs"], "to": "person:ann" }));
+    assert_eq!(
+        (&handed["holds"][0]["holder"], &handed["holds"][0]["subject"]),
+        (&json!("person:ann"), &json!("src/b.rs"))
+    );
 
     let agent = text(&client.call("list", json!({ "id": first }))["holder"]["agent"]);
     home.ok(&["send", &agent, "how far is it?", "--request"]);
     let message = client.call("mail", json!({ "action": "read" }))["items"][0].clone();
     assert_eq!((&message["text"], &message["again"]), (&json!("how far is it?"), &json!(false)));
     assert_eq!(client.call("mail", json!({ "action": "read", "ack": [message["id"]] }))["items"], json!([]));
-    let answer = json!({ "action": "send", "to": ["person:ann"], "about": first, "text": "half" });
-    assert_eq!(client.call("mail", answer)["to"][0]["agent"], "person:ann");
+    let id = text(&message["id"]);
+    let answer = client.call("mail", json!({ "action": "send", "reply": id[..6], "text": "half" }));
+    assert_eq!((&answer["to"][0]["agent"], &answer["thread"]), (&json!("person:ann"), &message["id"]));
     assert_eq!(home.ok(&["inbox"])["items"][1]["text"], "half", "after the end of the request");
     let done = client.call("done", json!({}));
     assert_eq!((&done["state"], &done["late"]), (&json!("done"), &json!(false)));

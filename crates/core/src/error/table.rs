@@ -295,6 +295,9 @@ codes! {
     /// A memory for the whole store together with others, or another scope where the whole store is meant.
     /// → Send it in a request of its own.
     GlobalApart "global_apart" Usage;
+    /// `transfer` of the lock of a running command, or of an offer that was not taken yet.
+    /// → Let the command end, or take the offer first.
+    HoldBound "hold_bound" Conflict;
     /// A message is about a hold that has ended.
     /// → `tenure why ID` tells how; write to its task or to an agent.
     HoldOver "hold_over" Conflict;
@@ -484,8 +487,8 @@ codes! {
     /// `remember` without a memory.
     /// → Give at least one.
     NothingToRemember "nothing_to_remember" Usage;
-    /// `transfer` of a task that nobody holds
-    /// → Claim it, or name a task that is held
+    /// `transfer` of what nobody holds, or with `--all` of an agent that holds nothing
+    /// → `tenure holds` lists what is held
     NothingToTransfer "nothing_to_transfer" NotFound;
     /// The record of an earlier restore of this store on this machine leaves no numbers below 2⁵³; `details.number`.
     /// → The record comes from a backup that was changed by hand; a person removes it from
@@ -595,7 +598,7 @@ codes! {
     /// `restore --replace` on PostgreSQL without a place for a backup of what is there.
     /// → Name a new file with `--safety`.
     SafetyNeeded "safety_needed" Usage;
-    /// `transfer` to the agent that holds the task already.
+    /// `transfer` to the agent that is the holder already.
     /// → Nothing.
     SameHolder "same_holder" Conflict;
     /// Another `setup` is writing and did not finish in time.
@@ -764,9 +767,13 @@ codes! {
     /// Git tracks a file of the store, `details.file`: a reset or a checkout would put an old store in its place.
     /// → Take the file out of git's index and keep it on the disk, then commit that.
     TrackedStore "tracked_store" Conflict;
-    /// A path that goes with the task overlaps one that stays with its holder.
-    /// → Release the one that stays, or reserve it for the task.
+    /// A path that is transferred overlaps one that stays with its holder.
+    /// → Release the one that stays, transfer it too, or reserve it for the task.
     TransferSplits "transfer_splits" Conflict;
+    /// `transfer` of a task, a hold, paths, a lock and `--all` in one request, or `--from` or `--fence` where it has no
+    /// meaning.
+    /// → Make one call for each.
+    TransferWhat "transfer_what" Usage;
     /// No turn to write within the time; `details.entity` is the lock file.
     /// → Call again. If it stays so, a stopped process holds that file.
     Turnstile "turnstile" Busy;

@@ -119,15 +119,19 @@ pub struct HoldTransferred {
     /// The task that a path is held for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The reason why a path is held.
+    /// The reason why a path or a lock is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// `name` for a named lock. Absent for a task and a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 impl Payload for HoldTransferred {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let overrode = overriding(self.overrode.as_deref());
-        format!("{actor} handed {subject} from {} to {}{overrode}", self.from, self.holder)
+        let lock = if self.kind.as_deref() == Some("name") { "the lock " } else { "" };
+        format!("{actor} handed {lock}{subject} from {} to {}{overrode}", self.from, self.holder)
     }
 }
 

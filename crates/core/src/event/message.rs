@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{Payload, after, is_false};
 use crate::message::Urgency;
 
+/// The most recipients that a sentence names.
+const NAMED: usize = 20;
+
 /// `message.sent`: a message was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,11 +23,17 @@ pub struct MessageSent {
     /// Whether Tenure itself wrote it.
     #[serde(skip_serializing_if = "is_false")]
     pub notice: bool,
+    /// The message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
 }
 
 impl Payload for MessageSent {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} wrote {subject} to {}{}", self.to.join(", "), after(" about ", Some(&self.about)))
+        let (first, more) = self.to.split_at(self.to.len().min(NAMED));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let (about, reply) = (after(" about ", Some(&self.about)), after(" in reply to ", self.reply_to.as_deref()));
+        format!("{actor} wrote {subject} to {}{more}{about}{reply}", first.join(", "))
     }
 }
 

@@ -194,10 +194,10 @@ impl Event {
             | Event::PathOffered(_) => Topic::Path,
             Event::LockTaken(_) | Event::LockReleased(_) | Event::LockOffered(_) => Topic::Lock,
             Event::HoldExpired(hold::HoldExpired { kind, checkout, .. })
+            | Event::HoldTransferred(hold::HoldTransferred { kind, checkout, .. })
             | Event::OfferTaken(place::OfferTaken { kind, checkout, .. }) => {
                 topic(kind.as_deref(), checkout.as_deref())
             }
-            Event::HoldTransferred(hold::HoldTransferred { checkout, .. }) => topic(None, checkout.as_deref()),
             _ => Topic::Other,
         }
     }

@@ -83,6 +83,7 @@ fn a_path_and_a_lock_are_told_from_a_task() {
     assert_eq!(topic(kind::OFFER_TAKEN, json!({ "kind": "path" })), Topic::Path);
     assert_eq!(topic(kind::HOLD_TRANSFERRED, json!({ "checkout": "" })), Topic::Path);
     assert_eq!(topic(kind::HOLD_TRANSFERRED, json!({})), Topic::Other);
+    assert_eq!(topic(kind::HOLD_TRANSFERRED, json!({ "kind": "name" })), Topic::Lock);
 }
 
 #[test]

@@ -46,6 +46,12 @@ pub struct Message {
     pub acked: bool,
     /// How it came to its end, if it did.
     pub ended: Option<MessageEnded>,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
+    /// The first message of the thread, where it answers one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<MessageId>,
 }
 
 /// How a message came to its end.
@@ -84,6 +90,8 @@ impl Message {
             again: row.number <= offered,
             acked: row.acked_at.is_some(),
             ended,
+            reply_to: message.reply_to.clone(),
+            thread: message.thread.clone(),
         }
     }
 }
@@ -121,6 +129,12 @@ pub struct Sent {
     pub urgency: Urgency,
     /// Whether you wait for something.
     pub request: bool,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
+    /// The first message of the thread, where it answers one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<MessageId>,
 }
 
 /// Who gets a message.
@@ -154,6 +168,8 @@ impl Sent {
             hold: row.hold.clone(),
             urgency: row.urgency,
             request: row.request,
+            reply_to: row.reply_to.clone(),
+            thread: row.thread.clone(),
         }
     }
 }

@@ -562,10 +562,16 @@ pub struct Noted {
 }
 
 /// The answer to `transfer`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Transferred {
-    /// The holds as they are now.
+    /// The holds as they are now; with `all`, the first 100.
     pub holds: Vec<Hold>,
+    /// With `all`: how many more were handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<usize>,
+    /// With `all`: the locks of running commands, which stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stays: Vec<Hold>,
 }
 
 /// The answer to a bulk `add`.

@@ -169,6 +169,8 @@ fn tell(
         text: text.join("\n"),
         at: work.now,
         ended: None,
+        reply_to: None,
+        thread: None,
     };
     if unread.is_some() {
         message::renew(work.tx, &project, &notice)?;

@@ -90,7 +90,7 @@ fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
     Ok(())
 }
 
-fn unknown(typed: &str) -> Error {
+pub(super) fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
     Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
         .entity(shown)

@@ -1,7 +1,7 @@
 //! Releases a task, paths or a lock.
 
 pub(super) mod held_paths;
-mod named_lock;
+pub(super) mod named_lock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

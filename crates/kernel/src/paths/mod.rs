@@ -7,6 +7,7 @@ pub(crate) mod nested_holds;
 pub(crate) mod other_checkouts;
 mod refusal;
 mod task_paths;
+mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,8 @@ pub(crate) use self::files::{FileSet, counts};
 pub(crate) use self::lost_holds::{is_lost, last_own, stale};
 use self::nested_holds::{Nested, Spot};
 pub(crate) use self::refusal::{ANOTHER_TASK, BLOCKERS_MAX, blockers, held_by, holders, nested_views};
-pub(crate) use self::task_paths::{Regained, end_with_task, hand_over, refuse_split, take_over};
+pub(crate) use self::task_paths::{Regained, end_with_task, take_over};
+pub(crate) use self::transfer::{hand_over, refuse_split};
 use crate::answer;
 use crate::checkouts::Checkouts;
 use crate::mail::EndedHold;
@@ -285,7 +287,7 @@ pub(crate) enum PathGrant {
     Reserve(PathReserved),
     /// Its holder waited for it.
     Offer,
-    /// It was transferred with its task.
+    /// It was transferred, alone or with its task.
     Transfer(HoldTransferred),
 }
 

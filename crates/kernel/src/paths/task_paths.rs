@@ -1,20 +1,17 @@
-//! Paths held for a task: they end and lapse with it, are granted again to the agent that takes it over, and move with
-//! it when it is transferred.
+//! Paths held for a task: they end and lapse with it, and are granted again to the agent that takes it over.
 
 use std::collections::BTreeMap;
 
-use tenure_core::action::Action;
-use tenure_core::event::hold::{HoldTransferred, PathReleased, PathReserved};
-use tenure_core::hold::{Ending, Mode, lapsed};
-use tenure_core::id::{CheckoutId, TaskId, or_empty};
+use tenure_core::Result;
+use tenure_core::event::hold::{PathReleased, PathReserved};
+use tenure_core::hold::{Ending, lapsed};
+use tenure_core::id::{CheckoutId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::number::{EventNumber, Fence};
 use tenure_core::reserve::{PatternDecision, PatternRequest};
-use tenure_core::text::cut;
-use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, path};
 
-use super::{Granting, PathGrant, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
+use super::{Granting, PathGrant, around, blockers, end, expire, fresh_ids, grant, pattern};
 use crate::answer;
 use crate::unit_of_work::UnitOfWork;
 use crate::waiting;
@@ -108,101 +105,4 @@ pub(crate) fn take_over(
     }
     regained.lost.truncate(super::BLOCKERS_MAX);
     Ok(regained)
-}
-
-/// Refuses to transfer a task if its paths would conflict with something that stays behind.
-pub(crate) fn refuse_split(
-    work: &mut UnitOfWork<'_>,
-    task: &TaskId,
-    bound: &[hold::Row],
-    to: &AgentName,
-) -> Result<()> {
-    let project = work.project.id.clone();
-    for row in bound {
-        let moved = [pattern(row)?];
-        let checkouts = scope(work.tx, &project, row.checkout.as_ref())?;
-        let wanted = PatternRequest { agent: to, checkout: row.checkout.as_ref(), mode: row.mode, patterns: &moved };
-        let site = super::site(work, row.checkout.as_ref())?;
-        let (tx, sight) = work.look();
-        let around = super::look_around(tx, &sight, (site, &checkouts), &moved)?;
-        let mut others = Vec::new();
-        for other in around.live {
-            if tenure_core::reserve::blocks(&held(&other)?, &wanted, &moved[0]) {
-                others.push(other);
-            }
-        }
-        let nested = around.nested.into_iter().filter(|one| one.blocks((to, row.mode), &around.site, &moved));
-        others.extend(nested.map(|one| one.row));
-        for other in others {
-            let stays = other.task.as_ref() != Some(task) && !lapsed(work.now, other.expires_at);
-            if stays {
-                let shown = cut(&other.subject, 120);
-                return Err(Error::new(
-                    Code::TransferSplits,
-                    format!("{} goes with {task}, and {} keeps {shown}", cut(&row.subject, 120), other.holder),
-                )
-                .entity(task)
-                .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
-                .attempt(Action::release(&other.id))
-                .attempt(Action::own_holds()));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Transfers the paths of a task to its new holder: the remaining time stays, the fences are new.
-pub(crate) fn hand_over(
-    work: &mut UnitOfWork<'_>,
-    bound: Vec<hold::Row>,
-    to: &AgentName,
-    overrode: Option<&AgentName>,
-) -> Result<Vec<answer::Hold>> {
-    let project = work.project.id.clone();
-    let mut moved = Vec::new();
-    for row in bound {
-        if lapsed(work.now, row.expires_at) {
-            expire(work, &row)?;
-            continue;
-        }
-        let its = pattern(&row)?;
-        let checkouts = scope(work.tx, &project, row.checkout.as_ref())?;
-        let same = |other: &hold::Row| {
-            other.holder == to
-                && other.subject == row.subject
-                && other.checkout == row.checkout
-                && !lapsed(work.now, other.expires_at)
-        };
-        let has = candidates(work.tx, &project, &checkouts, std::slice::from_ref(&its))?
-            .into_iter()
-            .any(|other| same(&other));
-        if has {
-            // The new holder shares the pattern already, and one row per holder and pattern is enough.
-            debug_assert_eq!(row.mode, Mode::Shared);
-            let task = Some(or_empty(row.task.as_ref()).to_owned());
-            end(work, &row, Ending::Transferred, None, PathReleased { task, ..PathReleased::default() })?;
-            continue;
-        }
-        let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
-        hold::end(work.tx, &project, &row.id, work.now, how)?;
-        work.freed = true;
-        let fresh = fresh_ids(work, 1)?.remove(0);
-        let granting = Granting {
-            pattern: &its,
-            mode: row.mode,
-            checkout: row.checkout.as_ref(),
-            holder: to,
-            task: row.task.as_ref(),
-            reason: &row.reason,
-            until: (row.expires_at, row.ttl),
-            place: None,
-        };
-        let (from, ended_hold) = (row.holder.to_string(), row.id.to_string());
-        let said =
-            HoldTransferred { from, ended_hold, overrode: overrode.map(String::from), ..HoldTransferred::default() };
-        let granted = grant(work, fresh, &granting, PathGrant::Transfer(said))?;
-        work.ended(&row.id, row.asked, how, granted.fence.event());
-        moved.push(super::shown(work, &granted)?);
-    }
-    Ok(moved)
 }

@@ -302,6 +302,8 @@ pub(crate) const TABLES: [TableLayout; 29] = [
             Int("ended_at"),
             Text("ended_how"),
             Text("ended_by"),
+            Text("reply_to"),
+            Text("thread"),
         ],
         key: &["project", "id"],
     },

@@ -44,13 +44,17 @@ pub struct Row {
     pub at: Time,
     /// How it ended, if it has.
     pub ended: Option<MessageEnding>,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
+    /// The first message of its thread, if it answers one.
+    pub thread: Option<MessageId>,
 }
 
 /// The columns of a message under the alias `m`, in the order of [`decode`].
 macro_rules! columns {
     () => {
         "m.id, m.number, m.author, m.recipients, m.about, m.hold, m.urgency, m.request, m.text, m.at, m.ended_at,
-         m.ended_how, m.ended_by"
+         m.ended_how, m.ended_by, m.reply_to, m.thread"
     };
 }
 pub(super) use columns;
@@ -72,6 +76,8 @@ pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
         text: row.text(from + 8)?,
         at: row.time(from + 9)?,
         ended: row.optional_time(from + 10)?.map(|at| MessageEnding { at, how, by }),
+        reply_to: row.optional_id(from + 13)?,
+        thread: row.optional_id(from + 14)?,
     })
 }
 
@@ -132,8 +138,8 @@ pub fn waiting(tx: &mut dyn Tx, project: &str, until: Time, limit: usize) -> Res
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO message (project, id, number, author, recipients, about, hold, urgency, request, text, at, ended_at,
-             ended_how, ended_by)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '')",
+             ended_how, ended_by, reply_to, thread)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '', $12, $13)",
     );
     let args = vec![
         project.into(),
@@ -147,6 +153,8 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.request.into(),
         (&row.text).into(),
         row.at.into(),
+        Value::optional_text(&row.reply_to),
+        Value::optional_text(&row.thread),
     ];
     tx.defer(sql, args)
 }

@@ -184,8 +184,14 @@ fn stranger(world: &World) {
 fn force(world: &World) {
     world.add("so that b is known");
     world.claim_any("b").unwrap();
-    let hand =
-        |task: &str| Op::new(transfer::Transfer { task: Some(task.into()), to: "b".into(), fence: None, force: true });
+    let hand = |task: &str| {
+        Op::new(transfer::Transfer {
+            task: Some(task.into()),
+            to: "b".into(),
+            force: true,
+            ..transfer::Transfer::default()
+        })
+    };
     for (nth, name) in ["done", "block", "cancel", "release", "transfer"].into_iter().enumerate() {
         let task = world.add(name);
         let claimed = world.claim("a", &task).unwrap();
@@ -231,7 +237,12 @@ fn force_by_an_agent(world: &World) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
             assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"), "{agent} {op:?}");
         }
-        let hand = transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), fence: None, force: true };
+        let hand = transfer::Transfer {
+            task: Some(task.clone().into()),
+            to: "a".into(),
+            force: true,
+            ..transfer::Transfer::default()
+        };
         assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");
     }
 }

@@ -62,8 +62,10 @@ mod shorthand;
 mod silent;
 mod stories;
 mod switching;
+mod threads;
 mod together;
 mod transfer;
+mod transfer_holds;
 mod transitions;
 mod turns;
 mod waiting;
@@ -125,7 +127,9 @@ pub fn cases() -> Vec<&'static Case> {
         long_rows::CASES,
         random::CASES,
         together::CASES,
+        threads::CASES,
         transfer::CASES,
+        transfer_holds::CASES,
         transitions::CASES,
         atomicity::CASES,
         clock::CASES,

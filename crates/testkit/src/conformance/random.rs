@@ -148,8 +148,8 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
             Op::new(transfer::Transfer {
                 task: named.map(str::to_owned).map(Into::into),
                 to: to.into(),
-                fence: None,
                 force: dice.once_in(3),
+                ..transfer::Transfer::default()
             })
         }
         6 => Op::new(block::Block {

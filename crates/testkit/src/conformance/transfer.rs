@@ -102,8 +102,12 @@ fn refused(world: &World) {
         assert_eq!(kind_of(world.transfer("person:ann", &task, "b")), "conflict", "a person says so with force");
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
         assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
-        let wrong =
-            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: Some(1.into()), force: false };
+        let wrong = transfer::Transfer {
+            task: Some(task.clone().into()),
+            to: "b".into(),
+            fence: Some(1.into()),
+            ..transfer::Transfer::default()
+        };
         assert_eq!(kind_of(world.run("a", Op::new(wrong))), "stale");
     });
     assert_eq!(focus(), before);
@@ -118,7 +122,12 @@ fn nothing_to_move(world: &World) {
     world.done("a", &done).unwrap();
     for task in [&open, &blocked, &done] {
         for (agent, force) in [("a", false), ("person:ann", true)] {
-            let request = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force };
+            let request = transfer::Transfer {
+                task: Some(task.clone().into()),
+                to: "b".into(),
+                force,
+                ..transfer::Transfer::default()
+            };
             let refused = world.unchanged(task, || world.run(agent, Op::new(request)));
             assert_eq!(code_of(refused), "nothing_to_transfer");
         }
@@ -142,7 +151,12 @@ fn forced(world: &World) {
     appear(world, &["b"]);
     let task = world.add("moved");
     world.claim("a", &task).unwrap();
-    let force = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force: true };
+    let force = transfer::Transfer {
+        task: Some(task.clone().into()),
+        to: "b".into(),
+        force: true,
+        ..transfer::Transfer::default()
+    };
     world.run("person:ann", Op::new(force)).unwrap();
     let event = world.events().pop().unwrap();
     assert_eq!((&event.data["overrode"], event.actor.as_str()), (&json!("a"), "person:ann"));

@@ -14,7 +14,9 @@ use tenure_kernel::op::{
 
 use super::model::files::PATTERNS;
 use super::model::{Lock, Model, PathHold, Place};
-use super::plan::{About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Which, Whose};
+use super::plan::{
+    About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Moved, Request, Shown, Version, Which, Whose,
+};
 
 /// The texts of memories.
 pub const TEXTS: [&str; 6] =
@@ -149,12 +151,7 @@ impl Cast {
                 })
             }
             Request::ReleaseHold { hold, fence, force } => {
-                let of = |fence: Fence| match &hold {
-                    Which::Path(holder, pattern) => path_fence(fence, newest(model, holder, Some(*pattern))),
-                    Which::Lock(name) => lock_fence(fence, *name, model),
-                    Which::Task(_) => path_fence(fence, None),
-                };
-                let fence = fence.map(of);
+                let fence = fence.map(|fence| Cast::hold_fence(&hold, fence, model));
                 let hold = Some(self.hold(&hold, model));
                 Op::new(release::Release {
                     hold: hold.map(Into::into),
@@ -163,7 +160,7 @@ impl Cast {
                     ..release::Release::default()
                 })
             }
-            Request::Send { to, about, request, urgent } => Op::new(send::Send {
+            Request::Send { to, about, request, urgent, reply } => Op::new(send::Send {
                 to: to.into_iter().map(Into::into).collect(),
                 about: about.map(|about| match about {
                     About::Task(task) => self.id(task),
@@ -172,10 +169,10 @@ impl Cast {
                 text: "how long?".to_owned(),
                 urgency: if urgent { Urgency::Urgent } else { Urgency::Normal },
                 request,
+                reply: reply.map(|at| letter(model, agent, at)).map(Into::into),
             }),
             Request::Inbox { limit, ack } => {
-                let own = model.newest_letters(agent);
-                let id = |at: usize| own.get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned());
+                let id = |at: usize| letter(model, agent, at);
                 Op::new(inbox::Inbox { limit, ack: ack.into_iter().map(id).map(Into::into).collect() })
             }
             Request::SessionEnd => Op::new(session_end::SessionEnd {
@@ -250,6 +247,29 @@ impl Cast {
                     to: to.into(),
                     fence: fence.map(Into::into),
                     force,
+                    ..transfer::Transfer::default()
+                })
+            }
+            Request::Move { what, to, fence, force } => {
+                let given = |of: &Which, fence: Fence| Cast::hold_fence(of, fence, model);
+                let base = transfer::Transfer { to: to.into(), force, ..transfer::Transfer::default() };
+                Op::new(match what {
+                    Moved::Hold(which) => transfer::Transfer {
+                        fence: fence.map(|fence| given(&which, fence)).map(Into::into),
+                        hold: Some(self.hold(&which, model).into()),
+                        ..base
+                    },
+                    Moved::Paths(patterns) => {
+                        let newest = newest(model, agent, patterns.first().copied());
+                        let fence = fence.map(|fence| path_fence(fence, newest)).map(Into::into);
+                        transfer::Transfer { fence, paths: typed(&patterns), ..base }
+                    }
+                    Moved::Lock(name) => transfer::Transfer {
+                        fence: fence.map(|fence| lock_fence(fence, name, model)).map(Into::into),
+                        lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
+                        ..base
+                    },
+                    Moved::All(from) => transfer::Transfer { all: true, from: from.map(Into::into), ..base },
                 })
             }
             Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task).into() }),
@@ -300,6 +320,14 @@ impl Cast {
             .collect()
     }
 
+    fn hold_fence(which: &Which, fence: Fence, model: &Model) -> i64 {
+        match which {
+            Which::Path(holder, pattern) => path_fence(fence, newest(model, holder, Some(*pattern))),
+            Which::Lock(name) => lock_fence(fence, *name, model),
+            Which::Task(_) => path_fence(fence, None),
+        }
+    }
+
     fn hold(&self, which: &Which, model: &Model) -> String {
         let none = || "h-zzz00000".to_owned();
         match which {
@@ -342,6 +370,11 @@ fn shown(up_to: Shown, told: i64, model: &Model) -> i64 {
         Shown::ButLast(less) => told - less,
         Shown::Beyond(more) => model.last_event + more,
     }
+}
+
+/// A letter of an agent, counted from the newest.
+fn letter(model: &Model, agent: &str, at: usize) -> String {
+    model.newest_letters(agent).get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned())
 }
 
 /// The patterns as typed by the caller.

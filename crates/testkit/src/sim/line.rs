@@ -64,7 +64,9 @@ impl Workload for Line {
 /// waiting agent can create a cycle that no request caused.
 pub(super) fn certain(step: Step) -> Step {
     match step {
-        Step::Call(call) if matches!(call.op, Request::Transfer { .. }) => Step::Clock { by_us: SECOND },
+        Step::Call(call) if matches!(call.op, Request::Transfer { .. } | Request::Move { .. }) => {
+            Step::Clock { by_us: SECOND }
+        }
         Step::Call(call) if matches!(call.fault, Some(Fault::Statement(_))) => Step::Call(Call { fault: None, ..call }),
         step => step,
     }

@@ -1,9 +1,10 @@
 //! Workload of shared checkouts: agents reserve paths, with and without a task, send each other requests for them, and
 //! leave.
 
+use super::cast::NAMES;
 use super::dice::Dice;
 use super::model::files::PATTERNS;
-use super::plan::{About, Acting, Call, Draft, Fault, Fence, Request, Reserve, Shown, Step, Which};
+use super::plan::{About, Acting, Call, Draft, Fault, Fence, Lock, Moved, Request, Reserve, Shown, Step, Which};
 use super::sessions::resuming;
 use super::workload::{AGENTS, Sight, Workload, claiming, fault, time};
 
@@ -43,8 +44,13 @@ impl Workload for Paths {
             46..=49 => releasing(dice, sight, agent, task),
             50..=56 => sending(dice, sight, agent, task),
             57..=63 => by(dice, sight, agent, Request::Inbox { limit: limit(dice), ack: acks(dice) }),
-            64..=65 => by(dice, sight, agent, Request::SessionEnd),
-            66..=72 => by(dice, sight, agent, released(dice, sight, agent)),
+            64 => by(dice, sight, agent, Request::SessionEnd),
+            65..=67 => moving(dice, sight, agent, task),
+            68 => {
+                let name = u32::try_from(dice.below(NAMES.len())).unwrap();
+                by(dice, sight, agent, Request::Lock(Lock { name, runner: dice.once_in(4), ..Lock::default() }))
+            }
+            69..=73 => by(dice, sight, agent, released(dice, sight, agent)),
             _ => by(dice, sight, agent, Request::Reserve(reserving(dice))),
         }
     }
@@ -185,15 +191,47 @@ fn leaving(dice: &Dice, sight: &Sight<'_>, task: u32) -> Step {
     by(dice, sight, &agent, op)
 }
 
+/// Transfers something other than a task, mostly as its holder.
+fn moving(dice: &Dice, sight: &Sight<'_>, agent: &str, task: u32) -> Step {
+    let to = (*dice.one(&["a", "b", "c", "person:ann", "nobody"])).to_owned();
+    let what = match dice.below(8) {
+        0..=2 => Moved::Hold(which(dice, sight, task)),
+        3..=4 => match released(dice, sight, agent) {
+            Request::ReleasePaths { patterns, .. } => Moved::Paths(patterns),
+            _ => Moved::All(None),
+        },
+        5 => Moved::Lock(u32::try_from(dice.below(NAMES.len())).unwrap()),
+        6 => Moved::All(None),
+        _ => Moved::All(Some((*dice.one(&["a", "b", "c", "nobody"])).to_owned())),
+    };
+    let holder = match &what {
+        Moved::Hold(Which::Path(holder, _)) if !dice.once_in(3) => holder.clone(),
+        Moved::Lock(name) => {
+            let live = sight.model.live_locks(sight.now).find(|(_, lock)| lock.name == NAMES[*name as usize]);
+            live.map_or_else(|| agent.to_owned(), |(_, lock)| lock.holder.clone())
+        }
+        _ => agent.to_owned(),
+    };
+    let who = if sight.dead.contains(&holder) { agent } else { holder.as_str() };
+    let fence = if matches!(what, Moved::All(_)) { None } else { a_fence(dice) };
+    let force = dice.once_in(if who.starts_with("person:") { 2 } else { 30 });
+    by(dice, sight, who, Request::Move { what, to, fence, force })
+}
+
 fn sending(dice: &Dice, sight: &Sight<'_>, agent: &str, task: u32) -> Step {
     let about = match dice.below(6) {
         0 => None,
         1..=2 => Some(About::Task(task)),
         _ => Some(About::Hold(which(dice, sight, task))),
     };
-    let named = about.is_none() || dice.once_in(4);
-    let to = AGENTS.iter().filter(|_| named && dice.once_in(3)).map(|name| (*name).to_owned()).collect();
-    by(dice, sight, agent, Request::Send { to, about, request: dice.once_in(2), urgent: dice.once_in(4) })
+    let reply = dice.maybe(4, || dice.below(3));
+    let named = (about.is_none() && reply.is_none()) || dice.once_in(4);
+    let mut to: Vec<String> =
+        AGENTS.iter().filter(|_| named && dice.once_in(3)).map(|name| (*name).to_owned()).collect();
+    if named && dice.once_in(4) {
+        to.push("all".to_owned());
+    }
+    by(dice, sight, agent, Request::Send { to, about, request: dice.once_in(2), urgent: dice.once_in(4), reply })
 }
 
 fn limit(dice: &Dice) -> Option<usize> {

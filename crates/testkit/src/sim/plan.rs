@@ -191,6 +191,20 @@ pub enum Which {
     Lock(u32),
 }
 
+/// What is transferred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moved {
+    /// A hold by its id.
+    Hold(Which),
+    /// The holds within some patterns.
+    Paths(Vec<u32>),
+    /// A lock.
+    Lock(u32),
+    /// Everything that an agent holds; the caller if none is named.
+    All(Option<String>),
+}
+
 /// The subject of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -317,6 +331,9 @@ pub enum Request {
         request: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         urgent: bool,
+        /// The letter that it answers, counted from the newest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<usize>,
     },
     /// Reads the mail and acknowledges some letters, counted from the newest.
     Inbox {
@@ -366,6 +383,15 @@ pub enum Request {
         #[serde(flatten)]
         on: Acting,
         to: String,
+    },
+    /// Transfers something other than a task.
+    Move {
+        what: Moved,
+        to: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<Fence>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
     },
     Unblock {
         task: u32,

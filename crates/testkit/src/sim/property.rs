@@ -224,6 +224,10 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     {
         return "inv_r9_release";
     }
+    if matches!(op, Known::Transfer(request) if request.all || request.lock.is_some() || request.hold.is_some() || !request.paths.is_empty())
+    {
+        return "inv_r9_transfer";
+    }
     if matches!(op, Known::Send(_) | Known::Inbox(_)) || field("/mail") {
         return "inv_m6_m7_mail";
     }

@@ -172,10 +172,10 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             Request::ReleaseHold { hold: hold.clone(), fence: None, force: *force },
             Request::ReleaseHold { hold: hold.clone(), fence: *fence, force: false },
         ],
-        Request::Send { to, about, request, urgent } => {
+        Request::Send { to, about, request, urgent, reply } => {
             let with = |to: Vec<String>, request, urgent| {
                 let about = about.clone();
-                Request::Send { to, about, request, urgent }
+                Request::Send { to, about, request, urgent, reply: *reply }
             };
             let mut all: Vec<Request> = fewer(to).into_iter().map(|to| with(to, *request, *urgent)).collect();
             all.extend([with(to.clone(), false, *urgent), with(to.clone(), *request, false)]);
@@ -195,6 +195,10 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
         Request::Release { on } => each(on, &|on| Request::Release { on }),
         Request::Cancel { on } => each(on, &|on| Request::Cancel { on }),
         Request::Transfer { on, to } => each(on, &|on| Request::Transfer { on, to: to.clone() }),
+        Request::Move { what, to, fence, force } => {
+            let with = |fence, force| Request::Move { what: what.clone(), to: to.clone(), fence, force };
+            vec![with(None, *force), with(*fence, false)]
+        }
         Request::Unblock { .. } | Request::Reopen { .. } | Request::Snooze { .. } => Vec::new(),
         Request::Edit(edit) => vec![
             Request::Edit(Edit { priority: None, ..edit.clone() }),

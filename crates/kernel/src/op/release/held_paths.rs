@@ -33,17 +33,13 @@ pub(super) fn by_id(
     }
     let row = hold::get(work.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
     if let Some(task) = row.held_task() {
-        return if row.ended.is_none() { Ok(Ok(task)) } else { Err(over(work, &row)?) };
+        return if row.ended.is_none() { Ok(Ok(task)) } else { Err(over(work, &row, not_held)?) };
     }
     if row.ended.is_some() || lapsed(work.now, row.expires_at) {
-        return Err(over(work, &row)?);
+        return Err(over(work, &row, not_held)?);
     }
     if row.holder != work.me() && !request.force {
-        if row.is_name() {
-            return Err(locks::held_by(work, &row)?);
-        }
-        let patterns = [paths::pattern(&row)?];
-        return Err(others_hold(work, &patterns, vec![row])?);
+        return Err(held_by(work, row)?);
     }
     finish(work, request, vec![row]).map(Err)
 }
@@ -75,7 +71,7 @@ pub(super) fn by_pattern(work: &mut UnitOfWork<'_>, request: &Release) -> Result
             }
         }
         if !found {
-            return Err(nothing(work, pattern, &live)?);
+            return Err(nothing(work, pattern, &live, not_held)?);
         }
     }
     let mut released = finish(work, request, ending)?;
@@ -131,14 +127,31 @@ fn leave(work: &mut UnitOfWork<'_>, named: &str) -> Result<answer::Reserved> {
     Ok(answer::Reserved { left: vec![row.id], ..answer::Reserved::default() })
 }
 
+/// The refusal of a path or a lock that another agent holds.
+pub(crate) fn held_by(work: &mut UnitOfWork<'_>, row: hold::Row) -> Result<Error> {
+    if row.is_name() {
+        return locks::held_by(work, &row);
+    }
+    let patterns = [paths::pattern(&row)?];
+    others_hold(work, &patterns, vec![row])
+}
+
 fn others_hold(work: &mut UnitOfWork<'_>, patterns: &[Pattern], holds: Vec<hold::Row>) -> Result<Error> {
     let in_the_way = Obstacles { holds, ..Obstacles::default() };
     let refusal = paths::held_by(work.tx, &work.project.id, (patterns, &in_the_way), work.now)?;
     Ok(refusal.attempt(Action::holds_of("path")))
 }
 
-/// Why there is nothing to release: a wider hold covers it, it was lost, another agent holds it, or it is not held.
-fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
+/// The refusal of something, as shown, that is not held.
+pub(crate) type NotHeld = fn(&str) -> Error;
+
+/// Why no hold is within a pattern: a wider hold covers it, it was lost, another agent holds it, or it is not held.
+pub(crate) fn nothing(
+    work: &mut UnitOfWork<'_>,
+    pattern: &Pattern,
+    live: &[hold::Row],
+    not_held: NotHeld,
+) -> Result<Error> {
     let me = work.me();
     let shown = cut(pattern.text(), 120);
     let mut others = Vec::new();
@@ -179,7 +192,7 @@ fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> 
 }
 
 /// The refusal of a hold that has ended.
-pub(super) fn over(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error> {
+pub(crate) fn over(work: &mut UnitOfWork<'_>, row: &hold::Row, not_held: NotHeld) -> Result<Error> {
     if paths::is_lost(row) && row.holder == work.me() {
         return paths::stale(work, row);
     }

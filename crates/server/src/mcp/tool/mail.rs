@@ -40,7 +40,7 @@ struct Request {
     /// Read: messages to acknowledge, by id.
     #[serde(default)]
     ack: Vec<String>,
-    /// Send: agents; the holder of what it is about without it.
+    /// Send: agents, or all; the holder of what it is about without it.
     #[serde(default)]
     to: Vec<String>,
     /// A task or hold; to its holder, the message ends with the hold.
@@ -54,6 +54,9 @@ struct Request {
     /// You wait for something.
     #[serde(default)]
     request: bool,
+    /// Send: the message it answers; goes to its author.
+    #[serde(default)]
+    reply: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -77,11 +80,13 @@ fn dispatch(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
         .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: send needs it").entity("text"))?;
     let about = request.about.map(|typed| tool_call.any_id(&typed).map(String::from)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
+    let reply = request.reply.map(|typed| tool_call.any_id(&typed).map(String::from)).transpose()?;
     tool_call.run(&Op::new(send::Send {
         to: request.to.into_iter().map(AgentName::from).collect(),
         about,
         text,
         urgency,
         request: request.request,
+        reply: reply.map(MessageId::from),
     }))
 }

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenure_kernel::op::release;
+use tenure_core::name::AgentName;
+use tenure_kernel::op::{release, transfer};
 use tenure_kernel::{Op, answer};
 
 use super::{Nature, Tool, read};
@@ -12,17 +13,27 @@ pub(super) const TOOL: Tool = Tool {
     name: "release",
     about: "Give your task back unfinished, for another agent to take; or paths, or one hold",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<answer::Task>, schema::output::<answer::Reserved>],
+    output: &[
+        schema::output::<answer::Task>,
+        schema::output::<answer::Reserved>,
+        schema::output::<answer::Transferred>,
+    ],
     nature: Nature::Settles,
-    ops: &["release"],
+    ops: &["release", "transfer"],
     call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
-        let op = release::Release {
-            task: tool_call.task_or_focus(request.task.as_deref())?,
-            hold: request.hold.as_deref().map(|hold| tool_call.any_id(hold)).transpose()?,
-            reason: request.reason,
-            ..release::Release::default()
-        };
+        let task = tool_call.task_or_focus(request.task.as_deref())?;
+        let hold = request.hold.as_deref().map(|hold| tool_call.any_id(hold)).transpose()?;
+        if let Some(to) = request.to.map(AgentName::from) {
+            let op = transfer::Transfer { task, hold, to, ..transfer::Transfer::default() };
+            if request.paths.is_empty() {
+                return tool_call.run(&Op::new(op));
+            }
+            return tool_call.run_on_paths(&request.paths, &|paths, fold_case| {
+                Op::new(transfer::Transfer { paths, fold_case, ..op.clone() })
+            });
+        }
+        let op = release::Release { task, hold, reason: request.reason, ..release::Release::default() };
         if request.paths.is_empty() {
             return tool_call.run(&Op::new(op));
         }
@@ -45,6 +56,9 @@ struct Request {
     /// In place of a task: what you hold of these.
     #[serde(default)]
     paths: Vec<String>,
+    /// The agent that gets it; anyone without it.
+    #[serde(default)]
+    to: Option<String>,
     /// Why.
     #[serde(default)]
     reason: String,

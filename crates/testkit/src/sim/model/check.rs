@@ -49,7 +49,9 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
             if request.paths.is_empty() { Err(("usage", "no_path")) } else { Ok(()) }
         }
         Known::Lock(request) => ttl(request.ttl_s),
-        Known::Send(request) if request.to.is_empty() && request.about.is_none() => Err(("usage", "no_recipient")),
+        Known::Send(request) if request.to.is_empty() && request.about.is_none() && request.reply.is_none() => {
+            Err(("usage", "no_recipient"))
+        }
         Known::Inbox(request) if request.limit.is_some_and(|limit| !(1..=100).contains(&limit)) => {
             Err(("usage", "bad_limit"))
         }

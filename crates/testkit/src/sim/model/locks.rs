@@ -10,7 +10,7 @@ use super::line::{OFFER, Place, Thing};
 use super::rights::PEOPLE_ONLY;
 use super::{Model, Refusal, SECOND, Turn};
 
-const HELD: Refusal = ("conflict", "lock_held");
+pub(super) const HELD: Refusal = ("conflict", "lock_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
 const LAPSED: Refusal = ("stale", "lapsed");
 const STALE: Refusal = ("stale", "stale_fence");
@@ -51,6 +51,11 @@ impl Lock {
     }
 }
 
+/// Whether a holder lost what ended so: it did not give it away itself.
+pub(super) fn is_loss((_, how): (i64, &'static str)) -> bool {
+    ["expired", "forced"].contains(&how)
+}
+
 /// The renewal mode and the time to live of a request.
 fn how(request: &lock::Lock) -> (bool, i64) {
     let runner = request.renewal == LockRenewal::Runner;
@@ -65,7 +70,7 @@ impl Model {
     }
 
     /// The same, after ending an expired lock.
-    fn live_lock(&mut self, turn: &Turn<'_>, name: &str) -> Option<usize> {
+    pub(super) fn live_lock(&mut self, turn: &Turn<'_>, name: &str) -> Option<usize> {
         let at = self.lock_named(name)?;
         if !self.locks[at].is_over(turn.now, turn.dead) {
             return Some(at);
@@ -135,7 +140,7 @@ impl Model {
         self.wait(turn, &request.reason, &thing, (&ahead, blockers))
     }
 
-    fn grant_lock(&mut self, turn: &mut Turn<'_>, lock: Lock, (kind, data): (&'static str, Value)) -> usize {
+    pub(super) fn grant_lock(&mut self, turn: &mut Turn<'_>, lock: Lock, (kind, data): (&'static str, Value)) -> usize {
         let id = turn.fresh.holds.pop_front().unwrap_or_else(|| turn.fresh.invent('h'));
         let fence = self.tell(turn, kind, &lock.name, &id, data);
         self.locks.push(Lock { id, fence, ..lock });
@@ -211,7 +216,7 @@ impl Model {
         }
         // An agent that lost the lock, by expiry or by force, is told so before it is told the new holder.
         let last = of_it().find(|lock| lock.holder == turn.actor).and_then(|lock| lock.ended);
-        if last.is_some_and(|(_, how)| how != "released") {
+        if last.is_some_and(is_loss) {
             return Err(LAPSED);
         }
         match live {
@@ -232,7 +237,7 @@ impl Model {
     ) -> Result<Value, Refusal> {
         let lock = &self.locks[at];
         let own = lock.holder == turn.actor;
-        let lost = lock.ended.map_or(turn.now >= lock.expires_at, |(_, how)| how != "released");
+        let lost = lock.ended.map_or(turn.now >= lock.expires_at, is_loss);
         if lost || lock.ended.is_some() {
             return Err(if lost && own { LAPSED } else { NOT_HELD });
         }
@@ -274,7 +279,7 @@ impl Model {
     }
 
     /// A lock in the form shown to the blocked agent.
-    fn lock_blocker(&self, at: usize, now: i64) -> Value {
+    pub(super) fn lock_blocker(&self, at: usize, now: i64) -> Value {
         let lock = &self.locks[at];
         json!({
             "id": lock.id, "state": "held", "holder": lock.holder, "pattern": null, "mode": "exclusive",

@@ -37,6 +37,9 @@ pub struct Message {
     pub at: i64,
     /// When, how and by whom the message ended.
     pub ended: Option<(i64, String, String)>,
+    /// The message that it answers and the first of its thread; empty for none.
+    pub reply_to: String,
+    pub thread: String,
 }
 
 /// A message, or the notice of its end, in an agent's mail.
@@ -48,6 +51,14 @@ pub struct Letter {
     pub message: String,
     pub ending: bool,
     pub acked: bool,
+}
+
+/// Adds the place of a message in its thread.
+fn in_thread(shape: &mut Value, reply_to: &str, thread: &str) {
+    if !reply_to.is_empty() {
+        shape["reply_to"] = json!(reply_to);
+        shape["thread"] = json!(thread);
+    }
 }
 
 fn some(text: &str) -> Value {
@@ -105,9 +116,44 @@ impl Model {
     }
 
     pub(super) fn send(&mut self, turn: &mut Turn<'_>, request: &send::Send) -> Result<Value, Refusal> {
-        let about = request.about.clone().unwrap_or_default();
+        let mut about = request.about.clone().unwrap_or_default();
+        let mut answered = None;
+        if let Some(id) = &request.reply {
+            // Only its author and its recipients know of a message.
+            let mine =
+                |message: &&Message| message.author == turn.actor || message.to.iter().any(|to| to == turn.actor);
+            let found = self.messages.iter().filter(|message| message.id == **id).find(mine);
+            answered = Some(found.ok_or(NOT_FOUND)?.clone());
+        }
         let held = if about.is_empty() { None } else { self.asked_about(turn, &about)? };
         let mut to = request.to.clone();
+        let (mut urgency, mut thread) = (request.urgency, String::new());
+        if let Some(answered) = &answered {
+            if to.is_empty() && answered.author == turn.actor {
+                to = answered.to.iter().map(|to| to.as_str().into()).collect();
+            } else if to.is_empty() {
+                to = vec![answered.author.as_str().into()];
+            }
+            if about.is_empty() {
+                about.clone_from(&answered.about);
+            }
+            if answered.urgency == Urgency::Urgent {
+                urgency = Urgency::Urgent;
+            }
+            thread = if answered.thread.is_empty() { answered.id.clone() } else { answered.thread.clone() };
+        }
+        if to.iter().any(|to| to == "all") {
+            to.retain(|to| to != "all");
+            let here = self.agents.keys().filter(|name| {
+                let gone =
+                    turn.dead.contains(*name) || self.there(name, self.longest(name, turn.now), turn.now) == "gone";
+                !gone && *name != turn.actor && !name.starts_with("person:")
+            });
+            to.extend(here.map(|name| AgentName::from(name.as_str())));
+            if to.is_empty() {
+                return Err(("not_found", "no_recipient"));
+            }
+        }
         to.sort();
         to.dedup();
         let mut hold = String::new();
@@ -127,7 +173,10 @@ impl Model {
             return Err(UNKNOWN_AGENT);
         }
         let id = turn.fresh.messages.pop_front().unwrap_or_else(|| turn.fresh.invent('g'));
-        let data = json!({ "to": to, "about": about, "urgency": request.urgency, "request": request.request });
+        let mut data = json!({ "to": to, "about": about, "urgency": urgency, "request": request.request });
+        if let Some(answered) = &answered {
+            data["reply_to"] = json!(answered.id);
+        }
         let number = self.tell(turn, kind::MESSAGE_SENT, &id, &hold, data);
         for name in &to {
             let message = id.clone();
@@ -139,21 +188,25 @@ impl Model {
                 "last_seen_s": ((turn.now - self.agents[name.as_str()].last_seen) / SECOND).max(0),
             })
         };
-        let answer = json!({
+        let mut answer = json!({
             "id": id, "to": to.iter().map(recipient).collect::<Vec<_>>(), "about": some(&about), "hold": some(&hold),
-            "urgency": request.urgency, "request": request.request,
+            "urgency": urgency, "request": request.request,
         });
+        let reply_to = answered.map_or(String::new(), |answered| answered.id);
+        in_thread(&mut answer, &reply_to, &thread);
         self.messages.push(Message {
             id,
             author: turn.actor.to_owned(),
             to: to.into_iter().map(String::from).collect(),
             about,
             hold,
-            urgency: request.urgency,
+            urgency,
             request: request.request,
             text: request.text.clone(),
             at: turn.now,
             ended: None,
+            reply_to,
+            thread,
         });
         Ok(answer)
     }
@@ -202,13 +255,15 @@ impl Model {
         let shape = |letter: &&Letter| {
             let message = self.messages.iter().find(|message| message.id == letter.message).expect("its message");
             let ended = message.ended.as_ref();
-            json!({
+            let mut shape = json!({
                 "id": message.id, "number": letter.number, "what": if letter.ending { "ending" } else { "message" },
                 "from": message.author, "to": message.to, "about": some(&message.about), "hold": some(&message.hold),
                 "urgency": message.urgency, "notice": false, "request": message.request, "text": message.text,
                 "sent_at": Time(message.at), "again": letter.number <= offered, "acked": letter.acked,
                 "ended": ended.map(|(at, how, by)| json!({ "how": how, "by": by, "at": Time(*at) })),
-            })
+            });
+            in_thread(&mut shape, &message.reply_to, &message.thread);
+            shape
         };
         let items: Vec<Value> = new.iter().take(limit).map(shape).collect();
         json!({

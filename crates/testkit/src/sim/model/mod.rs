@@ -14,6 +14,7 @@ mod paths;
 mod resume;
 mod rights;
 mod rules;
+mod transfer;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

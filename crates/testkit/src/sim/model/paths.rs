@@ -12,7 +12,7 @@ use super::line::Thing;
 use super::rights::{Granted, NOT_FOUND, PEOPLE_ONLY};
 use super::{HOUR, Model, Over, Refusal, SECOND, Turn};
 
-const HELD: Refusal = ("conflict", "path_held");
+pub(super) const HELD: Refusal = ("conflict", "path_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
 const LAPSED: Refusal = ("stale", "lapsed");
 const STALE: Refusal = ("stale", "stale_fence");
@@ -80,12 +80,12 @@ impl Model {
         task.map_or(path.expires_at, |hold| hold.expires_at.min(path.expires_at))
     }
 
-    fn live_paths(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn live_paths(&self) -> impl Iterator<Item = usize> {
         (0..self.paths.len()).filter(|at| self.paths[*at].ended.is_none())
     }
 
     /// Ends overlapping holds that have expired or whose holder is proven dead.
-    fn settle_paths(&mut self, turn: &Turn<'_>, checkout: &str, patterns: &[String]) {
+    pub(super) fn settle_paths(&mut self, turn: &Turn<'_>, checkout: &str, patterns: &[String]) {
         let over = |path: &PathHold| turn.now >= path.expires_at || turn.dead.contains(&path.holder);
         let met = |path: &PathHold| {
             meet(&path.checkout, checkout) && patterns.iter().any(|pattern| overlap(&path.pattern, pattern))
@@ -128,7 +128,14 @@ impl Model {
         }
     }
 
-    fn end_path(&mut self, turn: &Turn<'_>, at: usize, how: &'static str, cause: Option<i64>, mut data: Value) -> i64 {
+    pub(super) fn end_path(
+        &mut self,
+        turn: &Turn<'_>,
+        at: usize,
+        how: &'static str,
+        cause: Option<i64>,
+        mut data: Value,
+    ) -> i64 {
         let path = self.paths[at].clone();
         data["holder"] = json!(path.holder);
         data["fence"] = json!(path.fence);
@@ -348,7 +355,7 @@ impl Model {
     }
 
     /// The reason why no hold matches a release.
-    fn nothing_to_release(&mut self, turn: &Turn<'_>, pattern: &str, met: &[usize]) -> Refusal {
+    pub(super) fn nothing_to_release(&mut self, turn: &Turn<'_>, pattern: &str, met: &[usize]) -> Refusal {
         if met.iter().any(|at| self.paths[*at].holder == turn.actor) {
             return NOT_HELD;
         }
@@ -462,51 +469,6 @@ impl Model {
         (anew, blocked)
     }
 
-    /// Refuses a transfer if a hold bound to the task would conflict with a hold that is not transferred.
-    pub(super) fn would_split(&self, turn: &Turn<'_>, task: &str, to: &str) -> bool {
-        let bound = self.live_paths().filter(|at| self.paths[*at].task == task);
-        bound.into_iter().any(|at| {
-            let moved = &self.paths[at];
-            let want = Want { agent: to, checkout: &moved.checkout, shared: moved.shared };
-            let ways = self.in_the_way(&want, std::slice::from_ref(&moved.pattern), turn.now);
-            ways.into_iter().any(|other| self.paths[other].task != task)
-        })
-    }
-
-    /// Moves the bound holds to the new holder of a task: the remaining time stays, the fences are new.
-    pub(super) fn hand_over(&mut self, turn: &mut Turn<'_>, granted: &Granted, to: &str) -> Vec<Value> {
-        let bound: Vec<usize> = self.live_paths().filter(|at| self.paths[*at].task == granted.id).collect();
-        let mut moved = Vec::new();
-        for at in bound {
-            let old = self.paths[at].clone();
-            if turn.now >= old.expires_at {
-                self.expire_path(turn, at, "");
-                continue;
-            }
-            let (hold, by) = (old.id.clone(), turn.actor.to_owned());
-            let has = self.paths.iter().any(|path| {
-                path.holder == to
-                    && path.pattern == old.pattern
-                    && path.checkout == old.checkout
-                    && self.counts(path, turn.now)
-            });
-            let cause = if has {
-                self.end_path(turn, at, "transferred", None, json!({ "task": old.task }))
-            } else {
-                let how = if granted.overrode.is_some() { "forced" } else { "transferred" };
-                self.paths[at].ended = Some((turn.now, how));
-                self.freed = true;
-                let data = json!({ "from": old.holder, "ended_hold": old.id, "overrode": granted.overrode });
-                let path = PathHold { holder: to.to_owned(), ..old };
-                let new = self.grant_path(turn, path, (kind::HOLD_TRANSFERRED, data));
-                moved.push(self.path_answer(turn, new, "alive"));
-                self.paths[new].fence
-            };
-            self.over.push(Over { hold, how: "transferred", by, cause });
-        }
-        moved
-    }
-
     /// A path hold as JSON. `place` is the name shown for the checkout.
     pub(super) fn path_shape(&self, at: usize, liveness: &str, place: &str, now: i64) -> Value {
         let path = &self.paths[at];
@@ -528,7 +490,7 @@ impl Model {
     }
 
     /// The same in an op's answer: the checkout is shown by path, with the host if the caller has no checkout.
-    fn path_answer(&self, turn: &Turn<'_>, at: usize, liveness: &str) -> Value {
+    pub(super) fn path_answer(&self, turn: &Turn<'_>, at: usize, liveness: &str) -> Value {
         let path = &self.paths[at];
         let name = self.checkouts.iter().find(|(_, id)| **id == path.checkout).map_or("", |(name, _)| name);
         let host = if turn.place.is_empty() { "host:" } else { "" };

@@ -6,14 +6,14 @@ use tenure_core::number::EventNumber;
 use tenure_core::task::TaskStatus;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::MemoryReach;
-use tenure_kernel::op::{add, add_many, block, claim, edit, remember, snooze, transfer};
+use tenure_kernel::op::{add, add_many, block, claim, edit, remember, snooze};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
 use crate::known::Known;
 
 pub(super) const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
-const LAPSED: Refusal = ("stale", "lapsed");
+pub(super) const LAPSED: Refusal = ("stale", "lapsed");
 pub(super) const CYCLE: Refusal = ("conflict", "cycle");
 
 impl Model {
@@ -372,37 +372,6 @@ impl Model {
             self.log.last_mut().expect("just told").cause = Some(number);
         }
         Ok(self.shape(id, turn.now))
-    }
-
-    fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Transfer) -> Result<Value, Refusal> {
-        let on =
-            Acting { task: request.task.as_deref(), fence: request.fence.map(|fence| fence.0), force: request.force };
-        let granted = self.begin(turn, &on)?;
-        if granted.right == Right::Late {
-            return Err(LAPSED);
-        }
-        let id = &granted.id;
-        let hold = self.tasks[id].hold.clone().ok_or(("not_found", "nothing_to_transfer"))?;
-        if !self.agents.contains_key(request.to.as_str()) {
-            return Err(UNKNOWN_AGENT);
-        }
-        if request.to == hold.holder {
-            return Err(("conflict", "same_holder"));
-        }
-        if self.would_split(turn, id, &request.to) {
-            return Err(("conflict", "transfer_splits"));
-        }
-        self.end(turn, &granted, ("transferred", self.last_event + 1));
-        let data = json!({ "from": hold.holder, "ended_hold": hold.id, "overrode": granted.overrode });
-        self.grant(turn, id, &request.to, hold.ttl, hold.expires_at, (kind::HOLD_TRANSFERRED, data));
-        if granted.overrode.is_some() {
-            // The override and the grant are one event.
-            self.task(id).fences.dedup();
-        }
-        self.change(turn, id, TaskStatus::Started);
-        let mut holds = vec![self.hold_shape(id, "alive", turn.now)];
-        holds.extend(self.hand_over(turn, &granted, &request.to));
-        Ok(json!({ "holds": holds }))
     }
 
     /// The log tells which lessons were drawn. That each is stored as a memory is the model's own rule.
