@@ -7,6 +7,7 @@ use tenure_kernel::answer::Added;
 use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
 
 use crate::output::Printer;
+use crate::output::progress::Progress;
 use crate::session::{RunOptions, Session, StoreUse};
 use crate::settings::Settings;
 
@@ -18,11 +19,10 @@ pub(super) fn add(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
     let request = AddMany::parse(&input)?;
     drop(input);
     let count = request.items.len();
-    if count > 5_000 {
-        out.aside(&format!("adding {count} tasks …"));
-    }
+    let progress = Progress::begin(out, &format!("Adding {count} tasks"));
     let session = Session::open(settings, out, StoreUse::Write)?;
     let reply = session.run(request, RunOptions::default())?;
+    drop(progress);
     let added = reply.read()?;
     if out.is_json() {
         out.body(&reply.body);

@@ -244,7 +244,10 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
     ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
-    ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
+    ("NO_COLOR, CLICOLOR_FORCE, TERM", "Whether there are colours, where `--color` does not say it"),
+    ("COLUMNS", "The width of the terminal, in place of what it says"),
+    ("TZ", "The time zone of times on a terminal; elsewhere they are in UTC"),
+    ("BROWSER, DISPLAY, WAYLAND_DISPLAY", "How `open` finds a browser"),
 ];
 
 fn environment() -> String {
