@@ -15,12 +15,12 @@ use tenure_core::{Code, Error, Result};
 use crate::command::{self, Group, Run, Spec};
 use crate::env::Env;
 use crate::intent;
-use crate::output::Printer;
+use crate::output::{ColourChoice, Printer};
 use crate::session::Session;
 use crate::settings::{Globals, Settings};
 
 /// Flags of every command that take a value.
-pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
+pub(crate) const VALUED: [&str; 5] = ["--project", "--agent", "--store", "--request-id", "--color"];
 /// Flags of every command that take none.
 const PLAIN: [&str; 2] = ["--json", "--quiet"];
 
@@ -34,7 +34,8 @@ pub(crate) fn run(typed: &[OsString], env: &Env) -> ExitCode {
     let words = &words;
     let json = wants_json(words, env);
     let quiet = before_dashes(words).any(|word| word == PLAIN[1] || word == "-q");
-    let out = Printer::new(json, quiet, env);
+    let colour = ColourChoice::among(before_dashes(words));
+    let out = Printer::new(json, quiet, colour, env);
     let acted = match unmeant {
         None => act(words, env, &out),
         Some(error) => Err(error),
@@ -75,12 +76,9 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
         Ok(matches) => matches,
         Err(error) => return usage(out, &error, spec),
     };
-    let Some((_, own)) = matches.subcommand() else {
-        out.text(&overview());
-        return Ok(0);
-    };
-    let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
     let settings = Settings::new(globals(&matches), env);
+    let Some((_, own)) = matches.subcommand() else { return command::home::run(&settings, out) };
+    let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
     match spec.run {
         Run::Plain(run) => run(&settings, out, own),
         Run::InProject(store_use, run) => run(&Session::open(&settings, out, store_use)?, own),
@@ -143,6 +141,11 @@ pub(crate) fn root() -> Command {
         .arg(valued("agent", "NAME", "Who is calling (also TENURE_AGENT)"))
         .arg(valued("store", "PATH|URL", "The store: a file or a postgres:// URL (also TENURE_STORE)"))
         .arg(plain("quiet", "Print nothing but errors").short('q'))
+        .arg(
+            valued("color", "WHEN", "Colours: auto, always or never (also NO_COLOR)")
+                .value_parser(ColourChoice::WORDS)
+                .hide_possible_values(true),
+        )
         .arg(valued("request-id", "ID", "The id of this request: the same id is carried out once"))
 }
 
@@ -161,7 +164,7 @@ pub(crate) fn whole() -> Command {
     command::ALL.iter().map(build).fold(root(), Command::subcommand)
 }
 
-/// The list of commands that `tenure` alone prints.
+/// The list of commands that `tenure --help` prints.
 pub(crate) fn overview() -> String {
     let mut text = String::from(
         "Tenure: tasks, holds and history for fleets of AI coding agents\n\nUsage: tenure [GLOBAL] <COMMAND> [ARGUMENTS]\n",
@@ -173,7 +176,7 @@ pub(crate) fn overview() -> String {
         }
     }
     text.push_str(
-        "\nGlobal, before or after the command:\n  --json  --project NAME  --agent NAME  --store PATH|URL  --quiet  --request-id ID\n\
+        "\nGlobal, before or after the command:\n  --json  --project NAME  --agent NAME  --store PATH|URL  --quiet  --color WHEN  --request-id ID\n\
          \n`tenure COMMAND --help` has the details and examples. Start with `tenure add \"…\"` and `tenure claim`.\n",
     );
     text

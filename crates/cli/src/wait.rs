@@ -13,7 +13,7 @@ use tenure_kernel::query::turn;
 use tenure_kernel::{Op, Reply, RequestId};
 use tenure_store::{OsEntropy, WakeListener};
 
-use crate::output::Printer;
+use crate::output::progress::Progress;
 use crate::session::{RunOptions, Session, Sight, connection, evidence};
 
 /// How long a place goes without a renewal while its agent waits.
@@ -46,7 +46,7 @@ pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Res
     let left = || limit.saturating_sub(begun.elapsed());
     let mut reply = session.run_any(op, RunOptions::default())?;
     connection::limit_answers(session, ANSWER);
-    let mut progress = WaitProgress { out: session.out, last: String::new() };
+    let progress = Progress::begin(session.out, "Waiting");
     let bell = RefCell::new(WakeListener::new());
     let mut dead = Vec::new();
     loop {
@@ -73,7 +73,7 @@ pub(crate) fn until_held(session: &Session<'_>, op: &Op, limit: Duration) -> Res
                     break;
                 }
             }
-            progress.show(&turn);
+            progress.tell(&waiting_line(&turn));
             let left = left();
             if left.is_zero() {
                 // Once more, so that the place is kept for its whole time from here on.
@@ -132,19 +132,8 @@ fn still_waiting(answer: &Reserved) -> Error {
     error
 }
 
-/// What a person at a terminal sees while it takes long: a line whenever something changed.
-struct WaitProgress<'a> {
-    out: &'a Printer,
-    last: String,
-}
-
-impl WaitProgress<'_> {
-    fn show(&mut self, turn: &PlaceTurn) {
-        let behind = turn.behind.as_ref().map(|agent| format!(" behind {agent}")).unwrap_or_default();
-        let line = format!("Waiting{behind}, number {} in the line", turn.place.unwrap_or(1));
-        if line != self.last {
-            self.out.progress(&line);
-            self.last = line;
-        }
-    }
+/// What a person at a terminal sees while it takes long.
+fn waiting_line(turn: &PlaceTurn) -> String {
+    let behind = turn.behind.as_ref().map(|agent| format!(" behind {agent}")).unwrap_or_default();
+    format!("Waiting{behind}, number {} in the line", turn.place.unwrap_or(1))
 }

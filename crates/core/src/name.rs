@@ -1,5 +1,9 @@
 //! Names of agents and people: one grammar, checked in one place.
 
+mod short;
+
+pub use short::{is_long, short_forms};
+
 use crate::error::{Code, Error, Result};
 use crate::id::{Id, IdKind};
 use crate::text;

@@ -414,6 +414,7 @@ mod tests {
             request_id: "r".into(),
             cause: None,
             data,
+            title: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `tenure backup`: the whole store as one file, while everybody goes on.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
@@ -12,8 +12,8 @@ use tenure_store::copy::Existing;
 use tenure_store::{Clock, SystemClock};
 
 use super::{Group, Run, Spec, read};
-use crate::output::refuse_closed;
-use crate::output::time::short;
+use crate::output::progress::Progress;
+use crate::output::{Printer, refuse_closed};
 use crate::session::{Session, Sight, StoreUse};
 use crate::workspace::scratch::{Scratch, may_write};
 
@@ -60,14 +60,14 @@ fn to_file(session: &Session<'_>, path: &Path, force: bool) -> Result<u8> {
     may_write(path, existing, &session.workspace.store).map_err(hinted)?;
     let taken = session
         .ask_with(Sight::Store, |client, call| {
-            client.kernel("`backup`")?.backup(call, path, existing, &progress(session, "copied"))
+            client.kernel("`backup`")?.backup(call, path, existing, &progress(session, "Backing up"))
         })
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
     if session.out.is_json() {
         session.out.data(&report);
     } else {
-        session.out.text(&page(&format!("Backed up to {}", path.display()), &taken));
+        session.out.text(&page(session.out, &format!("Backed up to {}", path.display()), &taken));
     }
     Ok(0)
 }
@@ -85,14 +85,14 @@ fn to_stdout(session: &Session<'_>, force: bool) -> Result<u8> {
     let scratch = Scratch::new(session.settings.env)?;
     let path = scratch.file("backup.db");
     let taken = session.ask_with(Sight::Store, |client, call| {
-        client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(session, "copied"))
+        client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(session, "Backing up"))
     })?;
     match stream(scratch, &path) {
         Ok(()) => {
             let report = describe("-", &taken);
             session.out.aside(&match session.out.is_json() {
                 true => json!({ "ok": true, "data": report }).to_string(),
-                false => page("Backed up to standard output", &taken),
+                false => page(session.out, "Backed up to standard output", &taken),
             });
             Ok(0)
         }
@@ -124,12 +124,12 @@ fn stream(scratch: Scratch, path: &Path) -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// Says how far it is, to a person who watches.
-pub(super) fn progress<'a>(session: &'a Session<'_>, done: &'static str) -> impl Fn(u64) + 'a {
-    let watched = std::io::stderr().is_terminal();
+/// Tells a person who watches how far it is.
+pub(super) fn progress(session: &Session<'_>, doing: &'static str) -> impl Fn(u64) {
+    let line = Progress::begin(session.out, doing);
     move |rows| {
-        if watched && rows > 0 && rows.is_multiple_of(51_200) {
-            session.out.aside(&format!("{rows} rows {done} …"));
+        if rows > 0 && rows.is_multiple_of(1_024) {
+            line.tell(&format!("{doing}: {rows} rows"));
         }
     }
 }
@@ -146,14 +146,14 @@ pub(super) fn describe(path: &str, taken: &BackupTaken) -> serde_json::Value {
     report
 }
 
-fn page(heading: &str, taken: &BackupTaken) -> String {
+fn page(out: &Printer, heading: &str, taken: &BackupTaken) -> String {
     let mut text = format!(
         "{heading}\n  size      {} bytes\n  sha256    {}\n  projects  {}\n  events    {}\n  taken at  {}\n",
         taken.size,
         taken.sha256,
         taken.projects,
         taken.events,
-        short(&taken.taken_at.to_string())
+        out.time(&taken.taken_at.to_string())
     );
     for remark in &taken.remarks {
         text.push_str(&format!("  remark    {remark}: see tenure doctor\n"));

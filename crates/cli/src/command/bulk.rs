@@ -6,6 +6,7 @@ use tenure_kernel::op::Operation as _;
 use tenure_kernel::op::add_many::AddMany;
 
 use crate::output::Printer;
+use crate::output::progress::Progress;
 use crate::session::{RunOptions, Session, StoreUse};
 use crate::settings::Settings;
 
@@ -21,11 +22,10 @@ pub(super) fn add(settings: &Settings<'_>, out: &Printer, request: AddMany, dry_
         }
         return Ok(0);
     }
-    if count > 5_000 {
-        out.aside(&format!("adding {count} tasks …"));
-    }
+    let progress = Progress::begin(out, &format!("Adding {count} tasks"));
     let session = Session::open(settings, out, StoreUse::Write)?;
     let reply = session.run(request, RunOptions::default())?;
+    drop(progress);
     let added = reply.read()?;
     if out.is_json() {
         out.body(&reply.body);

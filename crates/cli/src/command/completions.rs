@@ -1,5 +1,8 @@
 //! `tenure completions`: the completion script of a shell, printed, or installed for the user together with the man pages.
 
+pub(super) mod candidates;
+mod script;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
@@ -7,8 +10,8 @@ use clap_complete::Shell;
 use serde::Serialize;
 use tenure_core::{Code, Error, Result, Stage};
 
+use self::script::script;
 use super::{Group, Run, Spec, man, read};
-use crate::args::whole;
 use crate::env::Env;
 use crate::user_file::{self, FoundFile, UserFile};
 
@@ -58,12 +61,6 @@ const FILES: [(Shell, &str); 3] = [
     (Shell::Fish, "fish/vendor_completions.d/tenure.fish"),
 ];
 const MAN: &str = "man/man1";
-
-fn script(shell: Shell) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut whole(), "tenure", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
-}
 
 /// Where the files go.
 struct Place {

@@ -20,6 +20,7 @@ use tenure_store::{Entropy, Location, Options, OsEntropy};
 
 use super::{Group, Run, Spec, read};
 use crate::output::Printer;
+use crate::output::progress::Progress;
 use crate::output::table::table;
 
 /// How long a worker's hold lives: short, so that a killed worker's task is taken over while one watches.
@@ -179,25 +180,22 @@ fn run(out: &Printer, args: &Args) -> Result<u8> {
     let file = scratch.0.join("tenure.db");
     let kernel = kernel(&file)?;
     let added = kernel.execute(&call("person:demo"), &add_many::AddMany { items: tasks(args.tasks) })?.read()?;
-    out.aside(&format!(
-        "{} tasks with dependencies, {} workers, {} of them will be killed with kill -9 …",
-        added.count, args.workers, args.kills
-    ));
+    let progress = Progress::begin(
+        out,
+        &format!("{} tasks, {} workers, {} of them will be killed", added.count, args.workers, args.kills),
+    );
     let mut fleet = Fleet(BTreeMap::new());
     for n in 1..=args.workers {
         let name = format!("worker-{n}");
         fleet.0.insert(name.clone(), spawn(&file, &name)?);
     }
     let mut killed: Vec<Victim> = Vec::new();
-    let mut shown = 0;
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let overview = kernel.ask(&call("person:demo"), &query::status::Status {})?;
         let done = usize::try_from(overview.done).unwrap_or(0);
-        if done / 20 > shown && done < args.tasks {
-            shown = done / 20;
-            out.aside(&format!("  {done:>4} done, {} held, {} killed", overview.started, killed.len()));
-        }
+        let (held, dead) = (overview.started, killed.len());
+        progress.tell(&format!("{done} of {} tasks done, {held} held, {dead} workers killed", added.count));
         // The kills are spread over the middle of the work, each on a worker that holds a task at that moment.
         let due = args.tasks / 5 + killed.len() * args.tasks / 5;
         if killed.len() < args.kills && done >= due {
@@ -218,6 +216,7 @@ fn run(out: &Printer, args: &Args) -> Result<u8> {
     }
     fleet.0.clear();
     let stale = late_finishes(&kernel, &killed)?;
+    drop(progress);
     let exit = report(out, args, &events(&kernel)?, &killed, &stale, failed);
     // The store is closed before its directory goes.
     drop(kernel);
@@ -352,7 +351,7 @@ fn report(
             ]
         })
         .collect();
-    out.text(&table(&["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows, 200));
+    out.text(&table(out, &["WORKER", "TAKEN", "FINISHED", "TAKE-OVERS", "END", "AFTERWARDS"], &rows));
     out.text(&format!(
         "\n{once} of {} tasks finished exactly once\n{take_overs} take-overs from {} killed workers\n{} stale finishes refused\n{} events, numbered {}\n{}",
         args.tasks,

@@ -6,9 +6,11 @@ mod form;
 use clap::Args as _;
 use tenure_core::id::TaskId;
 use tenure_kernel::op::edit::Edit;
+use tenure_kernel::query::show::Show;
 
 use super::several::{self, Acted};
 use super::{Group, Run, Spec, read, task_id};
+use crate::output::task::changes;
 use crate::session::{RunOptions, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -37,8 +39,14 @@ pub(super) const SPEC: Spec = Spec {
         }
         several::each(session, &args.tasks, |typed| {
             let args = args.clone();
+            let task = task_id(session, typed)?;
+            // What a person is told is the difference. Another edit in between only shows in it.
+            let before = match session.out.is_json() {
+                true => None,
+                false => Some(session.ask(&Show { id: task.to_string() })?.task),
+            };
             let request = Edit {
-                task: task_id(session, typed)?,
+                task,
                 title: args.title,
                 description: args.description,
                 acceptance: args.acceptance,
@@ -50,7 +58,14 @@ pub(super) const SPEC: Spec = Spec {
                 expect_version: args.expect_version,
             };
             let reply = session.run(request, RunOptions::default())?;
-            Ok(Acted::on(session, "Edited", &reply.read()?, reply.body))
+            let after = reply.read()?;
+            let changed = before.map_or_else(Vec::new, |before| changes(&before, &after));
+            let verb = if changed.is_empty() { "Unchanged:" } else { "Edited" };
+            let mut acted = Acted::on(session, verb, &after, reply.body);
+            changed
+                .iter()
+                .for_each(|change| acted.text.push_str(&format!("\n{}", session.out.prose(&format!("  {change}"), 2))));
+            Ok(acted)
         })
     }),
 };

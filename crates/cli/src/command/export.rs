@@ -9,6 +9,7 @@ use tenure_kernel::answer::export::ExportEnd;
 use tenure_kernel::query::export::ExportSink;
 
 use super::{Group, Run, Spec, read};
+use crate::output::progress::Progress;
 use crate::output::refuse_closed;
 use crate::output::spool::{Spool, check_target};
 use crate::session::{Session, Sight, StoreUse};
@@ -66,6 +67,7 @@ impl ExportSink for Gathered {
 }
 
 fn gather(session: &Session<'_>, with_log: bool, mut sink: Gathered) -> Result<(ExportEnd, Gathered)> {
+    let _progress = Progress::begin(session.out, "Exporting");
     let cell = std::cell::RefCell::new(&mut sink);
     let end = session.ask_with(Sight::Store, |client, call| client.export(call, with_log, &mut **cell.borrow_mut()))?;
     Ok((end, sink))

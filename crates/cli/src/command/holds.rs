@@ -37,6 +37,8 @@ pub(super) const SPEC: Spec = Spec {
         if session.out.is_json() {
             session.out.data(&page);
         } else {
+            let waiting = page.waiting.iter().map(|place| place.agent.as_str());
+            session.know_agents(page.items.iter().map(|hold| hold.holder.as_str()).chain(waiting));
             session.out.text(&holds(session.out, &page, Some(&session.workspace.tree_path())));
         }
         Ok(0)
@@ -59,6 +61,7 @@ fn picture(session: &Session<'_>, filter: &Filter) -> Result<u8> {
             break;
         }
     }
+    session.know_agents(items.iter().map(|hold| hold.holder.as_str()));
     let drawn = tree(session.out, &items, Some(&session.workspace.tree_path()), cursor.is_some());
     if session.out.is_json() {
         session.out.data(&json!({ "items": items, "more": cursor.is_some(), "next": cursor, "tree": drawn }));

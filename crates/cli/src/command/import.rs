@@ -9,6 +9,7 @@ use tenure_kernel::op::import::{BYTES_MAX, Import};
 use tenure_kernel::query::import_plan::ImportPlan;
 
 use super::{Group, Run, Spec, bulk, input, read};
+use crate::output::progress::Progress;
 use crate::session::{RunOptions, Session, StoreUse};
 
 pub(super) const SPEC: Spec = Spec {
@@ -28,13 +29,12 @@ pub(super) const SPEC: Spec = Spec {
         }
         let request = Import::parse(&input)?;
         drop(input);
-        let count = request.tasks.len() + request.notes.len();
-        if count > 5_000 {
-            out.progress(&format!("importing {} tasks and {} notes …", request.tasks.len(), request.notes.len()));
-        }
+        let what = format!("Importing {} tasks and {} notes", request.tasks.len(), request.notes.len());
+        let progress = Progress::begin(out, &what);
         if args.dry_run {
             let session = Session::open(settings, out, StoreUse::Read)?;
             let imported = session.ask(&ImportPlan(request))?;
+            drop(progress);
             if session.out.is_json() {
                 session.out.data(&imported);
             } else {
@@ -44,6 +44,7 @@ pub(super) const SPEC: Spec = Spec {
         }
         let session = &Session::open(settings, out, StoreUse::Write)?;
         let reply = session.run(request, RunOptions::default())?;
+        drop(progress);
         let imported = reply.read()?;
         if session.out.is_json() {
             session.out.body(&reply.body);

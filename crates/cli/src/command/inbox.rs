@@ -10,7 +10,6 @@ use tenure_kernel::query::mail::Mail;
 use tenure_kernel::query::message_id;
 
 use super::{Group, Run, Spec, offered, read};
-use crate::output::time::short;
 use crate::output::{Ink, Printer};
 use crate::session::{RunOptions, Session, StoreUse};
 
@@ -24,12 +23,12 @@ pub(super) const SPEC: Spec = Spec {
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         if args.peek {
-            let session = Session::open(settings, out, StoreUse::Read)?;
+            let session = &Session::open(settings, out, StoreUse::Read)?;
             let found = session.ask(&Mail { limit: args.limit })?;
             if session.out.is_json() {
                 session.out.data(&found);
             } else {
-                print(session.out, &found);
+                print(session, &found);
             }
             return Ok(0);
         }
@@ -45,7 +44,7 @@ pub(super) const SPEC: Spec = Spec {
             session.out.body(&reply.body);
         } else {
             found.acked.iter().for_each(|id| session.out.text(&format!("Acknowledged {id}")));
-            print(session.out, &found);
+            print(session, &found);
         }
         offered::confirm(session, None, found.offered);
         Ok(0)
@@ -65,7 +64,9 @@ struct Args {
     peek: bool,
 }
 
-fn print(out: &Printer, found: &InboxPage) {
+fn print(session: &Session<'_>, found: &InboxPage) {
+    let out = session.out;
+    session.know_agents(found.items.iter().map(|message| message.from.as_str()));
     if found.items.is_empty() {
         out.text("No new messages.");
     }
@@ -93,15 +94,15 @@ pub(super) fn print_one(out: &Printer, message: &Message) {
     let is_longer = message.thread.as_ref().filter(|thread| message.reply_to.as_ref() != Some(*thread));
     said.extend(is_longer.map(|thread| format!("thread {thread}")));
     said.extend(message.about.as_ref().map(|about| format!("about {about}")));
-    said.push(short(&message.sent_at));
+    said.push(out.time(&message.sent_at));
     said.extend(message.again.then(|| "again".to_owned()));
     if let Some(ended) = &message.ended {
         said.push(format!("over: {} by {}", ended.how, ended.by));
     }
-    let from = out.ink(Ink::Bold, &message.from);
-    out.text(&format!("{}  {from}  {}", message.id, out.ink(Ink::Dim, &said.join(", "))));
-    message.text.lines().for_each(|line| out.text(&format!("  > {line}")));
+    let from = out.ink(Ink::Strong, &out.brief(&message.from));
+    out.text(&format!("{}  {from}  {}", message.id, out.ink(Ink::Faint, &said.join(", "))));
+    message.text.lines().for_each(|line| out.text(&out.prose(&format!("  > {line}"), 2)));
     if message.request && message.ended.is_none() && !message.acked {
-        out.text(&out.ink(Ink::Dim, &format!("  tenure inbox --ack {}", message.id)));
+        out.text(&out.ink(Ink::Faint, &format!("  tenure inbox --ack {}", message.id)));
     }
 }

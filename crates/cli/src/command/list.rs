@@ -8,7 +8,7 @@ use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::query::list::List;
 
 use super::{Group, Run, Spec, read};
-use crate::output::task::list;
+use crate::output::task::{agents, list};
 use crate::session::{Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
@@ -43,6 +43,7 @@ pub(super) const SPEC: Spec = Spec {
         if session.out.is_json() {
             session.out.data(&page);
         } else {
+            session.know_agents(agents(&page.items));
             session.out.text(&list(session.out, &page));
         }
         Ok(0)

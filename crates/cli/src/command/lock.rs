@@ -107,7 +107,7 @@ fn say(session: &Session<'_>, hold: &Hold, body: &str) {
     let name = cut(&hold.subject, 120);
     out.text(&format!(
         "{} {}  fence {}, ends in {}\nYour calls renew it.\nNext: tenure release {}   tenure holds --mine",
-        out.ink(Ink::Bold, &hold.id),
+        out.ink(Ink::Strong, &hold.id),
         name,
         hold.fence,
         span(hold.expires_in_s),

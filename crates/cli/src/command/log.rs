@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args as _;
 use tenure_core::name::AgentName;
 use tenure_core::number::EventNumber;
+use tenure_core::text::quote;
 use tenure_core::{Code, Kind, Result, name, since};
 use tenure_kernel::answer::LoggedEvent;
 use tenure_kernel::query::any_id::ResolveAny;
@@ -12,6 +13,7 @@ use tenure_kernel::query::log::{Log, Since};
 use tenure_store::{Clock as _, SystemClock};
 
 use super::{Group, Run, Spec, read};
+use crate::output::layout::{columns, fit, wrap};
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
 use crate::session::{Session, Sight, StoreUse, caller};
@@ -52,6 +54,7 @@ pub(super) const SPEC: Spec = Spec {
             kind: args.kind,
             since,
             limit: super::list::limit(args.limit)?,
+            titles: !session.out.is_json(),
         };
         if args.follow {
             return follow(session, filter);
@@ -72,11 +75,12 @@ pub(super) const SPEC: Spec = Spec {
         } else if let Some(oldest) = page.kept_from {
             session.out.text(&format!("(events before {oldest} are no longer kept)"));
         }
-        let digits = page.items.iter().map(digits).max().unwrap_or(0);
-        page.items.iter().for_each(|event| session.out.text(&line(session.out, event, digits)));
+        let mut lines = Lines::of(&session, &page.items);
+        page.items.iter().for_each(|event| session.out.text(&lines.line(session.out, event)));
         if let (true, Some(next)) = (page.more, &page.next) {
             let total = page.total.map_or(String::new(), |total| format!(" of {total}"));
-            session.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
+            let more = format!("{} shown{total}; more: --cursor {next}", page.items.len());
+            session.out.text(&session.out.prose(&more, 2));
         }
         Ok(0)
     }),
@@ -124,15 +128,71 @@ fn parse(text: &str, settings: &Settings<'_>) -> Result<Since> {
     since::parse(text, SystemClock.now(), &settings.zone()).map(Since::Time)
 }
 
-/// How many digits the number of an event has.
-fn digits(event: &LoggedEvent) -> usize {
-    event.number.to_string().len()
+/// Events as lines.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// How many digits the largest number has.
+    digits: usize,
+    /// The local date of the line before: a terminal shows it once.
+    date: String,
 }
 
-fn line(out: &Printer, event: &LoggedEvent, digits: usize) -> String {
-    let place = out.ink(Ink::Dim, &format!("{:>width$}  {}", event.number, short(&event.at), width = digits.max(6)));
-    format!("{place}  {}", event.sentence())
+impl Lines {
+    /// Lines for these events, whose agents become known.
+    pub(super) fn of(session: &Session<'_>, events: &[LoggedEvent]) -> Lines {
+        let mut lines = Lines::default();
+        lines.learn(session, events);
+        lines
+    }
+
+    fn learn(&mut self, session: &Session<'_>, events: &[LoggedEvent]) {
+        let sentences: Vec<String> = events.iter().map(LoggedEvent::sentence).collect();
+        session.know_agents(sentences.iter().map(String::as_str));
+        let digits = events.iter().map(|event| event.number.to_string().len()).max().unwrap_or(0);
+        self.digits = self.digits.max(digits).max(if session.out.is_terminal() { 0 } else { 6 });
+    }
+
+    /// An event in a line, after the date where it is another than before.
+    pub(super) fn line(&mut self, out: &Printer, event: &LoggedEvent) -> String {
+        let mut text = String::new();
+        let time = match out.local(&event.at) {
+            Some((date, clock)) => {
+                if date != self.date {
+                    text = format!("{}\n", out.ink(Ink::Strong, &date));
+                    self.date = date;
+                }
+                clock
+            }
+            None => short(&event.at),
+        };
+        let place = format!("{:>width$}  {time}", event.number, width = self.digits);
+        let hang = columns(&place) + 2;
+        let line = format!("{}  {}", out.ink(Ink::Faint, &place), sentence(out, event));
+        // In a narrow window the sentence gets more room than the alignment would leave.
+        let hang = if out.width() < 60 { 2 } else { hang };
+        text + &wrap(&line, out.width(), hang)
+    }
+
+    /// An event in one line of an indented list.
+    pub(super) fn brief(&self, out: &Printer, event: &LoggedEvent) -> String {
+        let time = out.local(&event.at).map_or_else(|| short(&event.at), |(_, clock)| clock);
+        let room = out.width().saturating_sub(2);
+        fit(&format!("{}  {}", out.ink(Ink::Faint, &time), sentence(out, event)), room)
+    }
 }
+
+/// An event as a person reads it.
+fn sentence(out: &Printer, event: &LoggedEvent) -> String {
+    let subject = match &event.title {
+        // An event that tells the title itself.
+        Some(title) if !event.data["title"].is_string() => format!("{} {}", event.subject, quote(title, TITLE)),
+        _ => event.subject.clone(),
+    };
+    out.brief(&event.fact().sentence(&event.actor, &subject))
+}
+
+/// How much of a title stands beside its id.
+const TITLE: usize = 60;
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -144,6 +204,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 fn follow(mut session: Session<'_>, mut filter: Log) -> Result<u8> {
     let (settings, out) = (session.settings, session.out);
     let (mut begun, mut told, mut reopened) = (false, false, false);
+    let mut lines = Lines::default();
     loop {
         let page = match session.ask(&filter) {
             Err(error) if begun && error.kind() == Kind::Busy => {
@@ -162,10 +223,13 @@ fn follow(mut session: Session<'_>, mut filter: Log) -> Result<u8> {
             other => other?,
         };
         (begun, told, reopened) = (true, false, false);
+        if !session.out.is_json() {
+            lines.learn(&session, &page.items);
+        }
         for event in &page.items {
             match (session.out.is_json(), serde_json::to_string(event)) {
                 (true, Ok(json)) => session.out.document(&json),
-                _ => session.out.text(&line(session.out, event, digits(event))),
+                _ => session.out.text(&lines.line(session.out, event)),
             }
         }
         if session.out.is_hung_up() || session.out.is_quiet() {

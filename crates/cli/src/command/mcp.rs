@@ -17,7 +17,7 @@ use tenure_store::{Entropy, OsEntropy};
 
 use super::{Group, Run, Spec};
 use crate::env::Env;
-use crate::output::Printer;
+use crate::output::{ColourChoice, Printer};
 use crate::session::{RunOptions, Session, Sight, StoreUse, caller};
 use crate::settings::{Globals, Settings};
 use crate::workspace::process::{HostFacts, stat};
@@ -45,7 +45,7 @@ pub(super) const SPEC: Spec = Spec {
         Ok(match mcp::serve(Arc::new(host)) {
             Ok(()) => 0,
             Err(error) => {
-                out.complain(&failure::text(&error));
+                out.complain(&failure::text(out, &error));
                 error.kind().exit()
             }
         })
@@ -75,7 +75,7 @@ impl ProjectHost {
 
     /// Runs an op of a caller in a workspace.
     fn run_in(&self, workspace: Workspace, call: &ToolRequest<'_>, op: &Op, with: RunOptions) -> Result<String> {
-        let out = Printer::new(false, true, &self.env);
+        let out = Printer::new(false, true, ColourChoice::Auto, &self.env);
         let settings = self.settings(call.request_id);
         let session = Session::at(workspace, &settings, &out, StoreUse::Write).acting_as(self.actor(call.who));
         session.run_any(op, with).map(|reply| reply.body)
@@ -83,7 +83,7 @@ impl ProjectHost {
 
     /// Asks queries of a caller.
     fn read<T>(&self, who: &ToolCaller, ask: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
-        let out = Printer::new(false, true, &self.env);
+        let out = Printer::new(false, true, ColourChoice::Auto, &self.env);
         let settings = self.settings(None);
         ask(&Session::open(&settings, &out, StoreUse::Read)?.acting_as(self.actor(who)))
     }
@@ -110,7 +110,7 @@ struct ToolRequest<'a> {
 
 impl Host for ProjectHost {
     fn caller(&self, thread: Option<&Thread>) -> Result<Option<ToolCaller>> {
-        let out = Printer::new(false, true, &self.env);
+        let out = Printer::new(false, true, ColourChoice::Auto, &self.env);
         let settings = Settings { globals: self.globals.clone(), ..self.settings(None) };
         // Where the project cannot be found the environment still names the caller, and the call itself is refused.
         let session = Session::open(&settings, &out, StoreUse::Read).ok();

@@ -9,7 +9,6 @@ use tenure_kernel::query::members::Members;
 use super::token::project_key;
 use super::{Group, Run, Spec, Verbs, read};
 use crate::output::table::print_page;
-use crate::output::time::short;
 use crate::session::{RunOptions, Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
@@ -127,7 +126,7 @@ fn list(session: &Session<'_>, which: &MemberRef) -> Result<u8> {
         vec![
             member.principal.to_string(),
             member.role.as_str().to_owned(),
-            short(&member.set_at),
+            session.out.time(&member.set_at),
             member.set_by.to_string(),
             member.project.to_string(),
         ]

@@ -9,7 +9,6 @@ use tenure_kernel::{Op, op};
 
 use super::remember::{KindArg, ScopeArg};
 use super::{Group, Run, Spec, Verbs, read, task_id};
-use crate::output::time::short;
 use crate::output::{Ink, Printer};
 use crate::session::{RunOptions, Session, StoreUse};
 use crate::settings::Settings;
@@ -141,8 +140,9 @@ pub(super) fn print(session: &Session<'_>, page: &Page<Memory>, nothing: &str) {
 pub(super) fn whole(out: &Printer, memory: &Memory) -> String {
     let whose = memory.of.as_ref().map_or(memory.scope.clone(), |of| format!("{} {of}", memory.scope));
     let pin = if memory.pinned { ", pinned" } else { "" };
-    let said = format!("{} for the {whose}{pin}, by {} on {}", memory.kind, memory.author, short(&memory.updated_at));
-    let mut text = format!("{}  {}  {}", memory.id, out.ink(Ink::Bold, &memory.key), out.ink(Ink::Dim, &said));
+    let said =
+        format!("{} for the {whose}{pin}, by {} on {}", memory.kind, memory.author, out.time(&memory.updated_at));
+    let mut text = format!("{}  {}  {}", memory.id, out.ink(Ink::Strong, &memory.key), out.ink(Ink::Faint, &said));
     memory.text.lines().for_each(|line| text.push_str(&format!("\n  {line}")));
     text
 }

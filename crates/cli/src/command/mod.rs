@@ -15,10 +15,12 @@ mod config;
 mod demo;
 mod doctor;
 mod done;
+mod down;
 mod edit;
 mod export;
 mod held;
 mod holds;
+pub(crate) mod home;
 mod hook;
 mod import;
 mod inbox;
@@ -35,6 +37,7 @@ mod next;
 mod note;
 mod off;
 mod offered;
+mod open;
 mod project;
 mod recall;
 mod reference;
@@ -150,6 +153,8 @@ pub(crate) const ALL: &[Spec] = &[
     export::SPEC,
     import::SPEC,
     serve::UP,
+    open::SPEC,
+    down::SPEC,
     serve::SERVE,
     demo::SPEC,
     completions::SPEC,
@@ -159,6 +164,7 @@ pub(crate) const ALL: &[Spec] = &[
     hook::SPEC,
     reference::SPEC,
     demo::WORKER,
+    completions::candidates::SPEC,
 ];
 
 // The arguments of a command that has subcommands. Not a doc comment: clap would take it for the text of the command.

@@ -14,7 +14,6 @@ use super::{Agreement, Group, Run, Spec, Verbs, read};
 use crate::identity;
 use crate::output::Printer;
 use crate::output::table::print_page;
-use crate::output::time::short;
 use crate::session::{RunOptions, Session, StoreUse, caller, connection};
 use crate::settings::Settings;
 use crate::workspace::pin::{self, Pin};
@@ -118,7 +117,7 @@ fn list(settings: &Settings<'_>, out: &Printer, page: &super::list::Paging) -> R
             project.open.to_string(),
             project.done.to_string(),
             project.events.to_string(),
-            short(&project.last_at),
+            session.out.time(&project.last_at),
             project.key.to_string(),
         ]
     });

@@ -245,8 +245,10 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
     ("VISUAL, EDITOR", "The editor of `tenure edit ID`; `vi` without one"),
-    ("TZ", "The time zone of times that are typed, in place of the system's"),
-    ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
+    ("NO_COLOR, CLICOLOR_FORCE, TERM", "Whether there are colours, where `--color` does not say it"),
+    ("COLUMNS", "The width of the terminal, in place of what it says"),
+    ("TZ", "The time zone of times that are typed, and of times on a terminal"),
+    ("BROWSER, DISPLAY, WAYLAND_DISPLAY", "How `open` finds a browser"),
 ];
 
 fn environment() -> String {

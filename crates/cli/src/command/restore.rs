@@ -74,8 +74,8 @@ fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
         }
     };
     let ledger = Ledger { earlier, record: &record };
-    let progress = progress(session, "restored");
-    let restored = connection::kernel(session, "`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
+    let kernel = connection::kernel(session, "`restore`")?;
+    let restored = kernel.restore(&call, &backup, replace, ledger, &progress(session, "Restoring"))?;
     // The place is recorded after the commit only: if the restore fails, the file there stays as it is and is not behind.
     if let (Some(point), StoreLocation::Sqlite(database)) = (continued.get(), &place.store)
         && let Err(error) = restore_record::record(session.settings.env, store, point, Some(database))

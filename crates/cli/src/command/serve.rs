@@ -21,6 +21,7 @@ use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 use super::{Group, Run, Spec, read};
 use crate::session::{Session, StoreUse, caller, connection};
 use crate::workspace::config::{Config, Serve};
+use crate::workspace::server_record::ServerRecord;
 
 /// The address at which a server of one person listens.
 const USUAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7133));
@@ -139,9 +140,13 @@ fn run(
         true => Ok(Reloaded::HungUp),
         false => reload(session, flags, listen),
     };
+    let (env, location) = (session.settings.env, &session.workspace.store);
+    let mut published = None;
     serve(kernel, settings, reload, |address| {
         let address = address.map(|address| format!("http://{address}"));
-        let page = link.map(|link| format!("{}/login/{}", address.as_deref().unwrap_or_default(), link.expose()));
+        let since = SystemClock.now().to_string();
+        published = ServerRecord::of_self(env, location, address.clone(), since).publish(env);
+        let page = link.map(|link| login_url(address.as_deref().unwrap_or_default(), &link));
         if session.out.is_json() {
             let socket = shown.as_ref().map(|path| path.display().to_string());
             session.out.data(&json!({ "store": store, "socket": socket, "url": address, "sign_in": page }));
@@ -150,8 +155,9 @@ fn run(
         let socket = shown.map(|path| path.display().to_string());
         let rows = [("store", Some(store)), ("socket", socket), ("http", address), ("sign in", page)];
         let rows = rows.into_iter().filter_map(|(name, value)| Some(format!("\n  {name:<9}{}", value?)));
-        session.out.text(&format!("Serving; Ctrl-C ends it.\n{}\n", rows.collect::<String>()));
+        session.out.text(&format!("Serving; Ctrl-C or `tenure down` ends it.\n{}\n", rows.collect::<String>()));
     })?;
+    drop(published);
     Ok(0)
 }
 
@@ -202,13 +208,24 @@ fn socket(session: &Session<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
 /// A one-time link for the person at the keyboard. It gives no new rights: a person who can open the store can already do
 /// everything with it.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
-    let call = || Call::of_store(person, &OsEntropy);
+    let (secret, ops) = offer(person);
+    for op in ops {
+        kernel.run(&Call::of_store(person, &OsEntropy), &op)?;
+    }
+    Ok(secret)
+}
+
+/// The ops that offer a person a link, and the secret of it.
+pub(super) fn offer(person: &str) -> (Secret, [Op; 2]) {
     let role =
         member_set::MemberSet { principal: person.into(), project: EVERY_PROJECT.into(), role: Some(Role::Admin) };
-    kernel.run(&call(), &Op::new(role))?;
     let secret = Secret::draw(&OsEntropy);
     let offer =
         login_offer::LoginOffer { principal: person.into(), hash: secret.hash(), ..login_offer::LoginOffer::default() };
-    kernel.run(&call(), &Op::new(offer))?;
-    Ok(secret)
+    (secret, [Op::new(role), Op::new(offer)])
+}
+
+/// The address of a link.
+pub(super) fn login_url(server: &str, secret: &Secret) -> String {
+    format!("{server}/login/{}", secret.expose())
 }

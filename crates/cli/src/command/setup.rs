@@ -15,7 +15,7 @@ use tenure_kernel::query::switched_on::SwitchedOn;
 use super::{Agreement, Group, Run, Spec, confirm, read};
 use crate::agent_tool;
 use crate::output::Ink;
-use crate::output::table::table;
+use crate::output::table::report;
 use crate::session::{RunOptions, Session, StoreUse};
 use crate::setup::check::installed;
 use crate::setup::diagnosis::{Diagnosis, diagnose, survey};
@@ -330,7 +330,7 @@ impl SetupJob<'_> {
                         vec![change.target.name().to_owned(), action(change, way).to_owned(), self.short(&change.path)]
                     })
                     .collect();
-                text.push_str(&table(&["TOOL", "", "FILE"], &rows, usize::MAX));
+                text.push_str(&report(out, &["TOOL", "", "FILE"], &rows));
             }
         }
         if let Some((_, backup)) = kept.first() {
@@ -338,11 +338,11 @@ impl SetupJob<'_> {
             text.push_str(&format!("What was there before is kept in {}.\n", self.short(dir)));
         }
         for note in &notes {
-            text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
+            text.push_str(&format!("{} {note}\n", out.ink(Ink::Caution, "note:")));
         }
         for (target, error) in &failed {
             let what = if way == PlanDirection::Set { "is not set up" } else { "is not removed" };
-            let label = out.ink(Ink::Red, "FAILED:");
+            let label = out.ink(Ink::Bad, "FAILED:");
             text.push_str(&format!("{label} {} {what}: {}\n", target.name(), error.message()));
             text.extend(error.advice().map(|advice| format!("  {}\n", advice.say(&Commands))));
         }

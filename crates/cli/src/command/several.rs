@@ -82,7 +82,7 @@ pub(super) fn each(session: &Session<'_>, typed: &[String], act: impl Fn(&str) -
         } else {
             match &result {
                 Ok(acted) => session.out.text(&acted.text),
-                Err(error) => session.out.complain(&failure::text(error)),
+                Err(error) => session.out.complain(&failure::text(session.out, error)),
             }
         }
         refused = refused.or(result.err());

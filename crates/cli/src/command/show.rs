@@ -124,7 +124,7 @@ fn say_hold(out: &Printer, hold: &Hold) {
         out.data(hold);
         return;
     }
-    out.text(&table(&HOLD_HEADS, &[hold_row(out, hold, false)], out.width()));
+    out.text(&table(out, &HOLD_HEADS, &[hold_row(out, hold, false)]));
     let place = hold.checkout.as_ref().map_or(String::new(), |place| format!("; in {}", cut(place, 300)));
     out.text(&format!("{}; granted {}{place}", hold.state, hold.granted_at));
 }

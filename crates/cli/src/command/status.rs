@@ -1,7 +1,13 @@
 //! `tenure status`
 
+mod all;
+mod watch;
+
 use clap::Args as _;
-use tenure_core::{Code, Result};
+use serde::Serialize;
+use tenure_core::Result;
+use tenure_core::task::TaskState;
+use tenure_core::text::cut;
 use tenure_kernel::answer::{Hindered, Overview};
 use tenure_kernel::query::status::Status;
 
@@ -9,164 +15,190 @@ use super::{Group, Run, Spec, read};
 use crate::guard;
 use crate::output::table::table;
 use crate::output::task::{HOLD_HEADS, hold_row, several, waiting};
-use crate::output::time::span;
+use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::session::{Session, StoreUse};
-use crate::settings::Settings;
+use crate::workspace::server_record::ServerRecord;
 
 pub(super) const SPEC: Spec = Spec {
     name: "status",
     aliases: &["overview"],
     group: Group::Everyday,
-    about: "Show why nothing, or what, is happening",
-    examples: &["tenure status", "tenure status --watch"],
+    about: "Show what is happening and what is stuck",
+    examples: &["tenure status", "tenure status --watch", "tenure status --all"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;
         if args.watch {
-            return watch(settings, out);
+            return watch::watch(settings, out);
         }
         let session = &Session::open(settings, out, StoreUse::Read)?;
-        let overview = look(session)?;
+        if args.all {
+            return all::projects(session);
+        }
+        let status = look(session)?;
         if session.out.is_json() {
-            session.out.data(&overview);
+            session.out.data(&status);
         } else {
-            session.out.text(&page(session.out, &overview));
+            session.out.text(&page(session, &status));
         }
         Ok(0)
     }),
 };
 
-fn look(session: &Session<'_>) -> Result<Overview> {
-    let overview = session.ask_who_holds(&Status {})?;
-    Ok(Overview { guards: guard::here(session.settings.env, overview.guards), ..overview })
-}
-
 #[derive(clap::Args)]
 struct Args {
-    /// Show it again whenever something changed
+    /// Show it again whenever something changed; q or Ctrl-C ends it
     #[arg(long, short)]
     watch: bool,
+    /// Show all projects of the store, a line for each
+    #[arg(long, short, conflicts_with = "watch")]
+    all: bool,
 }
 
-/// Shows the status until the reader hangs up or the person has enough.
-#[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
-fn watch(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
-    let mut last = String::new();
-    let mut session = Session::open(settings, out, StoreUse::Follow)?;
-    let mut reopened = true;
-    loop {
-        let overview = match look(&session) {
-            // Another process has continued the log of the store: opening it again finds what it wrote.
-            Err(error) if !reopened && error.code() == Code::StoreMoved => {
-                (session, reopened) = (Session::open(settings, out, StoreUse::Follow)?, true);
-                continue;
-            }
-            other => other?,
-        };
-        reopened = false;
-        let shown = if session.out.is_json() {
-            serde_json::to_string(&overview).unwrap_or_default()
-        } else {
-            page(session.out, &overview)
-        };
-        if shown != last {
-            match (session.out.is_json(), session.out.is_terminal()) {
-                (true, _) => session.out.document(&shown),
-                (false, true) => session.out.text(&format!("\u{1b}[H\u{1b}[2J{shown}")),
-                (false, false) => session.out.text(&format!("{shown}\n")),
-            }
-            last = shown;
-        }
-        if session.out.is_hung_up() {
-            return Ok(0);
-        }
-        std::thread::sleep(std::time::Duration::from_secs(1));
-        // The first write gives the repository a project.
-        if session.workspace.project.key.is_none() {
-            session = Session::open(settings, out, StoreUse::Follow)?;
+/// The state of the project, and the server that serves it.
+#[derive(Serialize)]
+pub(super) struct ProjectStatus {
+    #[serde(flatten)]
+    pub(super) overview: Overview,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<ServedAt>,
+}
+
+/// A running server, as commands show it.
+#[derive(Serialize)]
+pub(super) struct ServedAt {
+    url: Option<String>,
+    pid: i64,
+    since: String,
+}
+
+impl ServedAt {
+    /// The server of the store of a session.
+    pub(super) fn of(session: &Session<'_>) -> Option<ServedAt> {
+        let server = ServerRecord::find(session.settings.env, &session.workspace.store)?;
+        Some(ServedAt { pid: server.pid(), url: server.url, since: server.since })
+    }
+
+    pub(super) fn line(&self, out: &Printer) -> String {
+        self.since(&out.time(&self.since))
+    }
+
+    /// The same without a terminal.
+    pub(super) fn told(&self) -> String {
+        self.since(&short(&self.since))
+    }
+
+    fn since(&self, time: &str) -> String {
+        let since = format!("since {time}");
+        match &self.url {
+            Some(url) => format!("{url} ({since}; `tenure open` signs you in)"),
+            None => format!("process {} ({since}; commands of this machine only)", self.pid),
         }
     }
 }
 
-fn page(out: &Printer, overview: &Overview) -> String {
-    let mut text = format!("{}\n\n", out.ink(Ink::Bold, &sentence(&overview.summary)));
+/// Looks at the project.
+pub(super) fn look(session: &Session<'_>) -> Result<ProjectStatus> {
+    let overview = session.ask_who_holds(&Status {})?;
+    let overview = Overview { guards: guard::here(session.settings.env, overview.guards), ..overview };
+    let holders = overview.holds.iter().map(|hold| hold.holder.as_str());
+    let others = overview.agents.iter().map(|agent| agent.name.as_str());
+    let waiting = overview.line.iter().map(|place| place.agent.as_str());
+    session.know_agents(
+        holders.chain(others).chain(waiting).chain(overview.overdue.iter().map(|open| open.from.as_str())),
+    );
+    Ok(ProjectStatus { overview, server: ServedAt::of(session) })
+}
+
+fn page(session: &Session<'_>, status: &ProjectStatus) -> String {
+    let (out, overview) = (session.out, &status.overview);
+    let mut text = format!("{}\n\n", out.ink(Ink::Strong, &sentence(&overview.summary)));
+    if let Some(server) = &status.server {
+        text.push_str(&format!("{}\n\n", out.prose(&format!("Server  {}", server.line(out)), 8)));
+    }
     if let Some(off) = guard::sentence(&overview.guards) {
-        text.push_str(&format!("{}\n\n", out.ink(Ink::Yellow, &off)));
+        text.push_str(&format!("{}\n\n", out.ink(Ink::Caution, &out.prose(&off, 0))));
     }
     let counts = [
-        ("ready", overview.ready),
-        ("held", overview.started),
-        ("waiting", overview.waiting),
-        ("blocked", overview.blocked),
-        ("stuck", overview.stuck),
-        ("done", overview.done),
-        ("cancelled", overview.cancelled),
+        (TaskState::Ready, overview.ready),
+        (TaskState::Held, overview.started),
+        (TaskState::Waiting, overview.waiting),
+        (TaskState::Blocked, overview.blocked),
+        (TaskState::Stuck, overview.stuck),
+        (TaskState::Done, overview.done),
+        (TaskState::Cancelled, overview.cancelled),
     ];
     let width = counts.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or(1);
     let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
-    for (name, count) in counts {
-        let bar = "█".repeat(usize::try_from((count * 30 + most - 1) / most).unwrap_or(0));
-        text.push_str(format!("  {name:<10}{count:>width$}  {}", out.ink(Ink::Dim, &bar)).trim_end());
+    for (state, count) in counts {
+        let bar = "█".repeat(usize::try_from((count * 20 + most - 1) / most).unwrap_or(0));
+        let ink = if count == 0 { Ink::Faint } else { Ink::of_state(state) };
+        let name = out.ink(ink, &format!("{:<10}", state.as_str()));
+        text.push_str(format!("  {name}{count:>width$}  {}", out.ink(ink, &bar)).trim_end());
         text.push('\n');
     }
     hindered(&mut text, out, "Blocked", &overview.blocked_by);
     hindered(&mut text, out, "Stuck", &overview.stuck_by);
     let several = several(overview.holds.iter(), overview.line.iter(), None);
     if !overview.holds.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Held, the next to end first")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Held, the next to end first")));
         let rows: Vec<Vec<String>> =
             overview.holds.iter().map(|hold| hold_row(out, hold, several)[2..].to_vec()).collect();
-        text.push_str(&table(&HOLD_HEADS[2..], &rows, out.width()));
+        text.push_str(&table(out, &HOLD_HEADS[2..], &rows));
     }
     if !overview.line.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in the order of the line")));
         text.push_str(&waiting(out, &overview.line, several));
     }
     if !overview.overdue.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Requests that nobody has met")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Open requests")));
         let rows: Vec<Vec<String>> = overview
             .overdue
             .iter()
             .map(|open| {
                 let about = open.about.clone().unwrap_or_default();
-                vec![open.id.to_string(), open.from.to_string(), open.to.join(", "), about, span(open.age_s)]
+                let to: Vec<String> = open.to.iter().map(|agent| out.brief(agent)).collect();
+                vec![open.id.to_string(), out.brief(&open.from), to.join(", "), about, span(open.age_s)]
             })
             .collect();
-        text.push_str(&table(&["MESSAGE", "FROM", "TO", "ABOUT", "OPEN FOR"], &rows, out.width()));
+        text.push_str(&table(out, &["MESSAGE", "FROM", "TO", "ABOUT", "OPEN FOR"], &rows));
     }
     if !overview.agents.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Agents of the last hour")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Agents of the last hour")));
         let rows: Vec<Vec<String>> = overview
             .agents
             .iter()
             .map(|agent| {
                 vec![
-                    agent.name.to_string(),
-                    agent.liveness.as_str().to_owned(),
+                    out.brief(&agent.name),
+                    out.ink(Ink::of_liveness(agent.liveness), agent.liveness.as_str()),
                     format!("{} ago", span(agent.last_seen_s)),
                     agent.focus.clone().unwrap_or_default().into(),
                 ]
             })
             .collect();
-        text.push_str(&table(&["AGENT", "IS", "SEEN", "FOCUS"], &rows, out.width()));
+        text.push_str(&table(out, &["AGENT", "IS", "SEEN", "FOCUS"], &rows));
     }
     text
 }
+
+/// How much of a reason is shown: it may have several paragraphs.
+const BY: usize = 120;
 
 fn hindered(text: &mut String, out: &Printer, heading: &str, tasks: &[Hindered]) {
     if tasks.is_empty() {
         return;
     }
-    text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, heading)));
+    text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, heading)));
     let rows: Vec<Vec<String>> = tasks
         .iter()
         .map(|task| {
             let gone = if task.gone { format!(" (gone: tenure unblock {})", task.id) } else { String::new() };
-            vec![task.id.to_string(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
+            vec![task.id.to_string(), format!("{}{gone}", out.brief(&cut(&task.by, BY))), task.title.clone()]
         })
         .collect();
-    text.push_str(&table(&["TASK", "TITLE", "BY"], &rows, out.width()));
+    text.push_str(&table(out, &["TASK", "BY", "TITLE"], &rows));
 }
 
 /// A summary as a sentence: a capital letter and a full stop.

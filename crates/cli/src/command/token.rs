@@ -17,7 +17,6 @@ use tenure_store::OsEntropy;
 
 use super::{Group, Run, Spec, Verbs, read};
 use crate::output::table::print_page;
-use crate::output::time::short;
 use crate::session::{RunOptions, Session, StoreUse, caller};
 
 pub(super) const SPEC: Spec = Spec {
@@ -126,7 +125,7 @@ fn add(session: &Session<'_>, new: &NewToken) -> Result<u8> {
             "Token {} of {}: until {}, in {good}{most}\n\n    {}\n\nKeep it now: it is not shown again.",
             token.id,
             token.principal,
-            short(&token.expires_at),
+            session.out.time(&token.expires_at),
             secret.expose()
         ));
         let members = session.ask(&Members {
@@ -155,7 +154,7 @@ fn list(session: &Session<'_>, which: &TokenRef) -> Result<u8> {
             token.id.to_string(),
             token.principal.to_string(),
             token.state.as_str().to_owned(),
-            short(&token.expires_at),
+            session.out.time(&token.expires_at),
             token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
             token.projects.as_ref().map(|keys| keys.join(", ")).unwrap_or_default(),
             token.label.clone(),

@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_core::name;
 
+use super::status::ServedAt;
 use super::{Group, Run, Spec};
 use crate::guard;
 use crate::identity::ResolvedCaller;
@@ -48,8 +49,9 @@ pub(super) const SPEC: Spec = Spec {
         };
         let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();
         let store = place.store.display();
+        let server = ServedAt::of(session);
         if session.out.is_json() {
-            session.out.data(&json!({
+            let mut shown = json!({
                 "agent": agent,
                 "source": source,
                 "project": place.project.key,
@@ -60,13 +62,18 @@ pub(super) const SPEC: Spec = Spec {
                 "switched_on": switched_on,
                 "problem": problem,
                 "guards": guards,
-            }));
+            });
+            if let Some(server) = &server {
+                shown["server"] = json!(server);
+            }
+            session.out.data(&shown);
             return Ok(0);
         }
         let key = place.project.key.clone().unwrap_or_else(|| "no id yet: made by the first write".to_owned());
+        let served = server.map_or_else(String::new, |server| format!("\nserver    {}", server.line(session.out)));
         let off = guard::sentence(&guards).map_or_else(String::new, |off| format!("\nguards    {off}"));
         session.out.text(&format!(
-            "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{off}",
+            "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{served}{off}",
             agent.as_deref().unwrap_or(match is_far && source == "token" {
                 true => "unknown: the server says who the token is of",
                 false => "unknown: pass --agent NAME or set TENURE_AGENT",

@@ -247,7 +247,7 @@ fn act(line: &HookArgs, env: &Env, seen: &RefCell<SeenEvent>, deadline: Deadline
     if line.is_guard() {
         seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
     }
-    let out = crate::output::Printer::new(false, true, &env);
+    let out = crate::output::Printer::new(false, true, crate::output::ColourChoice::Auto, &env);
     let settings = Settings::new(line.globals.clone(), &env);
     let opened = session::HookSession::open(tool, event, &settings, &out, &payload, deadline)?;
     let Some(hook_session) = opened else { return Ok(None) };

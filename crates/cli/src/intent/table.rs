@@ -243,11 +243,11 @@ pub(super) const INTENTS: &[Intent] = &[
     name(&["ask", "broadcast"], &["send {AGENT} {TEXT}"], "Agents get mail."),
     name(&["ack"], &["inbox --ack {ID}"], "Messages are acknowledged in the inbox."),
     name(
-        &["server", "daemon", "web", "ui", "gui", "start server", "open"],
-        &["up", "serve"],
-        "`up` serves this machine and shows the address of the page.",
+        &["server", "daemon", "web", "ui", "gui", "start server"],
+        &["up", "open", "serve"],
+        "`up` serves this machine, and `open` shows the page.",
     ),
-    name(&["down", "shutdown", "stop server"], &["up"], "A server ends with Ctrl-C, or SIGTERM, where it runs."),
+    name(&["shutdown", "stop server"], &["down"], "`down` ends the server of this store."),
     name(
         &["login", "auth login", "auth", "signin"],
         &["token add", "whoami"],

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use tenure_core::task::TaskState;
-use tenure_core::text::cut;
+use tenure_core::text::{cut, visible};
 use tenure_kernel::answer::Task;
 use tenure_kernel::query::graph::TaskGraph;
 
 use super::Printer;
+use super::layout::fit;
 use super::task::state;
 
 /// The tree below a task: what it comes after, and what that comes after. A task that stands in several places is
@@ -24,7 +25,8 @@ pub(crate) fn tree(out: &Printer, graph: &TaskGraph) -> String {
     }
     let label = |id: &str| match tasks.get(id) {
         Some(task) => {
-            format!("{id}  {}  {}", state(out, task), cut(&task.title, out.width().saturating_sub(30).max(20)))
+            let room = if out.is_json() { 70 } else { out.width().saturating_sub(30).max(20) };
+            format!("{id}  {}  {}", state(out, task), fit(&visible(&task.title), room))
         }
         None => id.to_owned(),
     };

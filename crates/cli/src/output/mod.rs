@@ -1,15 +1,23 @@
 //! Everything that is printed goes through one printer. A reader that hangs up is not an error.
 
 pub(crate) mod graph;
+pub(crate) mod layout;
+mod names;
+mod palette;
 pub(crate) mod path;
+pub(crate) mod progress;
 pub(crate) mod spool;
 pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod time;
 pub(crate) mod tree;
+pub(crate) mod window;
+mod zone;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -17,39 +25,71 @@ use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
 
+use self::layout::wrap;
+use self::names::ShortNames;
+pub(crate) use self::palette::{ColourChoice, Ink};
+use self::zone::Zone;
+
+/// The widest line of prose: longer ones are hard to follow.
+const PROSE: usize = 100;
+
 /// Where output goes and how it looks.
 pub(crate) struct Printer {
     json: bool,
     quiet: bool,
     colour: bool,
+    /// Whether there are colours on standard error.
+    error_colour: bool,
     terminal: bool,
-    width: usize,
+    /// The columns of the terminal; without one nothing is cut.
+    width: Cell<Option<usize>>,
+    error_width: Option<usize>,
+    /// What `COLUMNS` says.
+    columns: Option<usize>,
+    /// What `TZ` says.
+    tz: Option<OsString>,
+    zone: OnceCell<Option<Zone>>,
+    /// The agents of the project that have a short form.
+    names: RefCell<ShortNames>,
     hung_up: Cell<bool>,
     failed: Cell<bool>,
     /// Whether another program has written to standard output.
     shared: Cell<bool>,
 }
 
-/// How a word is set off, on a terminal that can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
-    Bold,
-    Dim,
-    Green,
-    Yellow,
-    Red,
-    Blue,
-}
-
 impl Printer {
-    pub(crate) fn new(json: bool, quiet: bool, env: &Env) -> Printer {
-        let terminal = std::io::stdout().is_terminal();
-        let dumb = env.os("TERM").is_some_and(|term| term == "dumb");
-        let colour = terminal && !json && !dumb && env.os("NO_COLOR").is_none_or(std::ffi::OsStr::is_empty);
+    pub(crate) fn new(json: bool, quiet: bool, colour: ColourChoice, env: &Env) -> Printer {
+        let (terminal, error_terminal) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
         let columns = env.os("COLUMNS").and_then(|columns| columns.to_str()).and_then(|columns| columns.parse().ok());
-        let width = columns.or_else(|| terminal.then(terminal_width).flatten()).unwrap_or(100).clamp(40, 400);
         let [hung_up, failed, shared] = [const { Cell::new(false) }; 3];
-        Printer { json, quiet, colour, terminal, width, hung_up, failed, shared }
+        Printer {
+            json,
+            quiet,
+            colour: !json && colour.decide(env, terminal),
+            error_colour: !json && colour.decide(env, error_terminal),
+            terminal,
+            width: Cell::new((terminal && !json).then(|| terminal_width(columns, &std::io::stdout()))),
+            error_width: error_terminal.then(|| terminal_width(columns, &std::io::stderr())),
+            columns,
+            tz: env.os("TZ").map(OsStr::to_owned),
+            zone: OnceCell::new(),
+            names: RefCell::default(),
+            hung_up,
+            failed,
+            shared,
+        }
+    }
+
+    /// A printer on a terminal of this width, without colours.
+    #[cfg(test)]
+    pub(crate) fn of_width(width: usize) -> Printer {
+        let env = Env::of(std::path::Path::new("/"), []);
+        Printer {
+            terminal: true,
+            width: Cell::new(Some(width)),
+            error_width: None,
+            ..Printer::new(false, false, ColourChoice::Never, &env)
+        }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -60,8 +100,49 @@ impl Printer {
         self.terminal
     }
 
+    /// How many columns a line has; without a terminal no line is too long.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        self.width.get().unwrap_or(usize::MAX)
+    }
+
+    /// Measures the terminal again, which may have been resized. Returns its columns and rows.
+    pub(crate) fn measure(&self) -> (usize, usize) {
+        let columns = terminal_width(self.columns, &std::io::stdout());
+        self.width.set(Some(columns));
+        let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
+        (columns, if rows == 0 { 24 } else { rows })
+    }
+
+    /// Prose, continued between words where it is too long for the terminal. Each further line of a paragraph is indented
+    /// by `hang` blanks.
+    pub(crate) fn prose(&self, text: &str, hang: usize) -> String {
+        self.width.get().map_or_else(|| text.to_owned(), |width| wrap(text, width.min(PROSE), hang))
+    }
+
+    /// The same for standard error.
+    pub(crate) fn error_prose(&self, text: &str, hang: usize) -> String {
+        self.error_width.map_or_else(|| text.to_owned(), |width| wrap(text, width.min(PROSE), hang))
+    }
+
+    /// A stored time: local on a terminal, else in UTC.
+    pub(crate) fn time(&self, rfc3339: &str) -> String {
+        self.local(rfc3339).map_or_else(|| time::short(rfc3339), |(date, clock)| format!("{date} {clock}"))
+    }
+
+    /// The local date and time of day of a stored time, on a terminal.
+    pub(crate) fn local(&self, rfc3339: &str) -> Option<(String, String)> {
+        let zone = self.zone.get_or_init(|| if self.terminal { Zone::of(self.tz.as_deref()) } else { None });
+        zone.as_ref()?.local(rfc3339)
+    }
+
+    /// Tells the agents of the project, so that their names can be shortened.
+    pub(crate) fn know_agents<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        *self.names.borrow_mut() = ShortNames::of(names);
+    }
+
+    /// A text with the names of agents in their short form.
+    pub(crate) fn brief(&self, text: &str) -> String {
+        self.names.borrow().shorten(text)
     }
 
     /// Whether nothing but errors is printed.
@@ -113,28 +194,36 @@ impl Printer {
     pub(crate) fn text(&self, text: &str) {
         if !self.quiet {
             let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-            self.write(&format!("{}{end}", inert(text)));
+            self.write(&format!("{}{end}", inert(text, self.colour)));
         }
     }
 
     /// Prints text on standard error: progress and remarks, which no program reads.
     pub(crate) fn aside(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(std::io::stderr(), "{}", inert(text));
+            let _ = writeln!(std::io::stderr(), "{}", inert(text, self.error_colour));
         }
     }
 
     /// Asks a person something, on the same line as the answer.
     pub(crate) fn prompt(&self, text: &str) {
         let mut stderr = std::io::stderr();
-        let _ = write!(stderr, "{}", inert(text)).and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{}", inert(text, self.error_colour)).and_then(|()| stderr.flush());
     }
 
-    /// Says that something takes a while, where a person may be waiting for it.
-    pub(crate) fn progress(&self, text: &str) {
-        if std::io::stderr().is_terminal() {
-            self.aside(text);
-        }
+    /// The columns of standard error, where a person may be looking at it.
+    pub(crate) fn error_terminal(&self) -> Option<usize> {
+        self.error_width.filter(|_| !self.quiet)
+    }
+
+    /// Writes to a terminal: text with the sequences that move in its window. What comes from a store is made inert first.
+    pub(crate) fn draw(&self, text: &str) {
+        self.write(text);
+    }
+
+    /// A text that does nothing to this terminal but show itself.
+    pub(crate) fn harmless(&self, text: &str) -> String {
+        inert(text, self.colour)
     }
 
     /// Prints lines as they are, for a program: nothing in them is changed. Says whether anybody still reads.
@@ -145,23 +234,17 @@ impl Printer {
 
     /// Prints what went wrong.
     pub(crate) fn complain(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{}", inert(text));
+        let _ = writeln!(std::io::stderr(), "{}", inert(text, self.error_colour));
+    }
+
+    /// Sets a word off on standard error.
+    pub(crate) fn error_ink(&self, ink: Ink, text: &str) -> String {
+        if self.error_colour { ink.on(text) } else { text.to_owned() }
     }
 
     /// Sets a word off.
     pub(crate) fn ink(&self, ink: Ink, text: &str) -> String {
-        if !self.colour {
-            return text.to_owned();
-        }
-        let code = match ink {
-            Ink::Bold => 1,
-            Ink::Dim => 2,
-            Ink::Red => 31,
-            Ink::Green => 32,
-            Ink::Yellow => 33,
-            Ink::Blue => 34,
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        if self.colour && !text.is_empty() { ink.on(text) } else { text.to_owned() }
     }
 
     /// The exit code, once everything is written.
@@ -189,12 +272,11 @@ impl Printer {
     }
 }
 
-/// A text that does nothing to a terminal but show itself. The only sequences kept are those that `ink` and `watch`
-/// write: what comes from names, paths and files is made visible instead.
-fn inert(text: &str) -> String {
-    const OWN: [&str; 9] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[34m", "[H", "[2J"];
+/// A text that does nothing to a terminal but show itself. The only sequences kept are those of the palette, where there
+/// are colours: what comes from names, paths and files is made visible instead.
+pub(crate) fn inert(text: &str, colour: bool) -> String {
     let shown = |at: usize, c: char, out: &mut String| {
-        let own = c == '\u{1b}' && OWN.iter().any(|sequence| text[at + 1..].starts_with(sequence));
+        let own = colour && c == '\u{1b}' && Ink::SEQUENCES.iter().any(|sequence| text[at + 1..].starts_with(sequence));
         match own || matches!(c, '\n' | '\t') {
             true => out.push(c),
             false => out.extend(c.escape_unicode()),
@@ -218,11 +300,10 @@ pub(crate) fn refuse_closed() -> Result<()> {
         .hint("Nothing was written. Send it to a file or a program, or name a file."))
 }
 
-fn terminal_width() -> Option<usize> {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|width| *width > 0)
+/// The columns of a terminal: what `COLUMNS` says, else what the terminal says.
+fn terminal_width(said: Option<usize>, terminal: &impl AsFd) -> usize {
+    let asked = || rustix::termios::tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(asked).filter(|width| *width > 0).unwrap_or(80).clamp(20, 400)
 }
 
 #[cfg(test)]
@@ -231,7 +312,10 @@ mod tests {
 
     #[test]
     fn foreign_sequences_are_shown_and_not_obeyed() {
+        let inert = |text| inert(text, true);
         assert_eq!(inert("a\u{1b}[31mb\u{1b}[0m\n\t"), "a\u{1b}[31mb\u{1b}[0m\n\t");
+        assert_eq!(super::inert("\u{1b}[31m", false), "\\u{1b}[31m");
+        assert_eq!(inert("\u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(inert("x\u{1b}]0;title\u{7}"), "x\\u{1b}]0;title\\u{7}");
         assert_eq!(inert("\u{202e}evil"), "\\u{202e}evil");
         assert_eq!(inert("a\u{e0041}b 👨\u{200d}👩"), "a\\u{e0041}b 👨\u{200d}👩");

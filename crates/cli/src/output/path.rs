@@ -13,7 +13,7 @@ pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
         .iter()
         .map(|hold| {
             vec![
-                out.ink(Ink::Bold, &hold.id),
+                out.ink(Ink::Strong, &hold.id),
                 cut(&hold.subject, 80),
                 hold.mode.clone(),
                 hold.task.clone().unwrap_or_default().into(),
@@ -22,7 +22,7 @@ pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
             ]
         })
         .collect();
-    let mut text = table(&["HOLD", "YOURS", "MODE", "ENDS WITH", "ENDS IN", "FOR"], &rows, out.width());
+    let mut text = table(out, &["HOLD", "YOURS", "MODE", "ENDS WITH", "ENDS IN", "FOR"], &rows);
     if let Some(line) = elsewhere(&answer.elsewhere, answer.elsewhere_total) {
         text.push_str(&format!("\n{line}\n"));
     }
@@ -51,7 +51,7 @@ fn elsewhere(all: &[Elsewhere], total: Option<usize>) -> Option<String> {
 /// The answer to `check`.
 pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
     if checked.free {
-        let free = out.ink(Ink::Green, "Free.");
+        let free = out.ink(Ink::Good, "Free.");
         return elsewhere(&checked.elsewhere, None).map_or(free.clone(), |line| format!("{free}\n{line}"));
     }
     let row = |blocker: &Blocker| {
@@ -69,7 +69,7 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
     };
     let rows: Vec<Vec<String>> = checked.blockers.iter().map(row).collect();
     let heads = ["HOLD", "HELD", "CHECKOUT", "MODE", "HOLDER", "IS", "FOR SO LONG", "ENDS IN", "FOR"];
-    let mut text = format!("{}\n{}", out.ink(Ink::Red, "Not free."), table(&heads, &rows, out.width()));
+    let mut text = format!("{}\n{}", out.ink(Ink::Bad, "Not free."), table(out, &heads, &rows));
     if checked.total > checked.blockers.len() {
         text.push_str(&format!("{} of {} shown\n", checked.blockers.len(), checked.total));
     }

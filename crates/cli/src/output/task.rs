@@ -1,55 +1,64 @@
 //! Tasks and holds as people read them.
 
 use tenure_core::agent::Liveness;
+use tenure_core::event::task::Changes;
 use tenure_core::search::MatchedText;
 use tenure_core::task::TaskState;
 use tenure_core::text::cut;
 use tenure_kernel::answer::{Claimed, Hold, Page, Place, Shown, Task};
 
 use super::table::table;
-use super::time::{short, span};
+use super::time::span;
 use super::{Ink, Printer};
-
-/// The colour of a state.
-fn ink(state: TaskState) -> Ink {
-    match state {
-        TaskState::Ready => Ink::Green,
-        TaskState::Held => Ink::Blue,
-        TaskState::Blocked | TaskState::Stuck => Ink::Red,
-        TaskState::Waiting => Ink::Yellow,
-        TaskState::Done | TaskState::Cancelled => Ink::Dim,
-    }
-}
 
 /// A state, set off.
 pub(crate) fn state(out: &Printer, task: &Task) -> String {
-    out.ink(ink(task.state), task.state.as_str())
+    out.ink(Ink::of_state(task.state), task.state.as_str())
 }
 
 /// One line about a task.
 pub(crate) fn line(out: &Printer, task: &Task) -> String {
-    format!("{}  {}  ({}, priority {})", out.ink(Ink::Bold, &task.id), task.title, state(out, task), task.priority)
+    let (id, state) = (out.ink(Ink::Strong, &task.id), state(out, task));
+    out.prose(&format!("{id}  {}  ({state}, priority {})", task.title, task.priority), 2)
 }
 
-/// Who or what a task waits for, in few words.
-fn whom(task: &Task) -> String {
+/// Who has a task, or what it waits for, in few words.
+fn whom(out: &Printer, task: &Task) -> String {
     match task.state {
         TaskState::Held => task.holder.as_ref().map_or(String::new(), |holder| match holder.liveness {
-            Liveness::Alive => holder.agent.to_string(),
-            other => format!("{} ({})", holder.agent, other.as_str()),
+            Liveness::Alive => out.brief(&holder.agent),
+            other => format!("{} ({})", out.brief(&holder.agent), out.ink(Ink::of_liveness(other), other.as_str())),
         }),
         TaskState::Waiting | TaskState::Stuck => match task.unmet.as_slice() {
-            [] => task.not_before.as_deref().map_or(String::new(), |until| format!("until {}", short(until))),
+            [] => task.not_before.as_deref().map_or(String::new(), |until| format!("until {}", out.time(until))),
             [only] => format!("after {only}"),
             [first, rest @ ..] => format!("after {first} +{}", rest.len()),
         },
-        TaskState::Blocked => task.blocked_on.as_ref().map_or(String::new(), |on| format!("on {on}")),
+        TaskState::Blocked => {
+            let on = task.blocked_on.as_ref().map(|on| format!("on {on}"));
+            let reason = task.reason.as_deref().map(|reason| out.brief(&cut(reason, REASON)));
+            [on, reason].into_iter().flatten().collect::<Vec<_>>().join(": ")
+        }
         TaskState::Ready => task.assignee.as_ref().map_or_else(
-            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {from}")),
-            |agent| format!("for {agent}"),
+            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {}", out.brief(from))),
+            |agent| format!("for {}", out.brief(agent)),
         ),
-        TaskState::Done | TaskState::Cancelled => task.finished_by.clone().unwrap_or_default().into(),
+        TaskState::Done | TaskState::Cancelled => {
+            task.finished_by.as_deref().map_or(String::new(), |agent| out.brief(agent))
+        }
     }
+}
+
+/// How much of a reason a list shows: it may have several paragraphs.
+const REASON: usize = 120;
+
+/// The names of agents in a list of tasks.
+pub(crate) fn agents(tasks: &[Task]) -> impl Iterator<Item = &str> {
+    tasks.iter().flat_map(|task| {
+        let holder = task.holder.as_ref().map(|holder| &holder.agent);
+        let names = [holder, task.assignee.as_ref(), task.lapsed_from.as_ref(), task.finished_by.as_ref()];
+        names.into_iter().flatten().map(|name| name.as_str()).chain(task.reason.as_deref())
+    })
 }
 
 /// A page of tasks.
@@ -69,16 +78,17 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
                 task.id.to_string(),
                 task.priority.to_string(),
                 state(out, task),
-                whom(task),
+                whom(out, task),
                 task.labels.join(","),
                 title(task),
             ]
         })
         .collect();
-    let mut text = table(&["ID", "P", "STATE", "WHO", "LABELS", "TITLE"], &rows, out.width());
+    let mut text = table(out, &["ID", "P", "STATE", "WHO OR WHY", "LABELS", "TITLE"], &rows);
     if let Some(next) = &page.next {
         let of = page.total.map_or(String::new(), |total| format!(" of {total}"));
-        text.push_str(&format!("{} shown{of}; more: --cursor {next}\n", page.items.len()));
+        let more = format!("{} shown{of}; more: --cursor {next}", page.items.len());
+        text.push_str(&format!("{}\n", out.prose(&more, 2)));
     }
     text
 }
@@ -90,16 +100,16 @@ fn matched(task: &Task) -> Option<String> {
     (!other.is_empty()).then(|| format!("in {}", other.join(", ")))
 }
 
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+fn indent(out: &Printer, text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", out.prose(&format!("  {line}"), 0))).collect()
 }
 
 /// What is to be known about a task and its words, below its line.
 pub(crate) fn body(out: &Printer, task: &Task) -> String {
-    format!("{}{}", facts(task), words(out, task))
+    format!("{}{}", facts(out, task), words(out, task))
 }
 
-fn facts(task: &Task) -> String {
+fn facts(out: &Printer, task: &Task) -> String {
     let mut text = String::new();
     let mut facts = vec![format!("priority {}", task.priority), format!("attempt {}", task.attempt)];
     if !task.labels.is_empty() {
@@ -108,33 +118,36 @@ fn facts(task: &Task) -> String {
     if let Some(agent) = &task.assignee {
         facts.push(format!("for {agent}"));
     }
-    text.push_str(&indent(&facts.join(" · ")));
+    text.push_str(&indent(out, &facts.join(" · ")));
     if let Some(holder) = &task.holder {
-        text.push_str(&indent(&format!(
-            "held by {} ({}) until {}, fence {}",
-            holder.agent,
-            holder.liveness.as_str(),
-            short(&holder.expires_at),
-            holder.fence
-        )));
+        text.push_str(&indent(
+            out,
+            &format!(
+                "held by {} ({}) until {}, fence {}",
+                holder.agent,
+                holder.liveness.as_str(),
+                out.time(&holder.expires_at),
+                holder.fence
+            ),
+        ));
     }
     if let Some(from) = &task.lapsed_from {
-        text.push_str(&indent(&format!("the hold of {from} has lapsed")));
+        text.push_str(&indent(out, &format!("the hold of {from} has lapsed")));
     }
     if let Some(until) = &task.not_before {
-        text.push_str(&indent(&format!("not offered before {}", short(until))));
+        text.push_str(&indent(out, &format!("not offered before {}", out.time(until))));
     }
     if let Some(reason) = &task.reason {
         let on = task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
-        text.push_str(&indent(&format!("{}{on}: {reason}", task.state)));
+        text.push_str(&indent(out, &format!("{}{on}: {reason}", task.state)));
     }
     if let (Some(by), Some(at)) = (&task.finished_by, &task.finished_at) {
-        text.push_str(&indent(&format!("{} by {by} at {}", task.state, short(at))));
+        text.push_str(&indent(out, &format!("{} by {by} at {}", task.state, out.time(at))));
     }
     if !task.after.is_empty() {
         let unmet =
             if task.unmet.is_empty() { String::new() } else { format!(", still open: {}", task.unmet.join(", ")) };
-        text.push_str(&indent(&format!("after {}{unmet}", task.after.join(", "))));
+        text.push_str(&indent(out, &format!("after {}{unmet}", task.after.join(", "))));
     }
     text
 }
@@ -143,13 +156,37 @@ fn words(out: &Printer, task: &Task) -> String {
     let mut text = String::new();
     if !task.description.is_empty() {
         text.push('\n');
-        text.push_str(&indent(&task.description));
+        text.push_str(&indent(out, &task.description));
     }
     if !task.acceptance.is_empty() {
-        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Acceptance")));
-        text.push_str(&indent(&task.acceptance));
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Strong, "Acceptance")));
+        text.push_str(&indent(out, &task.acceptance));
     }
     text
+}
+
+/// What an edit changed: each field as its old and its new value.
+pub(crate) fn changes(before: &Task, after: &Task) -> Vec<String> {
+    let ids = |task: &Task| {
+        let mut ids: Vec<String> = task.after.iter().map(ToString::to_string).collect();
+        ids.sort();
+        ids
+    };
+    let assignee = |task: &Task| task.assignee.as_ref().map_or(String::new(), ToString::to_string);
+    let changes = Changes {
+        title: differs(&before.title, &after.title),
+        description: differs(&before.description, &after.description),
+        acceptance: differs(&before.acceptance, &after.acceptance),
+        priority: differs(&before.priority, &after.priority),
+        labels: differs(&before.labels, &after.labels),
+        assignee: differs(&assignee(before), &assignee(after)),
+        after: differs(&ids(before), &ids(after)),
+    };
+    changes.sentences()
+}
+
+fn differs<T: PartialEq + Clone>(before: &T, after: &T) -> Option<[T; 2]> {
+    (before != after).then(|| [before.clone(), after.clone()])
 }
 
 /// The answer to `claim`.
@@ -157,20 +194,20 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
     let (Some(task), Some(hold)) = (&claimed.task, &claimed.hold) else {
         return format!("Nothing to take: {}.", claimed.reason);
     };
-    let mut text = format!("{}  {}\n", out.ink(Ink::Bold, &task.id), task.title);
-    text.push_str(&indent(&format!("yours: {}", claimed.reason)));
+    let head = format!("{}  {}", out.ink(Ink::Strong, &task.id), task.title);
+    let mut text = format!("{}\n", out.prose(&head, 2));
+    text.push_str(&indent(out, &format!("yours: {}", claimed.reason)));
     text.push_str(&body(out, task));
     if !claimed.paths.is_empty() {
         let paths: Vec<String> = claimed.paths.iter().map(|hold| cut(&hold.subject, 80)).collect();
-        text.push_str(&indent(&format!("its paths are yours: {}", paths.join(", "))));
+        text.push_str(&indent(out, &format!("its paths are yours: {}", paths.join(", "))));
     }
     for blocker in &claimed.lost_paths {
         let path = cut(blocker.pattern.as_deref().unwrap_or_default(), 80);
-        text.push_str(&indent(&format!(
-            "not free: {path} is held by {} ({})",
-            blocker.holder,
-            blocker.liveness.as_str()
-        )));
+        text.push_str(&indent(
+            out,
+            &format!("not free: {path} is held by {} ({})", blocker.holder, blocker.liveness.as_str()),
+        ));
     }
     text.push_str(&format!(
         "\nYour calls renew it; without one it lapses in {}.\nNext: tenure note \"…\"   tenure done   tenure block --reason \"…\"   tenure release\n",
@@ -182,31 +219,35 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
 /// The answer to `show`.
 pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
     let task = &shown.task;
-    let mut text = format!("{}  {}  {}\n", out.ink(Ink::Bold, &task.id), task.title, state(out, task));
-    text.push_str(&facts(task));
+    let head = format!("{}  {}  {}", out.ink(Ink::Strong, &task.id), task.title, state(out, task));
+    let mut text = format!("{}\n", out.prose(&head, 2));
+    text.push_str(&facts(out, task));
     if shown.blocker_gone {
-        text.push_str(&indent(&format!("what blocked it is done: tenure unblock {}", task.id)));
+        text.push_str(&indent(out, &format!("what blocked it is done: tenure unblock {}", task.id)));
     }
     if !shown.dependents.is_empty() {
-        text.push_str(&indent(&format!("before {}", shown.dependents.join(", "))));
+        text.push_str(&indent(out, &format!("before {}", shown.dependents.join(", "))));
     }
     text.push_str(&words(out, task));
     if !shown.notes.is_empty() {
-        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Notes")));
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Strong, "Notes")));
         for note in &shown.notes {
             let late = if note.late { " (late)" } else { "" };
-            text.push_str(&indent(&out.ink(Ink::Dim, &format!("{} {}{late}", short(&note.at), note.agent))));
-            text.push_str(&indent(&indent(&note.text)));
+            text.push_str(&indent(out, &out.ink(Ink::Faint, &format!("{} {}{late}", out.time(&note.at), note.agent))));
+            text.push_str(&indent(out, &indent(out, &note.text)));
         }
     }
     if !shown.events.is_empty() {
-        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Events")));
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Strong, "Events")));
         for event in &shown.events {
-            text.push_str(&indent(&format!(
-                "{} {}",
-                out.ink(Ink::Dim, &format!("{:>5} {}", event.number, short(&event.at))),
-                event.sentence()
-            )));
+            text.push_str(&indent(
+                out,
+                &format!(
+                    "{} {}",
+                    out.ink(Ink::Faint, &format!("{:>5} {}", event.number, out.time(&event.at))),
+                    event.sentence()
+                ),
+            ));
         }
     }
     text
@@ -217,7 +258,7 @@ pub(crate) fn holds(out: &Printer, page: &Page<Hold>, here: Option<&str>) -> Str
     let several = several(page.items.iter(), page.waiting.iter(), here);
     let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page, several) };
     if !page.waiting.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in the order of the line")));
         text.push_str(&waiting(out, &page.waiting, several));
     }
     text
@@ -262,19 +303,19 @@ pub(crate) fn waiting(out: &Printer, places: &[Place], several: bool) -> String 
             format!("{}{more}", cut(place.wanted.first().map_or("", String::as_str), 80)),
             checkout,
             if place.mode == "shared" { "shared".to_owned() } else { String::new() },
-            place.agent.to_string(),
+            out.brief(&place.agent),
             place.place.map_or_else(|| "offered".to_owned(), |number| number.to_string()),
             span(place.age_s),
             place.reason.clone(),
         ]
     };
     let rows: Vec<Vec<String>> = places.iter().map(row).collect();
-    table(&["PLACE", "WANTED", "CHECKOUT", "MODE", "BY", "NUMBER", "FOR SO LONG", "FOR"], &rows, out.width())
+    table(out, &["PLACE", "WANTED", "CHECKOUT", "MODE", "BY", "NUMBER", "FOR SO LONG", "FOR"], &rows)
 }
 
 fn held(out: &Printer, page: &Page<Hold>, several: bool) -> String {
     let rows: Vec<Vec<String>> = page.items.iter().map(|hold| hold_row(out, hold, several)).collect();
-    let mut text = table(&HOLD_HEADS, &rows, out.width());
+    let mut text = table(out, &HOLD_HEADS, &rows);
     if let Some(next) = &page.next {
         text.push_str(&format!("{} shown; more: --cursor {next}\n", page.items.len()));
     }
@@ -293,18 +334,13 @@ pub(crate) const HOLD_HEADS: [&str; 9] =
 
 /// One hold as a row, with its checkout where there are several to be told apart.
 pub(crate) fn hold_row(out: &Printer, hold: &Hold, several: bool) -> Vec<String> {
-    let ink = match hold.liveness {
-        Liveness::Alive => Ink::Green,
-        Liveness::Idle => Ink::Yellow,
-        Liveness::Stale | Liveness::Gone => Ink::Red,
-    };
     vec![
         hold.id.to_string(),
         kind(hold),
         cut(&hold.subject, 80),
         if several { place(&hold.kind, hold.checkout_name.as_deref()) } else { String::new() },
-        hold.holder.to_string(),
-        out.ink(ink, hold.liveness.as_str()),
+        out.brief(&hold.holder),
+        out.ink(Ink::of_liveness(hold.liveness), hold.liveness.as_str()),
         span(hold.expires_in_s),
         hold.fence.to_string(),
         hold.reason.clone(),

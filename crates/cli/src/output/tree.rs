@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::agent::Liveness;
 use tenure_core::pattern::GLOB;
 use tenure_core::text::cut;
 use tenure_kernel::answer::{Hold, span};
@@ -54,7 +53,7 @@ pub(crate) fn tree(out: &Printer, holds: &[Hold], here: Option<&str>, more: bool
     if rows.is_empty() {
         return "No path and no lock is held.".to_owned();
     }
-    let mut text = table(&["WHAT", "HOLDER", "MODE", "TASK", "ENDS IN", "FOR"], &rows, out.width());
+    let mut text = table(out, &["WHAT", "HOLDER", "MODE", "TASK", "ENDS IN", "FOR"], &rows);
     if more {
         text.push_str("There are more than fit.\n");
     }
@@ -87,7 +86,7 @@ fn part(rows: &mut Vec<Vec<String>>, out: &Printer, title: &str) {
     if !rows.is_empty() {
         rows.push(Vec::new());
     }
-    rows.push(vec![out.ink(Ink::Bold, title)]);
+    rows.push(vec![out.ink(Ink::Strong, title)]);
 }
 
 fn draw(rows: &mut Vec<Vec<String>>, out: &Printer, node: &Node<'_>, indent: &str) {
@@ -115,14 +114,9 @@ fn draw(rows: &mut Vec<Vec<String>>, out: &Printer, node: &Node<'_>, indent: &st
 /// A line for each hold on one thing; the name stands once.
 fn held(rows: &mut Vec<Vec<String>>, out: &Printer, name: &str, stem: &str, holds: &[&Hold]) {
     for (at, hold) in holds.iter().enumerate() {
-        let ink = match hold.liveness {
-            Liveness::Alive => Ink::Green,
-            Liveness::Idle => Ink::Yellow,
-            Liveness::Stale | Liveness::Gone => Ink::Red,
-        };
         rows.push(vec![
             if at == 0 { name.to_owned() } else { stem.to_owned() },
-            out.ink(ink, &hold.holder),
+            out.ink(Ink::of_liveness(hold.liveness), &out.brief(&hold.holder)),
             if hold.mode == "shared" { "shared".to_owned() } else { String::new() },
             hold.task.clone().unwrap_or_default().into(),
             span(hold.expires_in_s),
@@ -133,6 +127,8 @@ fn held(rows: &mut Vec<Vec<String>>, out: &Printer, name: &str, stem: &str, hold
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::agent::Liveness;
+
     use super::*;
 
     #[test]
@@ -187,8 +183,7 @@ mod tests {
             hold("path", "./", "e", other),
             hold("task", "t-1", "e", None),
         ];
-        let env = crate::env::Env::of(std::path::Path::new("/"), [("NO_COLOR", "1"), ("COLUMNS", "100")]);
-        let out = Printer::new(false, false, &env);
+        let out = Printer::of_width(100);
         let drawn = "\
 WHAT                            HOLDER  MODE    ENDS IN  FOR
 /repo/main (here)

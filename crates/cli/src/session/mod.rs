@@ -16,7 +16,10 @@ mod trust;
 use std::time::Duration;
 
 use tenure_client::Client;
-use tenure_core::Result;
+use tenure_core::name::AgentName;
+use tenure_core::{Result, name};
+use tenure_kernel::query::LIMIT_MAX;
+use tenure_kernel::query::agents::Agents;
 use tenure_kernel::{Actor, Answered, Call, Op, Operation, Query, Reply};
 use tenure_store::Deadline;
 
@@ -124,6 +127,26 @@ impl<'a> Session<'a> {
     /// Asks a query that shows holds. An agent whose process is dead holds nothing, as for a claim.
     pub(crate) fn ask_who_holds<Q: Query>(&self, query: &Q) -> Result<Q::Answer> {
         self.ask_with(Sight::Processes, |client, call| client.ask(call, query))
+    }
+
+    /// Learns the agents of the project where a text that is to be shown has the long name of one, so that it can be
+    /// shortened. Where they cannot be learned, names stay whole.
+    pub(crate) fn know_agents<'t>(&self, shown: impl IntoIterator<Item = &'t str>) {
+        let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._:-".contains(c);
+        if self.out.is_json() || !shown.into_iter().any(|text| text.split(|c| !of_name(c)).any(name::is_long)) {
+            return;
+        }
+        let mut known: Vec<AgentName> = Vec::new();
+        let mut cursor = None;
+        loop {
+            let Ok(page) = self.ask(&Agents { within_us: None, limit: LIMIT_MAX, cursor }) else { return };
+            known.extend(page.items.into_iter().map(|agent| agent.name));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        self.out.know_agents(known.iter().map(AgentName::as_str));
     }
 
     /// Makes a call that consists of several queries or differs from the usual one. It may be made twice.

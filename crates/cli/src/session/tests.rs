@@ -29,7 +29,8 @@ fn is_touched(area: &Area) -> bool {
 fn inv_t5_opening_and_asking_make_nothing_whatever_the_use() {
     let area = Area::new();
     let env = env(&area, &area.repo("repo"));
-    let (out, settings) = (Printer::new(false, true, &env), Settings::new(Globals::default(), &env));
+    let (out, settings) =
+        (Printer::new(false, true, crate::output::ColourChoice::Auto, &env), Settings::new(Globals::default(), &env));
     let uses = [StoreUse::Read, StoreUse::Follow, StoreUse::Write, StoreUse::Restore, StoreUse::Choose];
     for store_use in uses.into_iter().chain([hook(false), hook(true)]) {
         let session = Session::open(&settings, &out, store_use).unwrap();
@@ -44,7 +45,8 @@ fn inv_t5_opening_and_asking_make_nothing_whatever_the_use() {
 fn a_malformed_op_makes_nothing_and_a_good_one_makes_store_id_and_pin() {
     let area = Area::new();
     let env = env(&area, &area.repo("repo"));
-    let (out, settings) = (Printer::new(false, true, &env), Settings::new(Globals::default(), &env));
+    let (out, settings) =
+        (Printer::new(false, true, crate::output::ColourChoice::Auto, &env), Settings::new(Globals::default(), &env));
     let session = Session::open(&settings, &out, StoreUse::Write).unwrap();
     assert_eq!(session.run(Add::titled(""), RunOptions::default()).unwrap_err().code(), Code::TitleEmpty);
     assert!(!is_touched(&area));
@@ -63,7 +65,8 @@ fn a_refused_connection_is_reported_after_a_malformed_request() {
     let repo = area.repo("repo");
     std::fs::write(repo.join("tenure.toml"), "store = \"postgres://db.example/tenure\"\n").unwrap();
     let env = env(&area, &repo);
-    let (out, settings) = (Printer::new(false, true, &env), Settings::new(Globals::default(), &env));
+    let (out, settings) =
+        (Printer::new(false, true, crate::output::ColourChoice::Auto, &env), Settings::new(Globals::default(), &env));
     let session = Session::open(&settings, &out, StoreUse::Write).unwrap();
     assert_eq!(session.run(Add::titled(""), RunOptions::default()).unwrap_err().code(), Code::TitleEmpty);
     assert_eq!(session.run(Add::titled("one"), RunOptions::default()).unwrap_err().code(), Code::UnconfirmedStore);

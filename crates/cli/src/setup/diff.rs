@@ -71,10 +71,10 @@ fn shown(line: &str) -> String {
 /// Colours the difference if the output supports it.
 pub(crate) fn coloured(out: &Printer, diff: &str) -> String {
     let line = |line: &str| match line.as_bytes().first() {
-        _ if line.starts_with("--- ") || line.starts_with("+++ ") => out.ink(Ink::Bold, line),
-        Some(b'+') => out.ink(Ink::Green, line),
-        Some(b'-') => out.ink(Ink::Red, line),
-        Some(b'@') => out.ink(Ink::Dim, line),
+        _ if line.starts_with("--- ") || line.starts_with("+++ ") => out.ink(Ink::Strong, line),
+        Some(b'+') => out.ink(Ink::Good, line),
+        Some(b'-') => out.ink(Ink::Bad, line),
+        Some(b'@') => out.ink(Ink::Faint, line),
         _ => line.to_owned(),
     };
     diff.lines().map(|text| format!("{}\n", line(text))).collect()

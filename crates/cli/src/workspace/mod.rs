@@ -21,6 +21,7 @@ pub(crate) mod project;
 pub(crate) mod restore_record;
 pub(crate) mod scratch;
 pub(crate) mod server;
+pub(crate) mod server_record;
 pub(crate) mod tracking;
 pub(crate) mod trust;
 

@@ -5,17 +5,17 @@ use std::collections::HashMap;
 use crate::home::{Engine, Home, Output, text};
 
 /// Replaces varying values by others of the same length, so that columns stay aligned.
-struct Normaliser {
+pub(crate) struct Normaliser {
     seen: HashMap<String, String>,
     places: Vec<(String, &'static str)>,
 }
 
 impl Normaliser {
-    fn new(home: &Home) -> Normaliser {
+    pub(crate) fn new(home: &Home) -> Normaliser {
         Normaliser { seen: HashMap::new(), places: vec![(home.path("").display().to_string(), "/tmp/")] }
     }
 
-    fn apply(&mut self, text: &str) -> String {
+    pub(crate) fn apply(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for (place, stands_for) in &self.places {
             text = text.replace(place.as_str(), stands_for);
@@ -40,6 +40,7 @@ impl Normaliser {
         match digits.as_str() {
             "0000-00-00" => return "YYYY-MM-DD".to_owned(),
             "00:00:00Z" => return "hh:mm:ssZ".to_owned(),
+            "00:00:00" => return "hh:mm:ss".to_owned(),
             "0000-00-00T00:00:00.000000Z" => return "YYYY-MM-DDThh:mm:ss.ssssssZ".to_owned(),
             "0s" => return "0s".to_owned(),
             _ if word.len() == 71 && word.starts_with("tenure_") => return "tenure_SECRET".to_owned(),
@@ -128,7 +129,32 @@ impl World {
 #[test]
 fn overview() {
     let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["--help"]));
+}
+
+#[test]
+fn bare() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    let third = text(&world.home.ok(&["add", "Ask for the key", "-p", "0"])["id"]);
+    world.run(&["block", &third, "--reason", "needs the staging key"]);
     insta::assert_snapshot!(world.run(&[]));
+}
+
+#[test]
+fn bare_where_there_is_no_project() {
+    let unused = Home::direct(Engine::File);
+    let outside = Home::direct_without_git(Engine::File);
+    insta::assert_snapshot!([unused, outside].map(|home| home.run(&[] as &[&str]).stdout).join("---\n"));
+}
+
+#[test]
+fn status_of_all_projects() {
+    let mut world = World::direct();
+    world.home.git_init("other");
+    let other = world.home.path("other");
+    world.home.call(&["add", "Elsewhere"]).cwd(other).run();
+    insta::assert_snapshot!(world.run(&["status", "--all"]));
 }
 
 #[test]

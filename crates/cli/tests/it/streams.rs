@@ -122,7 +122,9 @@ fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let script = home.run(&["completions", shell]);
         assert_eq!(script.code, 0);
-        assert!(COMMANDS.iter().all(|command| script.stdout.contains(command)), "{shell}");
+        assert!(script.stdout.contains("tenure complete-words"), "{shell}");
+        let offered = home.run(&["complete-words", shell, "--", ""]);
+        assert!(COMMANDS.iter().all(|command| offered.stdout.contains(command)), "{shell}");
     }
     home.refused(&["completions", "tcsh"]).is("usage", "bad_arguments");
 }

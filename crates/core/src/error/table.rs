@@ -412,6 +412,9 @@ codes! {
     /// No private copy of the backup can be made among the temporary files.
     /// → Set `TMPDIR` to a directory with room. Nothing was changed.
     NoScratch "no_scratch" Storage;
+    /// No server of this store is running on this machine.
+    /// → Start one: `tenure up`.
+    NoServer "no_server" NotFound;
     /// The server cannot listen beside the store.
     /// → Check the directory of the store.
     NoSocket "no_socket" Storage;

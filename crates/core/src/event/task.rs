@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Payload, after, is_false, overriding, present, quoted};
 use crate::choice::ChoiceRule;
 use crate::task::TaskStatus;
+use crate::text::quote;
 use crate::time::Time;
 
 /// `task.added`: a task was added or imported.
@@ -99,26 +100,43 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The names of the changed fields.
-    pub fn fields(&self) -> Vec<&'static str> {
+    /// What changed, each field as `priority 2 → 0`. Of long texts only the name is told.
+    pub fn sentences(&self) -> Vec<String> {
+        let list = |names: &[String]| match names {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        let [title, assignee, labels, after] = [
+            self.title.as_ref().map(|[from, to]| format!("{} → {}", quote(from, 120), quote(to, 120))),
+            self.assignee
+                .as_ref()
+                .map(|sides| sides.each_ref().map(|name| if name.is_empty() { "anyone" } else { name }).join(" → ")),
+            self.labels.as_ref().map(|sides| sides.each_ref().map(|labels| list(labels)).join(" → ")),
+            self.after.as_ref().map(|sides| sides.each_ref().map(|after| list(after)).join(" → ")),
+        ];
+        let priority = self.priority.map(|[from, to]| format!("{from} → {to}"));
+        let text = |changed: bool| changed.then(String::new);
         [
-            ("acceptance", self.acceptance.is_some()),
-            ("after", self.after.is_some()),
-            ("assignee", self.assignee.is_some()),
-            ("description", self.description.is_some()),
-            ("labels", self.labels.is_some()),
-            ("priority", self.priority.is_some()),
-            ("title", self.title.is_some()),
+            ("title", title),
+            ("priority", priority),
+            ("labels", labels),
+            ("for", assignee),
+            ("after", after),
+            ("description", text(self.description.is_some())),
+            ("acceptance", text(self.acceptance.is_some())),
         ]
         .into_iter()
-        .filter_map(|(name, differs)| differs.then_some(name))
+        .filter_map(|(field, sides)| Some(format!("{field} {}", sides?).trim_end().to_owned()))
         .collect()
     }
 }
 
 impl Payload for TaskEdited {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} changed {} of {subject}", self.changes.fields().join(", "))
+        match self.changes.sentences().join(", ") {
+            none if none.is_empty() => format!("{actor} changed {subject}"),
+            changed => format!("{actor} changed {subject}: {changed}"),
+        }
     }
 }
 

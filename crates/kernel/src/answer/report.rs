@@ -75,6 +75,9 @@ pub struct LoggedEvent {
     pub cause: Option<EventNumber>,
     /// Everything else.
     pub data: Value,
+    /// The title of the task it is about, as it is now, where the request asks for titles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 impl LoggedEvent {
@@ -90,6 +93,7 @@ impl LoggedEvent {
             request_id: row.request_id,
             cause: row.cause,
             data: parsed(&row.data)?,
+            title: None,
         })
     }
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::id::HoldId;
+use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::EventNumber;
 use tenure_core::{Code, Error, Result, Stage, Time, event as words, id, name};
-use tenure_store::table::event;
+use tenure_store::table::{event, task};
 use tenure_store::{RowsWithin, Tx};
 
 use super::query::{Access, Query, Role};
@@ -42,6 +42,9 @@ pub struct Log {
     /// Page size.
     #[serde(default = "super::usual")]
     pub limit: usize,
+    /// Whether events about tasks name their titles.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub titles: bool,
 }
 
 impl Query for Log {
@@ -118,7 +121,10 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
         _ => None,
     };
     let cursor = Some(format!("{incarnation}.{end}"));
-    let items = found.into_iter().map(|row| LoggedEvent::read_by(me, row)).collect::<Result<Vec<_>>>()?;
+    let mut items = found.into_iter().map(|row| LoggedEvent::read_by(me, row)).collect::<Result<Vec<_>>>()?;
+    if filter.titles {
+        add_titles(tx, project, &mut items)?;
+    }
     // Reported where a reader would look for earlier events.
     let older = match &filter.since {
         None => newest_first && !more,
@@ -127,6 +133,19 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
     };
     let kept_from = (first > EventNumber::FIRST && older).then_some(first);
     Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new() })
+}
+
+/// Names the title of the task that an event is about.
+fn add_titles(tx: &mut dyn Tx, project: &str, events: &mut [LoggedEvent]) -> Result<()> {
+    let tasks = events.iter().map(|event| event.subject.as_str()).filter(|subject| subject.starts_with("t-"));
+    let mut ids: Vec<TaskId> = tasks.map(TaskId::from).collect();
+    ids.sort();
+    ids.dedup();
+    let titles = task::titles(tx, project, &ids)?;
+    for event in events {
+        event.title = titles.get(event.subject.as_str()).cloned();
+    }
+    Ok(())
 }
 
 /// Rows, whether there are more, and whether the newest comes first.

@@ -1,6 +1,7 @@
 //! The `task` table.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use tenure_core::agent::Sign;
 use tenure_core::choice::{Position, Rank, SnoozedTasks};
@@ -644,6 +645,19 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<(T
         .collect::<Result<Vec<_>>>()?;
     found.sort_by(|(a_number, a, _), (b_number, b, _)| (a_number, a).cmp(&(b_number, b)));
     Ok(found.into_iter().map(|(_, id, status)| (id, status)).collect())
+}
+
+/// The titles of those of the given ids that exist.
+pub fn titles(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<BTreeMap<String, String>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let sql = Sql::pair(
+        "SELECT t.id, t.title FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
+        "SELECT t.id, t.title FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT id, title FROM task WHERE project = $1 AND id = j.value OFFSET 0) t",
+    );
+    tx.query(sql, &[project.into(), list(ids)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
 /// Those of the given tasks that are blocked on another one: (task, blocker), unordered.

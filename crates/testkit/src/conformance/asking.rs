@@ -93,6 +93,7 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<Pair> {
         check::Check { paths: words(&["src/"]), ..Default::default() },
         turn::Turn { before: Some(before), ..turn },
         log::Log { since: Some(log::Since::Number(EventNumber::new(3))), limit: 5, ..Default::default() },
+        log::Log { titles: true, limit: 5, ..Default::default() },
         log::Log { kind: Some("no.such".into()), limit: 5, ..Default::default() },
         mail::Mail { limit: Some(3) },
         unread::Unread { limit: 3 },

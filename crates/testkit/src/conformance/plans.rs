@@ -301,6 +301,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         let full = tx.fetch(task::get(p, id))?.unwrap();
         task::get_many(tx, p, &some)?;
         task::existing(tx, p, &some)?;
+        task::titles(tx, p, &some)?;
         agent::whereabouts(tx, p, &agents)?;
         task::beginning(tx, p, "t-7", 11)?;
         task::update(tx, p, &full.task)?;

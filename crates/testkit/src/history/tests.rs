@@ -174,6 +174,7 @@ fn event(number: i64, kind: &str, request: &str) -> LoggedEvent {
         request_id: request.into(),
         cause: None,
         data: serde_json::Value::Null,
+        title: None,
     }
 }
 

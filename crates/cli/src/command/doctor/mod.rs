@@ -15,9 +15,10 @@ use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_store::{Store, migrate};
 
 use super::setup::HookSummary;
+use super::status::ServedAt;
 use super::{Group, Run, Spec};
 use crate::guard;
-use crate::output::table::table;
+use crate::output::table::report;
 use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::runner;
@@ -112,6 +113,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
             return checks;
         }
     };
+    checks.extend(ServedAt::of(session).map(|server| ok("server", server.told())));
     let store = kernel.store();
     let identity = match store.identity() {
         Ok(Some(identity)) => identity,
@@ -335,16 +337,16 @@ fn page(out: &Printer, checks: &[DoctorCheck], healthy: bool) -> String {
         .iter()
         .map(|check| {
             let mark = match check.result {
-                DoctorFinding::Ok => out.ink(Ink::Green, "ok"),
-                DoctorFinding::Remark => out.ink(Ink::Yellow, "remark"),
-                DoctorFinding::Fault => out.ink(Ink::Red, "FAULT"),
+                DoctorFinding::Ok => out.ink(Ink::Good, "ok"),
+                DoctorFinding::Remark => out.ink(Ink::Caution, "remark"),
+                DoctorFinding::Fault => out.ink(Ink::Bad, "FAULT"),
             };
             let step = check.step.as_ref().map_or(String::new(), |step| format!(" → {step}"));
             vec![check.name.to_owned(), mark, format!("{}{step}", check.text)]
         })
         .collect();
     // The advice must not be truncated.
-    let mut text = table(&["CHECK", "", "FOUND"], &rows, usize::MAX);
+    let mut text = report(out, &["CHECK", "", "FOUND"], &rows);
     text.push_str(if healthy { "\nNothing is wrong.\n" } else { "\nSomething is wrong.\n" });
     text
 }

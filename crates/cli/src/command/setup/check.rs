@@ -6,7 +6,8 @@ use tenure_kernel::answer::HookRun;
 use tenure_kernel::query::fired;
 
 use super::SetupJob;
-use crate::output::table::table;
+use crate::output::progress::Progress;
+use crate::output::table::report;
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
 use crate::setup::check::{HookFinding, HookState, Installed, replay};
@@ -82,10 +83,10 @@ impl SetupJob<'_> {
                 })
                 .collect();
             rows.extend(others.clone());
-            text.push_str(&table(&["TOOL", "PART", "FOUND"], &rows, usize::MAX));
+            text.push_str(&report(out, &["TOOL", "PART", "FOUND"], &rows));
         }
         for note in &notes {
-            text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
+            text.push_str(&format!("{} {note}\n", out.ink(Ink::Caution, "note:")));
         }
         if is_any {
             let is_left = |finding: &HookFinding| [HookState::Works, HookState::Untrusted].contains(&finding.state);
@@ -101,7 +102,7 @@ impl SetupJob<'_> {
     }
 
     fn tried(&self, target: SetupTarget, scope: &'static str, installed: &Installed) -> Result<Vec<HookFinding>> {
-        self.session.out.progress(&format!("running the hooks of {}", target.name()));
+        let _progress = Progress::begin(self.session.out, &format!("Running the hooks of {}", target.name()));
         replay(target, scope, installed, self.session.settings.env)
     }
 }
@@ -128,11 +129,11 @@ fn when(last: Option<&HookRun>, finding: &HookFinding) -> String {
 
 fn mark(out: &Printer, finding: &HookFinding) -> String {
     match (finding.state, &finding.problem) {
-        (HookState::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
-        (HookState::Missing, _) => out.ink(Ink::Red, "MISSING"),
-        (HookState::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
-        (HookState::Untrusted, Some(problem)) => format!("installed, {}", out.ink(Ink::Red, problem)),
-        (HookState::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
-        (HookState::Fails | HookState::Untrusted, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
+        (HookState::Works, _) => format!("installed, {}", out.ink(Ink::Good, "works")),
+        (HookState::Missing, _) => out.ink(Ink::Bad, "MISSING"),
+        (HookState::Changed, _) => format!("{}, not run", out.ink(Ink::Bad, "changed by hand")),
+        (HookState::Untrusted, Some(problem)) => format!("installed, {}", out.ink(Ink::Bad, problem)),
+        (HookState::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Bad, "FAILS")),
+        (HookState::Fails | HookState::Untrusted, None) => format!("installed, {}", out.ink(Ink::Bad, "FAILS")),
     }
 }

@@ -26,7 +26,7 @@ use super::{log, policy};
 use crate::env::Env;
 use crate::guard;
 use crate::identity::{ActorKind, Identity, ResolvedCaller};
-use crate::output::Printer;
+use crate::output::{ColourChoice, Printer};
 use crate::program_path::callable;
 use crate::session::{HookTime, RunOptions, Session, StoreUse, caller, is_unconfirmed};
 use crate::settings::{Globals, Settings};
@@ -156,7 +156,7 @@ fn outcome(event: GitEvent, env: &Env, act: impl FnOnce() -> Result<GuardOutcome
 }
 
 fn act(event: GitEvent, asked: &GitHookArgs<'_>, env: &Env) -> Result<GuardOutcome> {
-    let out = Printer::new(false, true, env);
+    let out = Printer::new(false, true, ColourChoice::Auto, env);
     let time = HookTime { patience: PATIENCE, deadline: Deadline::after(TIME) };
     let settings = Settings::new(asked.globals.clone(), env);
     let workspace = workspace::resolve(&settings.globals, env)?;
