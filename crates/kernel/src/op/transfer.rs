@@ -19,12 +19,12 @@ use crate::unit_of_work::{Grant, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// The task; without it the one in focus.
+    /// The task; by default the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The agent that gets it.
+    /// The new holder.
     pub to: AgentName,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -34,7 +34,7 @@ pub struct Transfer {
 
 impl Operation for Transfer {
     const NAME: &'static str = "transfer";
-    const ABOUT: &'static str = "Hands a held task to another agent";
+    const ABOUT: &'static str = "Transfer a held task to another agent";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Transferred;
@@ -54,7 +54,7 @@ impl Operation for Transfer {
         if right == Right::Late {
             return Err(Error::new(
                 Code::Lapsed,
-                format!("your hold on {task} has lapsed: there is nothing to hand over"),
+                format!("your hold on {task} has expired: there is nothing to transfer"),
             )
             .entity(&task)
             .attempt(Action::claim(task)));
@@ -62,14 +62,14 @@ impl Operation for Transfer {
         let Some(held) = loaded.full.held.clone() else {
             return Err(Error::new(
                 Code::NothingToTransfer,
-                format!("{task} is not held by anyone: nothing to hand over"),
+                format!("{task} has no holder: there is nothing to transfer"),
             )
             .entity(&task)
             .attempt(Action::claim(task)));
         };
         let to = work.known_agent(&self.to)?.name;
         if to == held.holder {
-            return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
+            return Err(Error::new(Code::SameHolder, format!("{to} already holds {task}"))
                 .entity(&task)
                 .attempt(Action::show(task)));
         }

@@ -139,10 +139,14 @@ pub(crate) fn refuse_split(
                 let shown = cut(&other.subject, 120);
                 return Err(Error::new(
                     Code::TransferSplits,
-                    format!("{} goes with {task}, and {} keeps {shown}", cut(&row.subject, 120), other.holder),
+                    format!(
+                        "{} goes with {task}, but {} keeps the overlapping {shown}",
+                        cut(&row.subject, 120),
+                        other.holder
+                    ),
                 )
                 .entity(task)
-                .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
+                .hint("Nothing was transferred. Release the path that stays, or reserve it for the task.")
                 .attempt(Action::release(&other.id))
                 .attempt(Action::own_holds()));
             }

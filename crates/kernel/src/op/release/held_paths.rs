@@ -148,7 +148,7 @@ fn nothing(work: &mut UnitOfWork<'_>, pattern: &Pattern, live: &[hold::Row]) -> 
         }
         if row.holder == me {
             return Ok(not_held(&shown)
-                .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
+                .hint(format!("You hold {}, which covers more than this.", cut(&row.subject, 120)))
                 .attempt(Action::release(&row.id)));
         }
         others.push(row.clone());
