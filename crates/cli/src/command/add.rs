@@ -49,16 +49,16 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// One line of 1 to 500 characters
+    /// The title: one line of 1 to 500 characters
     #[arg(value_name = "TITLE", conflicts_with = "stdin")]
     title: Vec<String>,
-    /// More lines, at most 64 KiB
+    /// The description, at most 64 KiB
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// What must be true when it is done
+    /// The acceptance criteria
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     acceptance: Option<String>,
-    /// 0 (first) to 4 (last), 2 by default
+    /// The priority, 0 (first) to 4 (last); default: 2
     #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = super::priority)]
     priority: Option<i64>,
     /// A label; may be repeated
@@ -67,13 +67,13 @@ struct Args {
     // Other trackers have a type, which is a label here, or mean the title by `-t`.
     #[arg(long, short = 't', hide = true)]
     r#type: Option<String>,
-    /// A task it comes after; may be repeated
+    /// A task that must be done first; may be repeated
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     after: Vec<String>,
-    /// The agent it is for
+    /// The assignee
     #[arg(long = "for", value_name = "AGENT")]
     assignee: Option<String>,
-    /// Read one JSON object a line: title, description, priority, labels, acceptance, after, key
+    /// Read one JSON object per line: title, description, priority, labels, acceptance, after, key
     #[arg(long, conflicts_with_all = ["description", "acceptance", "priority", "label", "after", "assignee"])]
     stdin: bool,
 }

@@ -24,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "release",
     aliases: &["unlock", "unclaim"],
     group: Group::Everyday,
-    about: "Give your task back, or paths, or a lock",
+    about: "Release your task, paths or a lock",
     examples: &[
         "tenure release",
         "tenure release t-7k3fq --reason \"not my area\"",
@@ -58,7 +58,7 @@ pub(super) const SPEC: Spec = Spec {
                     session.out.text(&format!("Released {}", cut(&hold.subject, 120)));
                 }
                 for place in ended.left {
-                    session.out.text(&format!("Left the line: {place}"));
+                    session.out.text(&format!("Left the waiting line: {place}"));
                 }
             }
         }
@@ -134,9 +134,9 @@ fn named_by_word(session: &Session<'_>, what: &[OsString], paths: Result<PathArg
 /// The refusal of a word that names a lock and a path, where the caller has both.
 fn both(word: &str) -> Error {
     let shown = cut(word, 120);
-    let error = Error::usage(Code::ReleaseWhich, format!("you have the lock {shown} and the path {shown}"))
+    let error = Error::usage(Code::ReleaseWhich, format!("you hold both the lock {shown} and the path {shown}"))
         .entity(shown)
-        .hint("`./` before it means the path, `--lock` the lock.");
+        .hint("Write `./` before the name for the path, `--lock` for the lock.");
     match shell_word(word) {
         Some(_) => {
             error.attempt(Action::release(format!("./{word}"))).attempt(Action::ReleaseLock { name: word.to_owned() })
@@ -161,16 +161,16 @@ fn holds_some(session: &Session<'_>, typed: &PathArgs) -> Result<(bool, bool)> {
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task or hold (any unique beginning of its id), paths, or the name of a lock; without any, your focus
+    /// A task or hold (a unique beginning of its id), paths, or the name of a lock; default: your focus
     #[arg(value_name = "ID|PATH|LOCK")]
     what: Vec<OsString>,
-    /// A lock, whatever its name looks like
+    /// The name of a lock, of any form
     #[arg(long, value_name = "NAME", conflicts_with = "what", allow_hyphen_values = true)]
     lock: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
-    /// The fence to act under, in place of the one last shown to you
+    /// The fence to use instead of the one last shown to you
     #[arg(long, value_name = "N")]
     fence: Option<i64>,
     /// Override the holder (people only; recorded)

@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "status",
     aliases: &["overview"],
     group: Group::Everyday,
-    about: "Show why nothing, or what, is happening",
+    about: "Show what is happening and what is stuck",
     examples: &["tenure status", "tenure status --watch"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -44,7 +44,7 @@ fn look(session: &Session<'_>) -> Result<Overview> {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Show it again whenever something changed
+    /// Refresh the display after each change
     #[arg(long, short)]
     watch: bool,
 }
@@ -114,17 +114,17 @@ fn page(out: &Printer, overview: &Overview) -> String {
     hindered(&mut text, out, "Stuck", &overview.stuck_by);
     let several = several(overview.holds.iter(), overview.line.iter(), None);
     if !overview.holds.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Held, the next to end first")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Holds, by the time they end")));
         let rows: Vec<Vec<String>> =
             overview.holds.iter().map(|hold| hold_row(out, hold, several)[2..].to_vec()).collect();
         text.push_str(&table(&HOLD_HEADS[2..], &rows, out.width()));
     }
     if !overview.line.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in order")));
         text.push_str(&waiting(out, &overview.line, several));
     }
     if !overview.overdue.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Requests that nobody has met")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Open requests")));
         let rows: Vec<Vec<String>> = overview
             .overdue
             .iter()

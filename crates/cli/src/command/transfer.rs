@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "transfer",
     aliases: &["handoff", "reassign"],
     group: Group::People,
-    about: "Hand a held task to another agent",
+    about: "Transfer a held task to another agent",
     examples: &["tenure transfer t-7k3fq --to codex-2", "tenure transfer --to codex-2"],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         for hold in &answer.holds {
-            session.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
+            session.out.text(&format!("{} is now held by {}, fence {}", hold.subject, hold.holder, hold.fence));
         }
         Ok(0)
     }),
@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[command(flatten)]
     acting: ActingArgs,
-    /// The agent that gets it
+    /// The new holder
     #[arg(long, value_name = "AGENT")]
     to: String,
 }

@@ -20,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "why",
     aliases: &["blame", "story"],
     group: Group::Everyday,
-    about: "Tell the story of a task, a hold, a lock, a memory or a path in plain sentences",
+    about: "Tell the story of a task, hold, lock, memory or path",
     examples: &["tenure why t-7k3fq", "tenure why src/lib.rs", "tenure why deploy"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -34,11 +34,11 @@ pub(super) const SPEC: Spec = Spec {
                 let story = session.ask_who_holds(&question)?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("the log has nothing about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())
-                            .hint("Nobody has held it or changed it with a tool that says so.")
+                            .hint("No agent has held it, or changed it with a tool that reports changes.")
                             .attempt(Action::holds())
                     }));
                 }
@@ -50,10 +50,10 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         if story.more {
-            session.out.text("(what happened before is in `tenure log`)");
+            session.out.text("(earlier events are in `tenure log`)");
         }
         if story.forgotten {
-            session.out.text("(what happened before is no longer kept)");
+            session.out.text("(earlier events were removed by the retention setting)");
         }
         for sentence in &story.story {
             let at = session.out.ink(Ink::Dim, &short(&sentence.at));
@@ -65,7 +65,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Any id (a unique beginning is enough), a lock, or a path (`./` before it where it could be both)
+    /// An id (a unique beginning is enough), a lock, or a path (with `./` if a lock has the same name)
     #[arg(value_name = "ID|LOCK|PATH")]
     what: OsString,
 }

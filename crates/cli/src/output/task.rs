@@ -44,7 +44,7 @@ fn whom(task: &Task) -> String {
         },
         TaskState::Blocked => task.blocked_on.as_ref().map_or(String::new(), |on| format!("on {on}")),
         TaskState::Ready => task.assignee.as_ref().map_or_else(
-            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {from}")),
+            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("expired: {from}")),
             |agent| format!("for {agent}"),
         ),
         TaskState::Done | TaskState::Cancelled => task.finished_by.clone().unwrap_or_default().into(),
@@ -107,7 +107,7 @@ fn facts(task: &Task) -> String {
         )));
     }
     if let Some(from) = &task.lapsed_from {
-        text.push_str(&indent(&format!("the hold of {from} has lapsed")));
+        text.push_str(&indent(&format!("the hold of {from} has expired")));
     }
     if let Some(until) = &task.not_before {
         text.push_str(&indent(&format!("not offered before {}", short(until))));
@@ -143,7 +143,7 @@ fn words(out: &Printer, task: &Task) -> String {
 /// The answer to `claim`.
 pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
     let (Some(task), Some(hold)) = (&claimed.task, &claimed.hold) else {
-        return format!("Nothing to take: {}.", claimed.reason);
+        return format!("No task to take: {}.", claimed.reason);
     };
     let mut text = format!("{}  {}\n", out.ink(Ink::Bold, &task.id), task.title);
     text.push_str(&indent(&format!("yours: {}", claimed.reason)));
@@ -161,7 +161,8 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
         )));
     }
     text.push_str(&format!(
-        "\nYour calls renew it; without one it lapses in {}.\nNext: tenure note \"…\"   tenure done   tenure block --reason \"…\"   tenure release\n",
+        "\nYour calls renew it; without a call it expires in {}.\nNext: tenure note \"…\"   tenure done   tenure \
+         block --reason \"…\"   tenure release\n",
         span(hold.ttl_s)
     ));
     text
@@ -173,7 +174,7 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
     let mut text = format!("{}  {}  {}\n", out.ink(Ink::Bold, &task.id), task.title, state(out, task));
     text.push_str(&facts(task));
     if shown.blocker_gone {
-        text.push_str(&indent(&format!("what blocked it is done: tenure unblock {}", task.id)));
+        text.push_str(&indent(&format!("its blocker is done: tenure unblock {}", task.id)));
     }
     if !shown.dependents.is_empty() {
         text.push_str(&indent(&format!("before {}", shown.dependents.join(", "))));
@@ -203,9 +204,9 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
 /// A page of holds.
 pub(crate) fn holds(out: &Printer, page: &Page<Hold>, here: Option<&str>) -> String {
     let several = several(page.items.iter(), page.waiting.iter(), here);
-    let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page, several) };
+    let mut text = if page.items.is_empty() { "No holds.".to_owned() } else { held(out, page, several) };
     if !page.waiting.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in order")));
         text.push_str(&waiting(out, &page.waiting, several));
     }
     text

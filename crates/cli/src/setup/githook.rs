@@ -197,14 +197,13 @@ pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<P
             let outcome = put(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
-        (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
-            "it is left as it is: another hook that was here before stands in {} already",
-            aside.display()
-        )),
+        (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => {
+            planned.remarks.push(format!("it is kept: {} already contains an earlier hook", aside.display()))
+        }
         (true, HookFileState::Other) => {
             planned.after = Some(own(hook.event, &hook.lines()));
             planned.moved = Some(Move::Aside(aside));
-            planned.remarks.push(format!("what is there becomes {}.{ASIDE} and runs after Tenure", hook.event));
+            planned.remarks.push(format!("the existing hook becomes {}.{ASIDE} and runs after Tenure", hook.event));
         }
         (false, HookFileState::Made) if !is_legacy && fs::symlink_metadata(&aside).is_ok() => {
             planned.after = read(&aside)?;
@@ -231,7 +230,7 @@ fn runs_legacy(path: &Path, hook: &HookFile) -> bool {
 }
 
 /// What is said of lines that somebody changed.
-const CHANGED: &str = "the lines between the marks are not as Tenure writes them and are left as they are";
+const CHANGED: &str = "the lines between the marks were changed and are kept";
 
 /// A script with the lines behind its first, before anything that could end it.
 fn put(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {
