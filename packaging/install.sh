@@ -17,9 +17,9 @@ usage() {
 Usage: install.sh [--prefix DIR] [--uninstall]
 
   --prefix DIR  install to DIR/bin and DIR/share (default: /usr/local for root, else ~/.local)
-  --uninstall   remove what was installed there; stores and settings stay
+  --uninstall   remove the installed files; stores and settings stay
 
-Files that this script did not install, or that were changed since, are neither replaced nor removed.
+The script never replaces or removes a file that it did not install or that was changed since then.
 TEXT
 }
 
@@ -65,7 +65,7 @@ choose_prefix() {
     elif [ -z "$prefix" ] && [ "$(id -u)" = 0 ]; then
         prefix=/usr/local
     elif [ -z "$prefix" ]; then
-        [ -n "${HOME-}" ] || die "HOME is not set: name a directory with --prefix"
+        [ -n "${HOME-}" ] || die "HOME is not set: choose a directory with --prefix"
         prefix=$HOME/.local
     fi
     case $prefix in
@@ -87,16 +87,16 @@ need_checksums() {
     elif command -v shasum >/dev/null 2>&1; then
         checksum='shasum -a 256'
     else
-        die "neither sha256sum nor shasum is here to verify the files with"
+        die "sha256sum or shasum is required to verify the files; neither was found"
     fi
 }
 
 # --- The release ----------------------------------------------------------------------------------------------------
 
 check_release() {
-    [ -f "$here/SHA256SUMS" ] && [ -f "$here/TARGET" ] || die "call install.sh in the directory of an unpacked release"
+    [ -f "$here/SHA256SUMS" ] && [ -f "$here/TARGET" ] || die "run install.sh from the directory of an unpacked release"
     (cd "$here" && $checksum -c SHA256SUMS >/dev/null 2>&1) ||
-        die "the files differ from SHA256SUMS: the download is damaged or was changed. Nothing was installed."
+        die "the files differ from SHA256SUMS: the download is damaged or was modified. Nothing was installed."
     target=$(cat "$here/TARGET")
     machine=$(uname -m)
     system=$(uname -s)
@@ -112,10 +112,10 @@ check_release() {
     esac
     case " $machines " in
     *" $machine "*) ;;
-    *) die "this release is for $target, and this machine is $system $machine. Nothing was installed." ;;
+    *) die "this release is for $target, but this machine is $system $machine. Nothing was installed." ;;
     esac
     [ "$systems" = "$system" ] ||
-        die "this release is for $target, and this machine is $system $machine. Nothing was installed."
+        die "this release is for $target, but this machine is $system $machine. Nothing was installed."
 }
 
 # The files below the prefix: what the release has in bin and share, and this script itself.
@@ -133,8 +133,19 @@ source_of() {
 
 # --- The prefix -----------------------------------------------------------------------------------------------------
 
+# Whether a name in the record is that of a file that a release can have. The record is a file like any other: what it
+# says is checked before anything is removed.
+is_below() {
+    case /$1/ in
+    *//* | */./* | */../*) return 1 ;;
+    /bin/?* | /share/?*) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
 # Whether a file is as it was installed.
 is_ours() {
+    is_below "$1" || return 1
     [ -f "$prefix/$RECORD" ] && [ -f "$prefix/$1" ] && [ ! -L "$prefix/$1" ] || return 1
     grep -qxF "$(sum_of "$prefix/$1")  $1" "$prefix/$RECORD"
 }
@@ -149,9 +160,9 @@ check_places() {
             is_ours "$file" || echo "  $prefix/$file"
         fi
     done)
-    [ -z "$foreign" ] || die "these files are there, and this script did not install them or they were changed since:
+    [ -z "$foreign" ] || die "these files exist, but this script did not install them, or they were changed since then:
 $foreign
-Move them away, or name another --prefix. \`tenure completions --uninstall\` removes what \`tenure completions --install\`
+Move them away, or choose another --prefix. \`tenure completions --uninstall\` removes what \`tenure completions --install\`
 wrote. Nothing was installed."
 }
 
@@ -231,12 +242,12 @@ remove_old() {
 }
 
 remove_all() {
-    [ -f "$prefix/$RECORD" ] || die "nothing is installed in $prefix: $prefix/$RECORD is missing"
+    [ -f "$prefix/$RECORD" ] && [ ! -L "$prefix/$RECORD" ] || die "nothing is installed in $prefix: $prefix/$RECORD is missing"
     lines=$(cat "$prefix/$RECORD")
     kept=$(printf '%s\n' "$lines" | grep -v '^directory  ' | sed 's/^[0-9a-f]*  //' | sort -u | while IFS= read -r file; do
         if is_ours "$file"; then
             rm -f "$prefix/$file"
-        elif [ -e "$prefix/$file" ]; then
+        elif is_below "$file" && [ -e "$prefix/$file" ]; then
             echo "  $prefix/$file"
         fi
     done)
@@ -244,26 +255,40 @@ remove_all() {
     # Innermost first; those that others use by now are not empty and stay.
     printf '%s\n' "$lines" | sed -n 's/^directory  //p' | sort -r | while IFS= read -r directory; do
         case $directory in
-        /*) rmdir "$directory" 2>/dev/null || true ;;
-        *) rmdir "$prefix/$directory" 2>/dev/null || true ;;
+        /*)
+            # The prefix, or a directory above it.
+            case $prefix/ in
+            "$directory"/*) rmdir "$directory" 2>/dev/null || true ;;
+            esac
+            ;;
+        bin | share) rmdir "$prefix/$directory" 2>/dev/null || true ;;
+        *) ! is_below "$directory" || rmdir "$prefix/$directory" 2>/dev/null || true ;;
         esac
     done
     echo "Removed Tenure from $prefix. Stores and settings stay."
-    [ -z "$kept" ] || printf 'Kept, since they were changed:\n%s\n' "$kept"
+    [ -z "$kept" ] || printf 'Kept, because they were changed:\n%s\n' "$kept"
 }
 
 say_installed() {
-    version=$("$prefix/bin/tenure" --version) || die "the files are in $prefix, but $prefix/bin/tenure does not run"
+    version=$("$prefix/bin/tenure" --version) || die "the files are installed in $prefix, but $prefix/bin/tenure does not run"
     echo "Installed $version in $prefix."
     case ":${PATH-}:" in
     *":$prefix/bin:"*) ;;
-    *) echo "Add it to your PATH: export PATH=\"$prefix/bin:\$PATH\"" ;;
+    *) echo "Add it to your PATH: export PATH=$(quoted "$prefix/bin"):\"\$PATH\"" ;;
     esac
     case $prefix in
     /usr | /usr/local) ;;
-    *) echo "For completions in zsh, put fpath=($prefix/share/zsh/site-functions \$fpath) into ~/.zshrc, before compinit." ;;
+    *) echo "For completions in zsh, put fpath=($(quoted "$prefix/share/zsh/site-functions") \$fpath) into ~/.zshrc, before compinit." ;;
     esac
-    echo "Remove it with: sh $prefix/share/doc/tenure/install.sh --uninstall"
+    echo "Remove it with: sh $(quoted "$prefix/share/doc/tenure/install.sh") --uninstall"
+}
+
+# A word as a shell reads it.
+quoted() {
+    case $1 in
+    *[!A-Za-z0-9/._+-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
+    esac
 }
 
 die() {

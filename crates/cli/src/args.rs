@@ -91,7 +91,7 @@ fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> 
         // Help is the answer to a person who left the rest away; a program gets the error.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if out.is_json() => {
             let name = spec.map_or("tenure", |spec| spec.name);
-            return Err(Error::usage(Code::BadArguments, format!("`{name}` needs to be told what to do"))
+            return Err(Error::usage(Code::BadArguments, format!("`{name}` needs an argument or a subcommand"))
                 .attempt(Action::Help { command: Some(name.to_string()) }));
         }
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -138,7 +138,7 @@ pub(crate) fn root() -> Command {
         .disable_help_subcommand(true)
         .arg(plain("json", "Print one JSON document instead of text (also TENURE_FORMAT=json)"))
         .arg(valued("project", "NAME", "The project by name (also TENURE_PROJECT)"))
-        .arg(valued("agent", "NAME", "Who is calling (also TENURE_AGENT)"))
+        .arg(valued("agent", "NAME", "The name of the calling agent (also TENURE_AGENT)"))
         .arg(valued("store", "PATH|URL", "The store: a file or a postgres:// URL (also TENURE_STORE)"))
         .arg(plain("quiet", "Print nothing but errors").short('q'))
         .arg(
@@ -146,7 +146,7 @@ pub(crate) fn root() -> Command {
                 .value_parser(ColourChoice::WORDS)
                 .hide_possible_values(true),
         )
-        .arg(valued("request-id", "ID", "The id of this request: the same id is carried out once"))
+        .arg(valued("request-id", "ID", "The id of this request; the same id is executed once"))
 }
 
 /// A command as clap sees it.
@@ -224,6 +224,15 @@ mod tests {
         assert_eq!(named(&words("--store=x add hello")), Some("add".into()));
         assert_eq!(named(&words("--help")), None);
         assert_eq!(named(&words("-- add")), None);
+    }
+
+    #[test]
+    fn every_command_is_described_in_one_short_line() {
+        for command in whole().get_subcommands() {
+            let about = command.get_about().unwrap().to_string();
+            assert!(about.chars().count() <= 60 && !about.ends_with('.'), "{}: {about}", command.get_name());
+            assert!(about.starts_with(|c: char| c.is_ascii_uppercase()), "{}: {about}", command.get_name());
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Env {
     /// The working directory.
     pub(crate) fn cwd(&self) -> Result<&Path> {
         self.cwd.as_deref().ok_or_else(|| {
-            Error::new(Code::NoWorkingDirectory, "the working directory is gone or unreadable")
+            Error::new(Code::NoWorkingDirectory, "the working directory was removed or is unreadable")
                 .at(Stage::Resolve)
                 .hint("Change to a directory that exists and call again.")
         })

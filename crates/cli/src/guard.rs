@@ -47,7 +47,7 @@ pub(crate) fn sentence(guards: &GuardState) -> Option<String> {
             short(until),
             span(left)
         ),
-        _ => format!("Guards are off here, because {by} is set: no edit, command or commit is checked."),
+        _ => format!("Guards are off here because {by} is set: no edit, command or commit is checked."),
     })
 }
 

@@ -84,12 +84,15 @@ impl ResolvedCaller {
         };
         let message = match tools.as_slice() {
             [tool] if several => {
-                format!("this session of {tool} is several agents, and no process above tells which of them acts")
+                format!(
+                    "several agents use this session of {tool}, and the process does not show which of them is \
+                         calling"
+                )
             }
-            [tool] => format!("this runs inside {tool}, which does not say which session it is"),
-            several => format!("this runs inside {}, and the environment does not say whose session it is", {
-                several.join(" and ")
-            }),
+            [tool] => format!("this runs inside {tool}, which does not announce its session"),
+            several => {
+                format!("this runs inside {}, and the environment does not name the session", { several.join(" and ") })
+            }
         };
         Err(Error::new(Code::IdentityMissing, message)
             .at(Stage::Resolve)
@@ -169,7 +172,7 @@ fn pretender(name: String) -> Error {
     Error::new(Code::PeopleOnly, message)
         .at(Stage::Resolve)
         .entity(name)
-        .hint("A person runs this from a terminal of their own; an agent gives a name without `person:`.")
+        .hint("A person runs this from their own terminal; an agent uses a name without `person:`.")
 }
 
 /// Finds the caller, as far as the environment tells.
@@ -262,8 +265,7 @@ fn tool_of(thread: &Thread) -> Result<&'static str> {
     });
     known.map(|tool| tool.name).ok_or_else(|| {
         let shown = tenure_core::text::excerpt(thread.tool.as_deref().unwrap_or_default());
-        Error::usage(Code::BadArguments, format!("`{shown}` is no agent tool that is known here"))
-            .entity("tenure/session")
+        Error::usage(Code::BadArguments, format!("`{shown}` is not a known agent tool")).entity("tenure/session")
     })
 }
 

@@ -110,15 +110,20 @@ fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Resul
 fn still_waiting(answer: &Reserved) -> Error {
     let number = answer.place.unwrap_or(1);
     let kept = Span::seconds(answer.expires_in_s.unwrap_or(0));
-    let mut error =
-        Error::new(Code::StillWaiting, format!("you are number {number} in the line; your place is kept for {kept}"))
-            .hint("The same command goes on waiting. To leave the line, release what you wait for.")
-            .detail("waiting", true)
-            .detail("place", number)
-            .detail("id", answer.id.clone())
-            .detail("expires_in_s", answer.expires_in_s)
-            .detail("blockers", serde_json::json!(answer.blockers))
-            .detail("total", answer.total);
+    let mut error = Error::new(
+        Code::StillWaiting,
+        format!(
+            "you are number {number} in the waiting line; your place is kept for \
+                                                {kept}"
+        ),
+    )
+    .hint("Repeat the command to continue waiting. To leave the line, release the path or lock.")
+    .detail("waiting", true)
+    .detail("place", number)
+    .detail("id", answer.id.clone())
+    .detail("expires_in_s", answer.expires_in_s)
+    .detail("blockers", serde_json::json!(answer.blockers))
+    .detail("total", answer.total);
     if let Some(first) = answer.blockers.first() {
         let does = if first.state == "waiting" { "waits before you" } else { "has it" };
         let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", first.reason) };

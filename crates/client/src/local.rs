@@ -39,8 +39,8 @@ impl Client {
 
 /// The refusal of a command that needs the store itself in a project that is on a server.
 pub fn needs_store(what: &str, server: &str) -> Error {
-    let message = format!("{what} works on the store itself, and this project is on the server {server}");
+    let message = format!("{what} works on the store itself, but this project is on the server {server}");
     Error::new(Code::NeedsStore, message)
         .at(Stage::Resolve)
-        .hint("Run it on the machine of the server, with the store that the server uses.")
+        .hint("Run it on the machine of the server, on the store that the server uses.")
 }

@@ -148,8 +148,8 @@ impl Sidecar {
 
 fn undecided(call: &Call) -> Error {
     let id = call.request_id.as_str();
-    Error::new(Code::Undecided, "the server stands still in the middle of a commit: this may yet be done")
+    Error::new(Code::Undecided, "the server stopped in the middle of a commit: the request may still be executed")
         .at(Stage::Commit)
-        .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
+        .hint(format!("Repeat the call with --request-id {id}: it is executed once, and you get the result."))
         .with(&SentAs(id.to_owned()))
 }

@@ -146,7 +146,7 @@ impl WireRequest {
                 query.set_lines(&self.lines);
                 Ok(Asked::Query(query))
             }
-            _ => Err(Error::usage(Code::BadRequest, "a request names an op or a query, one of them")),
+            _ => Err(Error::usage(Code::BadRequest, "a request names exactly one op or query")),
         }
     }
 }
@@ -231,8 +231,8 @@ fn unwritable(error: &serde_json::Error) -> Error {
 
 fn too_large(bytes: usize) -> Error {
     let most = REQUEST_MAX / (1024 * 1024);
-    Error::usage(Code::RequestTooLarge, format!("the request has {bytes} bytes, a server takes at most {most} MiB"))
-        .hint("Send it in pieces, or run the command where the store is.")
+    Error::usage(Code::RequestTooLarge, format!("the request has {bytes} bytes; the limit of a server is {most} MiB"))
+        .hint("Split the request, or run the command on the machine of the store.")
 }
 
 impl Hello {

@@ -46,17 +46,17 @@ pub const KEY_MAX: usize = 500;
 /// The longest label of a token, in characters.
 pub const LABEL_MAX: usize = 200;
 
-/// What a principal may do in a project. Each may what those before it may.
+/// The role of a principal in a project. Each role includes the roles before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Sees everything and changes nothing.
+    /// Reads everything and changes nothing.
     Viewer,
-    /// Works: what agents do all day.
+    /// Works on tasks, as agents do.
     Worker,
-    /// Overrides others: force, dependencies, guards, what everybody is shown.
+    /// Overrides others: force, dependencies, guards, memories for all.
     Operator,
-    /// Says who else may, and lets projects go.
+    /// Manages access and deletes projects.
     Admin,
 }
 
@@ -83,7 +83,7 @@ impl Role {
     }
 }
 
-/// What a principal is: its name says so.
+/// The kind of a principal, which its name states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Sort")]
@@ -113,7 +113,9 @@ impl PrincipalKind {
 pub fn principal(name: &str) -> Result<&str> {
     name::check(name)?;
     if name == SERVICE {
-        return Err(Error::usage(Code::BadName, "`service:` is not a name").hint("Put a name after it: service:ci."));
+        return Err(
+            Error::usage(Code::BadName, "`service:` has no name").hint("Write a name after the colon: service:ci.")
+        );
     }
     Ok(name)
 }
@@ -122,7 +124,7 @@ pub fn principal(name: &str) -> Result<&str> {
 /// write under it.
 pub fn outsider(name: &str) -> Result<&str> {
     if principal(name)? == OURS {
-        return Err(Error::usage(Code::ReservedName, format!("`{OURS}` is the name that servers write under"))
+        return Err(Error::usage(Code::ReservedName, format!("the name `{OURS}` is reserved for servers"))
             .entity(OURS)
             .hint("Choose another name: service:ci."));
     }
@@ -139,7 +141,7 @@ pub fn project(key: &str) -> Result<&str> {
     };
     match key {
         "" => bad("it is empty"),
-        WHOLE_STORE => bad("the whole store is for admins of every project"),
+        WHOLE_STORE => bad("`*` is allowed only for the role admin"),
         _ if key.len() > KEY_MAX => bad("it is too long"),
         _ if cut(key, KEY_MAX) != key => bad("it has control characters"),
         _ => Ok(key),
@@ -152,7 +154,7 @@ pub fn hash(text: &str) -> Result<&str> {
         return Ok(text);
     }
     // The error does not repeat the text, because it may be the secret itself.
-    Err(Error::usage(Code::BadHash, "that is not a SHA-256 in hexadecimal")
+    Err(Error::usage(Code::BadHash, "the value is not a SHA-256 in hexadecimal")
         .hint("Send the hash of the secret, never the secret."))
 }
 
@@ -162,8 +164,8 @@ pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
         None => Ok(usual),
         // Compare in seconds: a large number of seconds would overflow in microseconds.
         Some(seconds) if (1..=most.as_seconds()).contains(&seconds) => Ok(Span::seconds(seconds)),
-        Some(_) => Err(Error::usage(Code::BadLifetime, format!("that is not a lifetime of 1s to {most}"))
-            .hint(format!("Give 1s to {most}; without it, it is {usual}."))),
+        Some(_) => Err(Error::usage(Code::BadLifetime, format!("the lifetime is not between 1s and {most}"))
+            .hint(format!("Give 1s to {most}; the default is {usual}."))),
     }
 }
 
@@ -171,7 +173,7 @@ pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Scope")]
 pub struct TokenScope {
-    /// The most it may, whatever its principal may.
+    /// The maximum role.
     pub role: Option<Role>,
     /// The keys of the projects it is good for; all without it.
     pub projects: Option<Vec<ProjectKey>>,
@@ -212,9 +214,12 @@ impl Grants {
         match needed {
             Some(needed) if role >= needed => Ok(role),
             Some(needed) => Err(role_too_low(what, role, needed)),
-            None => Err(Error::new(Code::NotOffered, format!("nobody may ask for `{}` there", excerpt(what)))
-                .at(Stage::Resolve)
-                .entity(excerpt(what))),
+            None => Err(Error::new(
+                Code::NotOffered,
+                format!("the server does not accept `{}` from clients", excerpt(what)),
+            )
+            .at(Stage::Resolve)
+            .entity(excerpt(what))),
         }
     }
 }
@@ -222,10 +227,10 @@ impl Grants {
 /// The refusal of a principal whose role is too low.
 pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
     let (role, needed) = (role.as_str(), needed.as_str());
-    Error::new(Code::RoleTooLow, format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)))
+    Error::new(Code::RoleTooLow, format!("`{}` needs the role {needed}, and you have the role {role}", excerpt(what)))
         .at(Stage::Resolve)
         .entity(excerpt(what))
-        .hint("Ask an admin of the project, or use a token that may.")
+        .hint("Ask an admin of the project, or use a token with that role.")
         .detail("needed", needed)
         .detail("role", role)
 }
@@ -242,18 +247,18 @@ pub fn unknown_project(name: &str) -> Error {
 /// The refusal of an unauthenticated caller: no secret, an unknown, expired or revoked one, or one of a disabled
 /// principal. The error does not say which, so that a caller cannot probe for secrets.
 pub fn not_known() -> Error {
-    Error::new(Code::NotSignedIn, "no token or session that is valid was shown")
+    Error::new(Code::NotSignedIn, "the request has no valid token or session")
         .at(Stage::Resolve)
-        .hint(Advice::from("Show a token: a person makes one with ").action(Action::AddToken).text("."))
+        .hint(Advice::from("Send a token: a person makes one with ").action(Action::AddToken).text("."))
 }
 
 /// The refusal of an agent name that belongs to another principal.
 pub fn not_yours(name: &str) -> Error {
     let name = excerpt(name);
-    Error::new(Code::NotYours, format!("`{name}` is not an agent of yours"))
+    Error::new(Code::NotYours, format!("`{name}` belongs to another principal"))
         .at(Stage::Resolve)
         .entity(name)
-        .hint("Act under your own name, or name an agent that nobody else has used.")
+        .hint("Act under your own name, or as an agent whose name is unused.")
 }
 
 #[cfg(test)]

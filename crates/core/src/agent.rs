@@ -9,7 +9,7 @@ use crate::time::{Span, Time};
 /// An agent whose last op is at most this old is alive.
 pub const ALIVE: Span = Span::minutes(2);
 
-/// Whether an agent is still there.
+/// Whether an agent is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Liveness {
@@ -17,9 +17,9 @@ pub enum Liveness {
     Alive,
     /// An op within half its time to live.
     Idle,
-    /// Nothing for longer, but its time is not over.
+    /// No op for longer, but not expired.
     Stale,
-    /// Proven dead, session ended, or its time is over.
+    /// Proven dead, session ended, or expired.
     Gone,
 }
 

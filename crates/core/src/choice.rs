@@ -80,19 +80,19 @@ pub enum Position {
 pub enum ChoiceRule {
     /// The caller named it.
     Named,
-    /// The caller named it and holds it already, or goes on with what it started.
+    /// The caller named it and holds it already, or continues its own task.
     Own,
     /// The caller's focus, which it holds.
     Focus,
-    /// The caller blocked it, and what blocked it is gone.
+    /// The caller blocked it, and it is no longer blocked.
     Unblocked,
     /// It is assigned to the caller.
     Assigned,
     /// First of the ready tasks.
     Ready,
-    /// First, and the hold of its last holder has lapsed.
+    /// First, and the hold of its last holder has expired.
     Lapsed,
-    /// Nothing can be taken.
+    /// No task is available.
     None,
 }
 
@@ -107,18 +107,18 @@ pub fn merge<T, K: Ord>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) ->
 /// Explains in words why a task was chosen.
 pub fn reason(rule: ChoiceRule, priority: i64, lapsed_from: Option<&str>) -> String {
     match (rule, lapsed_from) {
-        (ChoiceRule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
+        (ChoiceRule::Named, Some(agent)) => format!("named; the hold of {agent} has expired"),
         (ChoiceRule::Named, None) => "named".to_owned(),
-        (ChoiceRule::Own, Some(_)) => "yours: your hold had lapsed and nobody had taken over".to_owned(),
+        (ChoiceRule::Own, Some(_)) => "yours: your hold had expired, and no agent had taken over".to_owned(),
         (ChoiceRule::Own, None) => "already yours: the same hold, renewed".to_owned(),
         (ChoiceRule::Focus, _) => "your focus: the same hold, renewed".to_owned(),
-        (ChoiceRule::Unblocked, _) => "yours before: what blocked it is gone".to_owned(),
+        (ChoiceRule::Unblocked, _) => "yours before: it is no longer blocked".to_owned(),
         (ChoiceRule::Assigned, _) => "assigned to you".to_owned(),
         (ChoiceRule::Lapsed, Some(agent)) => {
-            format!("first in order with priority {priority}; the hold of {agent} has lapsed")
+            format!("first in order with priority {priority}; the hold of {agent} has expired")
         }
         (ChoiceRule::Ready | ChoiceRule::Lapsed, _) => format!("first of the ready tasks, priority {priority}"),
-        (ChoiceRule::None, _) => "nothing can be taken".to_owned(),
+        (ChoiceRule::None, _) => "no task is available".to_owned(),
     }
 }
 
@@ -177,7 +177,8 @@ pub fn nothing(counts: &StateCounts, snoozed: Option<SnoozedTasks>, filtered: bo
 
 fn why_nothing(counts: &StateCounts, filtered: bool) -> String {
     if counts.ready > 0 {
-        let whose = if filtered { "none has these labels or is yours to take" } else { "all are assigned to others" };
+        let whose =
+            if filtered { "none has these labels and is open to you" } else { "all are assigned to other agents" };
         return format!("{} ready, but {whose}", counts.ready);
     }
     let shown: Vec<String> = [TaskState::Held, TaskState::Waiting, TaskState::Stuck, TaskState::Blocked]

@@ -14,7 +14,7 @@ pub fn off_for(span: Span) -> Result<Span> {
     if (Span(0)..=OFF_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage(Code::BadOff, format!("guards cannot be off for {} seconds", span.as_seconds()))
+    Err(Error::usage(Code::BadOff, format!("guards cannot be switched off for {} seconds", span.as_seconds()))
         .hint("Give up to 24h, or 0s to switch them on again."))
 }
 

@@ -97,8 +97,8 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage(Code::BadTtl, format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
-        .hint("Give 1s to 24h; a holder's own calls renew its hold."))
+    Err(Error::usage(Code::BadTtl, format!("the time to live of {} seconds is out of range", span.as_seconds()))
+        .hint("Give 1s to 24h; the holder's own writes renew the hold."))
 }
 
 /// When a live hold expires as far as is known now: never later than its time to live from `now`. This matters only
@@ -221,10 +221,12 @@ pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
             Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
                 error.hint(Advice::from(Action::claim(claim.task)).text(" shows the fence of the one you have now."))
             }),
-            None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
+            None => stale(format!("{} is held under your name, but this session has not seen its fence", claim.task))
                 .map_err(|error| error.hint(Advice::from(Action::claim(claim.task)).text(" shows it."))),
         },
-        (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
+        (Some(live), Some(_)) => {
+            stale(format!("your hold on {} is over, and {} holds it now", claim.task, live.holder))
+        }
         (Some(live), None) => {
             Err(Error::new(Code::TaskHeld, format!("{} is held by {}", claim.task, live.holder)).entity(claim.task))
         }

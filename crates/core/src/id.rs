@@ -126,7 +126,7 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
     }
     let shown = crate::text::excerpt(text);
     Err(Error::usage(Code::BadId, format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
-        "Such an id is `{}-` and {SHORTEST} to {LONGEST} of the characters {}.",
+        "The id must be `{}-` and {SHORTEST} to {LONGEST} of the characters {}.",
         sort.letter(),
         String::from_utf8_lossy(ALPHABET)
     )))
@@ -144,7 +144,7 @@ pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) 
         0 => Err(unknown(typed, sort)),
         _ => {
             candidates.truncate(10);
-            Err(Error::new(Code::AmbiguousId, format!("`{typed}` could be {}", candidates.join(", ")))
+            Err(Error::new(Code::AmbiguousId, format!("`{typed}` matches {}", candidates.join(", ")))
                 .at(Stage::Resolve)
                 .entity(typed)
                 .hint("Type more characters of the id.")

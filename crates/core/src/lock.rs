@@ -40,8 +40,8 @@ pub fn name(text: &str) -> Result<&str> {
         return Ok(text);
     }
     let odd = odd.map_or_else(String::new, |(at, c)| format!(": U+{:04X} at byte {at}", c as u32));
-    Err(Error::usage(Code::BadLockName, format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
-        "A lock has a name of 1 to {NAME_MAX} characters on one line, without a dash or a blank at its beginning."
+    Err(Error::usage(Code::BadLockName, format!("`{}` is not a valid lock name{odd}", excerpt(text))).hint(format!(
+        "A lock name has 1 to {NAME_MAX} characters on one line and does not begin with a dash or a space."
     )))
 }
 

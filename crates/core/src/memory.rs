@@ -20,17 +20,17 @@ pub const PINS_MAX: i64 = 20;
 /// The most memories in one request.
 pub const BATCH_MAX: usize = 50;
 
-/// What a memory is.
+/// The kind of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Kind")]
 pub enum MemoryKind {
-    /// Something that is so.
+    /// A fact.
     #[default]
     Fact,
-    /// Something to be done or left whenever it applies.
+    /// A rule to follow whenever it applies.
     Directive,
-    /// Something learnt from what went wrong.
+    /// A lesson learnt from a failure.
     Lesson,
 }
 
@@ -130,9 +130,9 @@ pub fn key(given: &str) -> Result<String> {
             other => {
                 return Err(Error::usage(
                     Code::BadKey,
-                    format!("the key `{}` has the character `{other}`", excerpt(given)),
+                    format!("the key `{}` contains the character `{other}`", excerpt(given)),
                 )
-                .hint("A key has letters, digits and . / : # @ + - in it."));
+                .hint("A key consists of letters, digits and . / : # @ + -"));
             }
         }
     }
@@ -179,9 +179,9 @@ pub fn text(given: &str) -> Result<String> {
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
             Code::MemoryTooLong,
-            format!("the memory has {} bytes, at most {TEXT_MAX} fit", text.len()),
+            format!("the memory has {} bytes; the limit is {TEXT_MAX}", text.len()),
         )
-        .hint("Say it in a few sentences, and name the file that has the rest."));
+        .hint("Summarize it in a few sentences, and name the file that has the rest."));
     }
     Ok(text.trim().to_owned())
 }
@@ -191,7 +191,8 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (Span::minutes(1)..=Span::days(3_650)).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage(Code::BadMemoryTtl, "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
+    Err(Error::usage(Code::BadMemoryTtl, "the lifetime of a memory is not between 1m and 3650d")
+        .hint("Omit it to keep the memory forever."))
 }
 
 /// The inputs of the ranking. The number of times a memory was shown is not among them: being shown never raises a

@@ -23,14 +23,14 @@ pub const PAGE_MAX: usize = 100;
 /// The most bytes of text that an inbox offers at once. A single message always fits.
 pub const PAGE_BYTES: usize = 16 * 1024;
 
-/// How soon a message should be looked at.
+/// The urgency of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
-    /// With the next look.
+    /// At the next reading.
     #[default]
     Normal,
-    /// Somebody cannot go on.
+    /// The author cannot continue.
     Urgent,
 }
 
@@ -68,9 +68,9 @@ pub fn text(given: &str) -> Result<String> {
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
             Code::MessageTooLong,
-            format!("the message has {} bytes, at most {TEXT_MAX} fit", text.len()),
+            format!("the message has {} bytes; the limit is {TEXT_MAX}", text.len()),
         )
-        .hint("Keep long material in a file of the repository and name it in the message."));
+        .hint("Keep long material in a file of the repository and name the file in the message."));
     }
     Ok(text)
 }

@@ -53,7 +53,7 @@ pub fn check(name: &str) -> Result<&str> {
     if first && rest && name.len() <= NAME_MAX && name != PERSON {
         return Ok(name);
     }
-    Err(Error::usage(Code::BadName, format!("`{}` is not a name", text::excerpt(name)))
+    Err(Error::usage(Code::BadName, format!("`{}` is not a valid name", text::excerpt(name)))
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 

@@ -9,15 +9,15 @@ use crate::time::Time;
 /// The longest session id, in bytes.
 pub const SESSION_MAX: usize = 200;
 
-/// How a session began.
+/// The way in which a session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// Anew.
+    /// A new session.
     Startup,
     /// Where an earlier one stopped.
     Resume,
-    /// In place of one that was cleared.
+    /// It replaces a cleared session.
     Clear,
     /// The same one, its context made shorter.
     Compact,
@@ -35,18 +35,18 @@ impl Start {
     }
 }
 
-/// What becomes of a session's context, in which its agent has what it knows.
+/// A change of a session's context, which has everything that its agent knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Context {
-    /// It stays as it is.
+    /// The context is unchanged.
     #[default]
     Kept,
-    /// It is made shorter now.
+    /// The context is compacted.
     Shortened,
-    /// It was emptied just now.
+    /// The context was cleared.
     Cleared,
-    /// What it lost is shown to it again.
+    /// The lost context is shown to the session again.
     Shown,
 }
 
@@ -75,7 +75,7 @@ pub struct UnknownSession<'a> {
     pub tool: &'a str,
     /// The session's id.
     pub session: &'a str,
-    /// How it began.
+    /// The way in which the session began.
     pub start: Start,
     /// The tool's process; the host is empty if unknown.
     pub process: &'a Process,

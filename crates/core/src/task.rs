@@ -25,16 +25,16 @@ pub fn priority(value: i64) -> Result<i64> {
         .hint("Priorities go from 0 (first) to 4 (last); 2 is the default."))
 }
 
-/// What is stored.
+/// The stored status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Status")]
 pub enum TaskStatus {
-    /// Nobody works on it.
+    /// No agent works on it.
     Open,
-    /// Somebody took it.
+    /// It was taken.
     Started,
-    /// It cannot go on, for a reason that was given.
+    /// It cannot continue, for a stated reason.
     Blocked,
     /// Finished.
     Done,
@@ -82,11 +82,11 @@ impl fmt::Display for TaskStatus {
 pub enum TaskState {
     /// Can be claimed now.
     Ready,
-    /// Waits for a dependency that is still to be done, or for the time before which it is not offered.
+    /// Waits for a dependency that is not done, or for the end of its snooze.
     Waiting,
-    /// Waits for a dependency that was cancelled: somebody must edit or reopen.
+    /// Waits for a dependency that was cancelled: a person must edit or reopen it.
     Stuck,
-    /// Somebody holds it.
+    /// An agent holds it.
     Held,
     /// Blocked for a stated reason.
     Blocked,

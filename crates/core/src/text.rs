@@ -27,7 +27,7 @@ pub fn title(text: &str) -> Result<String> {
     if length > TITLE_MAX {
         return Err(Error::usage(
             Code::TitleTooLong,
-            format!("the title has {length} characters, at most {TITLE_MAX} fit"),
+            format!("the title has {length} characters; the limit is {TITLE_MAX}"),
         )
         .hint("Put the rest into --description."));
     }
@@ -39,9 +39,9 @@ pub fn body(text: &str, what: &'static str) -> Result<String> {
     if text.len() > TEXT_MAX {
         return Err(Error::usage(
             Code::TextTooLong,
-            format!("the {what} has {} bytes, at most {TEXT_MAX} fit", text.len()),
+            format!("the {what} has {} bytes; the limit is {TEXT_MAX}", text.len()),
         )
-        .hint("Keep long material in a file of the repository and name it here."));
+        .hint("Keep long material in a file of the repository and name the file here."));
     }
     // Some editors write a newline as CRLF; it is stored as a newline.
     let text = text.replace("\r\n", "\n");
@@ -66,7 +66,7 @@ pub fn labels(labels: &[String]) -> Result<Vec<String>> {
     if kept.len() > LABELS_MAX {
         return Err(Error::usage(
             Code::TooManyLabels,
-            format!("{} labels given, at most {LABELS_MAX} fit", kept.len()),
+            format!("there are {} labels; the limit is {LABELS_MAX}", kept.len()),
         ));
     }
     Ok(kept)
@@ -88,9 +88,9 @@ pub fn label(text: &str) -> Result<String> {
 fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
     let Some((at, c)) = hidden(text).find(|(_, c)| !allowed(*c)) else { return Ok(()) };
     let kind = if c.is_control() { "control" } else { "invisible" };
-    let message = format!("the {what} has the {kind} character U+{:04X} at byte {at}", c as u32);
+    let message = format!("the {what} contains the {kind} character U+{:04X} at byte {at}", c as u32);
     Err(Error::usage(Code::ControlCharacter, message)
-        .hint("Remove it; only newline and tab are allowed, and only in texts of several lines."))
+        .hint("Remove it. Newline and tab are allowed in texts of several lines."))
 }
 
 /// The beginning of a text for use in a message: at most 40 characters, with control characters as blanks and hidden

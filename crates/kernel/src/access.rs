@@ -208,7 +208,7 @@ pub(crate) fn in_store(work: &UnitOfWork<'_>, what: &str) -> Result<()> {
     if work.project.key == WHOLE_STORE {
         return Ok(());
     }
-    Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, and this is a project of it"))
+    Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, but the request names a project"))
         .entity(&work.project.key))
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn known(work: &mut UnitOfWork<'_>, name: &AgentName) -> Result<princ
 
 /// The refusal of an unknown principal.
 pub(crate) fn unknown_principal(name: &str) -> Error {
-    Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
+    Error::new(Code::UnknownPrincipal, format!("the principal `{name}` has no access"))
         .entity(name)
         .attempt(Action::ListMembers)
 }

@@ -75,7 +75,7 @@ fn publish(draft: BackupFile, copied: &Copied, taken_at: Time, existing: Existin
     let (projects, remarks) = {
         let backup = Backup::open(draft.path())?;
         if backup.identity() != &copied.identity || backup.counts() != copied.rows {
-            return Err(Error::bug("the copy is not what the store had"));
+            return Err(Error::bug("the copy differs from the store"));
         }
         backup.read(|tx| {
             let (mut projects, mut remarks) = (0, Vec::new());
@@ -121,5 +121,5 @@ pub(crate) fn check_events(tx: &mut dyn Tx, project: &project::Row) -> Result<()
     if fits && sound {
         return Ok(());
     }
-    Err(copy::bad(format!("the events of {} are not those that its row speaks of", project.key)).entity(&*project.key))
+    Err(copy::bad(format!("the events of {} do not match its row", project.key)).entity(&*project.key))
 }

@@ -140,7 +140,7 @@ impl Call {
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
         }
-        Err(Error::usage(Code::BadCall, "the call has a text or a list in it that is too long, or a NUL"))
+        Err(Error::usage(Code::BadCall, "the call contains a NUL, or a text or a list that is too long"))
     }
 }
 
@@ -193,7 +193,7 @@ impl RequestId {
             return Ok(RequestId { value: value.to_owned(), given: true });
         }
         Err(Error::usage(Code::BadRequestId, "the request id is not 1 to 128 visible ASCII characters")
-            .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
+            .hint("Give a unique id for the call, or omit it: the program then generates one."))
     }
 
     pub fn as_str(&self) -> &str {
@@ -255,7 +255,7 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         device: row.common_device,
         inode: row.common_inode,
     });
-    Error::new(Code::PlaceDiffers, "this project was seen in another repository")
+    Error::new(Code::PlaceDiffers, "this project was last seen in another repository")
         .at(Stage::Resolve)
         .with(&RecordedPlaces(places.collect()))
 }

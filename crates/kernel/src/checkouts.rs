@@ -13,7 +13,7 @@ use crate::answer;
 use crate::unit_of_work::UnitOfWork;
 
 /// The name of a checkout whose repository is no longer there.
-const GONE: &str = "a checkout that is gone";
+const GONE: &str = "a removed checkout";
 
 /// All checkouts of a project, as seen from one machine.
 #[derive(Clone, Debug, Default)]

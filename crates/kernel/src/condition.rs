@@ -96,7 +96,7 @@ impl Condition {
                     .any(|row| repository.has(row))
                     || project::is_none(tx, project.filter(|row| row.created_at == clock && !row.is_switched_on()))?;
                 match self {
-                    _ if !is_known => Err(unconfirmed_store("the store that this repository brings along")),
+                    _ if !is_known => Err(unconfirmed_store("the store that this repository contains")),
                     Condition::KnownBoth(_) if !is_new && !is_whole_store => {
                         Err(unconfirmed_project(&call.project.label))
                     }
@@ -112,16 +112,14 @@ fn unconfirmed_project(label: &str) -> Error {
     let label = text::excerpt(label);
     Error::new(
         Code::UnconfirmedProject,
-        format!("this repository says that it belongs to the project {label}, which exists and was not used from here"),
+        format!("this repository names the project {label}, which exists and was not used from this clone"),
     )
     .at(Stage::Resolve)
     .entity(label)
-    .hint(
-        "Nothing was shown or changed. A file of a repository is not believed before a person said yes for this clone.",
-    )
+    .hint("Nothing was shown or changed. A person must confirm the project for this clone first.")
     .attempt(Action::ShowProject)
     .person(
-        Advice::from("If this clone belongs to that project, a person says so here, once: ")
+        Advice::from("If this clone belongs to that project, a person confirms it here, once: ")
             .action(Action::PinProject)
             .text("."),
     )
@@ -129,16 +127,16 @@ fn unconfirmed_project(label: &str) -> Error {
 
 /// The refusal of a store that only a repository names.
 pub fn unconfirmed_store(what: &str) -> Error {
-    Error::new(Code::UnconfirmedStore, format!("{what} is not used before a person said yes for this clone"))
+    Error::new(Code::UnconfirmedStore, format!("{what} needs the confirmation of a person for this clone"))
         .at(Stage::Resolve)
         .hint(
-            Advice::from("Nothing was opened, shown or sent there. ")
+            Advice::from("Nothing was opened, shown or sent. ")
                 .action(Action::ShowProject)
-                .text(" says what this repository asks for."),
+                .text(" shows what this repository names."),
         )
         .attempt(Action::ShowProject)
         .person(
-            Advice::from("If the store is meant to be used, a person says so here, once: ")
+            Advice::from("If you trust the store, a person confirms it here, once: ")
                 .action(Action::PinProject)
                 .text("."),
         )

@@ -107,9 +107,10 @@ impl Kernel {
         let rows = present.projects.iter().map(|row| Point { number: row.last_event, at: row.last_time });
         let earlier = self.continued().and_then(|continued| continued.earlier(store));
         let start = number::resumed(issued, rows.chain(earlier), present.clock).ok_or_else(|| {
-            let text = "the numbers that this store has issued leave none to continue with in another file";
+            let text = "this store has no free numbers left to continue with in another file";
             Error::new(Code::NumbersUsedUp, text).entity(store).hint(
-                "Nothing was changed. Numbers this high come from a store that was changed by hand: restore a backup.",
+                "Nothing was changed. Numbers this high occur only in a store that was changed by hand: restore a \
+                 backup.",
             )
         })?;
         if let Some(continued) = self.continued() {

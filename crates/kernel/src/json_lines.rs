@@ -18,7 +18,7 @@ pub(crate) fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 /// A line as text.
 pub(crate) fn text(line: &[u8]) -> Result<&str, String> {
     if line.len() > LINE_MAX {
-        return Err(format!("it has {} bytes, at most {LINE_MAX} fit", line.len()));
+        return Err(format!("it has {} bytes; the limit is {LINE_MAX}", line.len()));
     }
     std::str::from_utf8(line).map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))
 }
@@ -39,7 +39,7 @@ pub(crate) fn on_line(line: usize, nothing: &'static str) -> impl Fn(Error) -> E
             .entity(error.about().map_or_else(|| format!("line {line}"), ToOwned::to_owned))
             .hint(match error.advice() {
                 Some(advice) => advice.clone().text(format!(" {nothing}")),
-                None => format!("{nothing} Correct the line and send all again.").into(),
+                None => format!("{nothing} Correct the line and send the whole input again.").into(),
             })
             .detail("line", line)
     }

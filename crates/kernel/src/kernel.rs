@@ -462,9 +462,9 @@ fn key_of<'a>(call: &'a Call, op: &dyn ErasedOp) -> request::Key<'a> {
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
         Some(_) if entered.identity.id.is_empty() => {
-            Err(Error::new(Code::NoStore, "the store that this project is pinned to is not here")
+            Err(Error::new(Code::NoStore, "the store that this project is pinned to does not exist")
                 .at(Stage::Open)
-                .hint("Put it back, or name the right place for the store."))
+                .hint("Put it back, or name the correct store."))
         }
         Some(pinned) if *pinned != entered.identity.id => {
             Err(Error::new(Code::OtherStore, "this project is pinned to another store")

@@ -22,11 +22,11 @@ pub(crate) fn patterns(work: &mut UnitOfWork<'_>, patterns: &[Pattern], steps: &
             return Err(Error::new(
                 Code::TooManyUnanchored,
                 format!(
-                    "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
-                     {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
+                    "too many patterns begin with a wildcard: {own} of yours (at most {UNANCHORED_AGENT}), {all} in \
+                     the project (at most {UNANCHORED_PROJECT})"
                 ),
             )
-            .hint("Begin the pattern with a directory, or release others first.")
+            .hint("Begin the pattern with a directory, or release other patterns first.")
             .attempt(Action::own_holds()));
         }
     }
@@ -61,11 +61,10 @@ fn within(what: &str, (all, own): (i64, i64), new: i64, (agent, project): (i64, 
     Err(Error::new(
         Code::TooManyHolds,
         format!(
-            "too many {what} would be held: {own} are yours (at most {agent}), {all} are held in the project (at most \
-             {project})"
+            "too many {what} would be held: {own} of yours (at most {agent}), {all} in the project (at most {project})"
         ),
     )
-    .hint("Nothing was taken. Release what is no longer needed, or hold a directory in place of its files.")
+    .hint("Nothing was taken. Release what you no longer need, or hold a directory instead of its files.")
     .attempt(Action::own_holds())
     .attempt(Action::ReleasePath))
 }

@@ -116,8 +116,8 @@ pub(crate) fn held_by(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Erro
         .detail("total", 1);
     Ok(if own {
         error.hint(
-            "It is held in your own name. A lock excludes the runs of one agent from each other too; whoever shows its \
-             fence with --fence renews it.",
+            "You hold it yourself. A lock also excludes other runs of the same agent; the run that has the fence \
+             renews it with --fence.",
         )
     } else {
         error

@@ -107,7 +107,7 @@ impl Kernel {
                 let taken_away = TakenAway::of(tx)?;
                 copy::replace(tx, backup, progress).map_err(|error| match error.kind() {
                     // The schema's constraints refused the rows: the file is not a valid backup.
-                    Kind::Internal => copy::bad("its rows do not fit together").cause(error),
+                    Kind::Internal => copy::bad("its rows are inconsistent").cause(error),
                     _ => error,
                 })?;
                 taken_away.again(tx)?;
@@ -136,10 +136,10 @@ impl Kernel {
             })
             .map_err(|error| match error.code() {
                 Code::ConnectionLost if error.stage() == Stage::Commit => error.hint(
-                    "Whether it was carried out is not known: the log then ends with project.restored. Look before \
-                     you call again.",
+                    "It is unknown whether the restore was executed: if so, the log ends with project.restored. \
+                     Check before you call again.",
                 ),
-                Code::ConnectionLost => error.hint("Nothing was changed. The same call may be made again."),
+                Code::ConnectionLost => error.hint("Nothing was changed. You may repeat the call."),
                 _ => error,
             })
     }
@@ -207,12 +207,12 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
     let backup = || rows.iter().map(|row| Point { number: row.last_event, at: row.last_time });
     number::resumed(issued, backup().chain(earlier), present.clock).ok_or_else(|| {
         let Some(earlier) = earlier.filter(|_| number::resumed(issued, backup(), present.clock).is_some()) else {
-            return copy::bad("its numbers are beyond all measure");
+            return copy::bad("its numbers are out of range");
         };
-        let text = "the numbers recorded for an earlier restore of this store leave none for another";
+        let text = "the record of an earlier restore of this store leaves no free numbers for another";
         Error::new(Code::NumbersUsedUp, text)
             .entity(&*present.identity.id)
-            .hint("Nothing was changed. Numbers this high come from a backup that was changed by hand.")
+            .hint("Nothing was changed. Numbers this high occur only in a backup that was changed by hand.")
             .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
             .detail("number", earlier.number)
     })
@@ -285,15 +285,15 @@ fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Repla
     }
     let refuse = |code, text: String| Error::new(code, text).entity(&*present.identity.id);
     if present.identity.id != backup.identity().id {
-        return Err(refuse(Code::RestoreOtherStore, "the backup is of another store than the one here".to_owned())
-            .hint("Nothing was changed. Name a place for it where no store is, with --store.")
+        return Err(refuse(Code::RestoreOtherStore, "the backup belongs to another store".to_owned())
+            .hint("Nothing was changed. Name a new place for it with --store.")
             .detail("found", present.identity.id.clone())
             .detail("backup", backup.identity().id.clone()));
     }
     let Replace::After(path) = replace else {
         return Err(refuse(Code::StoreNotEmpty, format!("the store is not empty: projects in it: {used}"))
-            .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
-            .person("A person replaces what is there with --replace; a backup of it is taken first.")
+            .hint("Nothing was changed. To inspect the backup, name a new place for it with --store.")
+            .person("A person replaces the content with --replace, after an automatic backup.")
             .detail("projects", used));
     };
     let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };

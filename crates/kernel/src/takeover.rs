@@ -48,9 +48,9 @@ fn is_gone(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<bool> {
 
 fn not_gone(row: &hold::Row) -> Error {
     let shown = cut(&row.subject, 120);
-    Error::new(Code::NotGone, format!("{} holds {shown} and is not gone: only a person may take it over", row.holder))
+    Error::new(Code::NotGone, format!("{} holds {shown} and may be alive: only a person may take it over", row.holder))
         .entity(&row.id)
-        .hint("Ask its holder, or a person. What nobody renews ends by itself.")
+        .hint("Ask the holder, or a person. A hold that is not renewed expires.")
         .attempt(Action::SendAbout { about: row.id.to_string() })
         .attempt(Action::why(&row.id))
 }

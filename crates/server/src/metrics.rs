@@ -95,7 +95,7 @@ mod tests {
         metrics.request("/a", 200, Duration::from_millis(3));
         metrics.request("/a", 200, Duration::from_millis(30));
         metrics.request("/a", 503, Duration::from_secs(9));
-        let figures = [Figure { name: "line", help: "Ops in line.", sort: "gauge", value: 2.0 }];
+        let figures = [Figure { name: "line", help: "Queued ops.", sort: "gauge", value: 2.0 }];
         let text = metrics.text("0f", &figures);
         assert!(text.contains("tenure_configuration_info{revision=\"0f\"} 1\n"), "{text}");
         assert!(text.contains("# TYPE tenure_line gauge\ntenure_line 2\n"), "{text}");

@@ -262,13 +262,13 @@ async fn prepared(call: Call, op: Op) -> (Call, Result<ReadyOp>) {
 fn closing() -> Error {
     Error::new(Code::NotRun, "the server is shutting down")
         .at(Stage::Lock)
-        .hint("Nothing was done. Ask again with the same request id.")
+        .hint("Nothing was done. Repeat the request with the same request id.")
 }
 
 fn full() -> Error {
-    Error::new(Code::Overloaded, "too many requests wait for this server")
+    Error::new(Code::Overloaded, "the server has too many waiting requests")
         .at(Stage::Lock)
-        .hint("Nothing was done. Ask again in a moment, with the same request id.")
+        .hint("Nothing was done. Retry in a moment with the same request id.")
 }
 
 #[cfg(test)]

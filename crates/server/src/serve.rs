@@ -134,7 +134,7 @@ impl RunningServer {
                 let why = format!("the server cannot listen at {listen}");
                 Error::new(Code::CannotListen, why)
                     .at(Stage::Open)
-                    .hint("Another program may be there: choose another address with --listen.")
+                    .hint("Another program may be using the address: choose another one with --listen.")
                     .cause(error)
             })?;
             address = listener.local_addr().ok();
@@ -164,13 +164,13 @@ impl RunningServer {
             Ok(Reloaded::Snapshot { snapshot, waiting }) => {
                 self.server.follow(&snapshot);
                 reloads.fetch_add(1, Ordering::Relaxed);
-                let said = ("message", "the configuration was read anew");
+                let said = ("message", "the configuration was reloaded");
                 let waiting = ("from_the_next_start", waiting.join(", "));
                 self.log.line("notice", &[said, ("revision", &snapshot.revision), (waiting.0, &waiting.1)]);
             }
             Err(error) => {
                 refusals.fetch_add(1, Ordering::Relaxed);
-                let said = ("message", "the configuration is bad, the one before stays in force");
+                let said = ("message", "the new configuration is invalid; the previous one stays in force");
                 let revision = self.server.revision();
                 let fields =
                     [said, ("code", error.code().as_str()), ("cause", error.message()), ("revision", &revision)];
@@ -211,9 +211,10 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
             Ok(_) => {}
             Err(error) if error.retryable() => {}
             Err(error) => {
-                server
-                    .log
-                    .line("error", &[("message", "what is due could not be settled"), ("code", error.code().as_str())]);
+                server.log.line(
+                    "error",
+                    &[("message", "expired holds could not be settled"), ("code", error.code().as_str())],
+                );
             }
         }
     }

@@ -46,7 +46,7 @@ impl Served {
     /// shows whether a server is running.
     pub(crate) fn take(database: &Path) -> Result<Served> {
         let failed = |error: std::io::Error| {
-            Error::new(Code::NoSocket, "the server cannot lock the store it serves")
+            Error::new(Code::NoSocket, "the server cannot lock its store")
                 .at(Stage::Open)
                 .entity(database.display().to_string())
                 .cause(error)
@@ -54,10 +54,10 @@ impl Served {
         let mut beside = std::fs::canonicalize(database).map_err(failed)?.into_os_string();
         beside.push("-sock-lock");
         let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
-            Error::new(Code::AlreadyServed, "another server serves this store")
+            Error::new(Code::AlreadyServed, "another server already serves this store")
                 .at(Stage::Open)
                 .entity(database.display().to_string())
-                .hint("Use that one, or end it first.")
+                .hint("Use that server, or stop it first.")
         })?;
         Ok(Served { _lock: lock })
     }
@@ -223,7 +223,7 @@ fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, QuotaPa
 }
 
 fn not_run() -> Error {
-    Error::new(NOT_RUN, "the server has too much to do").at(Stage::Lock)
+    Error::new(NOT_RUN, "the server is overloaded").at(Stage::Lock)
 }
 
 /// Whether the client still has its end open.

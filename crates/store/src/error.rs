@@ -29,11 +29,17 @@ pub fn corrupt(message: impl Into<String>) -> Error {
 
 /// A newer version has migrated the store.
 pub fn newer_schema(found: i64, known: i64) -> Error {
-    Error::new(Code::NewerSchema, format!("the store has schema {found} and this program knows schemas up to {known}"))
-        .at(Stage::Open)
-        .hint("Nothing was written. Install the newer version of tenure on this machine.")
-        .detail("found", found)
-        .detail("known", known)
+    Error::new(
+        Code::NewerSchema,
+        format!(
+            "the store has schema {found}, but this program knows only schemas up to \
+                                           {known}"
+        ),
+    )
+    .at(Stage::Open)
+    .hint("Nothing was written. Install the newer version of Tenure on this machine.")
+    .detail("found", found)
+    .detail("known", known)
 }
 
 /// The code of a store that does not exist.
@@ -49,15 +55,15 @@ pub(crate) const OLDER: Code = Code::OlderSchema;
 
 /// An older version made the store, and it has not been migrated.
 pub(crate) fn older_schema() -> Error {
-    Error::new(OLDER, "the store was made by an older version of tenure")
+    Error::new(OLDER, "the store was created by an older version of Tenure")
         .at(Stage::Open)
-        .hint("Call once where the store can be written: any command brings it up to date.")
+        .hint("Run one command where the store can be written: it migrates the store.")
 }
 
 /// A backup was named as a store.
 pub(crate) fn is_backup() -> Error {
     Error::new(Code::IsBackup, "this file is a backup, not a store").at(Stage::Open).hint(
-        Advice::from("Nothing was changed. Bring it into a place of its own: ")
+        Advice::from("Nothing was changed. Restore it to a new place: ")
             .action(Action::Restore { named: true })
             .text("."),
     )
@@ -65,8 +71,8 @@ pub(crate) fn is_backup() -> Error {
 
 /// A COMMIT was sent, its answer was lost, and the retry failed.
 pub(crate) fn outcome_unknown(error: Error) -> Error {
-    busy(Code::ConnectionLost, "the connection to PostgreSQL was lost while it committed")
-        .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+    busy(Code::ConnectionLost, "the connection to PostgreSQL was lost during a commit")
+        .hint("It is unknown whether the call was executed. Repeat it with the same --request-id to find out.")
         .at(Stage::Commit)
         .cause(error)
 }
@@ -77,7 +83,7 @@ pub(crate) fn silent(limit: Duration, stage: Stage) -> Error {
     let error = busy(Code::ConnectionLost, message).at(stage);
     match stage {
         Stage::Commit => {
-            error.hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+            error.hint("It is unknown whether the call was executed. Repeat it with the same --request-id to find out.")
         }
         // Without a COMMIT the server rolls back.
         _ => error,
@@ -89,23 +95,23 @@ pub(crate) fn hidden_schema(schema: &str) -> Error {
     Error::new(Code::PostgresPrivilege, format!("the PostgreSQL login may not use the schema `{schema}`"))
         .at(Stage::Open)
         .entity(schema)
-        .hint("Grant it USAGE on the schema and the rights on its tables, or use another login in the store URL.")
+        .hint("Grant the login USAGE on the schema and rights on its tables, or use another login in the store URL.")
 }
 
 /// A lock was not acquired in time.
 pub(crate) fn busy(code: Code, message: impl Into<String>) -> Error {
-    Error::new(code, message).at(Stage::Lock).hint("Nothing was changed. The same call may be made again.")
+    Error::new(code, message).at(Stage::Lock).hint("Nothing was changed. You may repeat the call.")
 }
 
 /// This process may not write the directory or file.
 pub(crate) fn not_writable(what: &str) -> Error {
     Error::new(Code::NotWritable, format!("{what} cannot be written")).at(Stage::Open).hint(
         Advice::from(
-            "Nothing was changed. If this shell runs in a sandbox, use the MCP tools of tenure, which run outside it, or let \
-             a person run ",
+            "Nothing was changed. If this shell runs in a sandbox, use the MCP tools of Tenure, which run outside \
+             it, or let a person run ",
         )
         .action(Action::Setup { tool: None })
-        .text("; else check the permissions and whether the file system is read-only."),
+        .text("; otherwise check the permissions and whether the file system is read-only."),
     )
 }
 
@@ -113,7 +119,7 @@ pub(crate) fn not_writable(what: &str) -> Error {
 pub(crate) fn disk_full() -> Error {
     Error::new(Code::DiskFull, "the disk of the store is full")
         .at(Stage::Write)
-        .hint("Nothing was changed. Make room and call again; queries still answer.")
+        .hint("Nothing was changed. Free some space and repeat the call; queries still answer.")
 }
 
 /// The code of a store with a change that only a writer can roll back.
@@ -121,9 +127,9 @@ pub(crate) const UNFINISHED: Code = Code::UnfinishedChange;
 
 /// The process that created the store, or another program that changed it, ended in the middle.
 fn unfinished() -> Error {
-    Error::new(UNFINISHED, "a change of the store was cut off and must be taken back first")
+    Error::new(UNFINISHED, "a change of the store was interrupted and must be rolled back first")
         .at(Stage::Open)
-        .hint("Open the store once where it can be written: any op takes it back.")
+        .hint("Open the store once where it can be written: any op rolls the change back.")
 }
 
 /// Classifies a SQLite error.
@@ -148,17 +154,17 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => not_writable("the store"),
         ErrorCode::CannotOpen => Error::new(Code::CannotOpen, "the store cannot be opened")
             .at(stage)
-            .hint("Check that the file and its directory can be read, and written for changes."),
+            .hint("Check that the file and its directory can be read and written."),
         ErrorCode::DatabaseCorrupt => corrupt("the store is corrupt"),
         ErrorCode::NotADatabase => corrupt("the file is not a Tenure store"),
         ErrorCode::SystemIoFailure => {
             Error::new(Code::IoFailure, "the disk of the store failed to read or write").at(stage).hint(match stage {
-                Stage::Commit => "Whether it was carried out is not known. Check the disk and the system log.",
+                Stage::Commit => "It is unknown whether the call was executed. Check the disk and the system log.",
                 _ => "Nothing was changed. Check the disk and the system log.",
             })
         }
         ErrorCode::ConstraintViolation => Error::bug("a rule of the schema was violated"),
-        _ => Error::new(Code::Sqlite, "SQLite could not carry out a statement").at(stage),
+        _ => Error::new(Code::Sqlite, "SQLite could not execute a statement").at(stage),
     };
     let classified = if classified.stage() == Stage::Lock { classified } else { classified.at(stage) };
     classified.cause(error)
@@ -196,7 +202,7 @@ pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
     if is_lost(&error) {
         // The lost answer may be that of a COMMIT.
         return busy(Code::ConnectionLost, "the connection to PostgreSQL was lost")
-            .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+            .hint("It is unknown whether the call was executed. Repeat it with the same --request-id to find out.")
             .at(stage)
             .cause(error);
     }
@@ -207,7 +213,7 @@ pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
 /// because there was none.
 pub(crate) fn postgres_at_open(error: &tokio_postgres::Error) -> Error {
     if is_lost(error) {
-        return busy(Code::Unreachable, "PostgreSQL takes no connections now").at(Stage::Open);
+        return busy(Code::Unreachable, "PostgreSQL does not accept connections now").at(Stage::Open);
     }
     by_state(error, Stage::Open)
 }
@@ -219,17 +225,17 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
         &SqlState::QUERY_CANCELED => {
             Error::new(Code::StatementTimeout, "PostgreSQL did not finish a statement in time")
                 .at(stage)
-                .hint("Nothing was changed. Send less in one call, or call when the server has less to do.")
+                .hint("Nothing was changed. Send less in one call, or retry when the server is less busy.")
         }
         &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {
-            busy(Code::StoreBusy, "the transaction met another one")
+            busy(Code::StoreBusy, "the transaction conflicted with another one")
         }
         &SqlState::DISK_FULL => disk_full(),
         &SqlState::TOO_MANY_CONNECTIONS => busy(Code::TooManyConnections, "PostgreSQL has no connection left"),
         &SqlState::READ_ONLY_SQL_TRANSACTION => not_writable("the PostgreSQL store"),
         &SqlState::INSUFFICIENT_PRIVILEGE => not_writable("the PostgreSQL store").hint(
-            "Nothing was changed. GRANT the login of the store URL the rights on the schema and all its tables, or let \
-             it own them: a newer version of tenure changes tables.",
+            "Nothing was changed. Grant the login of the store URL all rights on the schema and its tables, or make \
+             it their owner: a newer version of Tenure changes tables.",
         ),
         &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             Error::new(Code::PostgresLogin, "PostgreSQL refused the login")
@@ -240,7 +246,7 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
             .at(stage)
             .hint("Create it, or correct the store URL."),
         code if code.code().starts_with("23") => Error::bug("a rule of the schema was violated"),
-        _ => Error::new(Code::Postgres, "PostgreSQL could not carry out a statement").at(stage),
+        _ => Error::new(Code::Postgres, "PostgreSQL could not execute a statement").at(stage),
     };
     let classified = if classified.stage() == Stage::Lock { classified } else { classified.at(stage) };
     let text = error.as_db_error().map_or_else(|| error.to_string(), |db| format!("{}: {}", code.code(), db.message()));
@@ -248,12 +254,12 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
 }
 /// The error of a write that panicked.
 pub(crate) fn panicked() -> Error {
-    Error::bug("an op panicked; nothing of it was kept")
+    Error::bug("an op panicked; its changes were rolled back")
 }
 
 /// The error of a write whose caller no longer waits.
 pub(crate) fn unwanted() -> Error {
-    Error::new(Code::NotRun, "whoever asked had left before the turn came")
+    Error::new(Code::NotRun, "the client had disconnected before its turn")
         .at(Stage::Lock)
-        .hint("Nothing was done. Ask again with the same request id.")
+        .hint("Nothing was done. Repeat the request with the same request id.")
 }

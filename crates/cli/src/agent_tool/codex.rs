@@ -58,7 +58,7 @@ pub(super) const TOOL: AgentTool = AgentTool {
     needs_trust: true,
     uses_login_shell: true,
     note: |_| {
-        Some("Codex runs a hook only after you trusted it: open /hooks in Codex, now and after every change of them.")
+        Some("Codex runs a hook only if you trust it: open /hooks in Codex now, and after each change of the hooks.")
     },
     sample: |sample| {
         sample.usual(match sample.kind {

@@ -52,7 +52,7 @@ pub(super) const TOOL: AgentTool = AgentTool {
     uses_login_shell: false,
     note: |scope| {
         (scope == SetupScope::Project)
-            .then_some("Gemini CLI knows the hooks of a project by a fingerprint and asks you about new ones.")
+            .then_some("Gemini CLI identifies project hooks by a fingerprint and asks you about new ones.")
     },
     sample: |sample| {
         sample.usual(match sample.kind {

@@ -71,16 +71,16 @@ fn lines(settings: &Settings<'_>, out: &Printer, args: &Args, file: &Path) -> Re
 
 #[derive(clap::Args)]
 struct Args {
-    /// One line of 1 to 500 characters
+    /// The title: one line of 1 to 500 characters
     #[arg(value_name = "TITLE", conflicts_with_all = ["stdin", "lines"])]
     title: Vec<String>,
-    /// More lines, at most 64 KiB
+    /// The description, at most 64 KiB
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// What must be true when it is done
+    /// The acceptance criteria
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     acceptance: Option<String>,
-    /// 0 (first) to 4 (last), 2 by default
+    /// The priority, 0 (first) to 4 (last); default: 2
     #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = super::priority)]
     priority: Option<i64>,
     /// A label; may be repeated
@@ -89,13 +89,13 @@ struct Args {
     // Other trackers have a type, which is a label here, or mean the title by `-t`.
     #[arg(long, short = 't', hide = true)]
     r#type: Option<String>,
-    /// A task it comes after; may be repeated
+    /// A task that must be done first; may be repeated
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     after: Vec<String>,
-    /// The agent it is for
+    /// The assignee
     #[arg(long = "for", value_name = "AGENT")]
     assignee: Option<String>,
-    /// Read one JSON object a line: title, description, priority, labels, acceptance, after, key
+    /// Read one JSON object per line: title, description, priority, labels, acceptance, after, key
     #[arg(long, conflicts_with_all = ["description", "acceptance", "priority", "label", "after", "assignee"])]
     stdin: bool,
     /// Add one task per line of a text file, all or none; - for standard input

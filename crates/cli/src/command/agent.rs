@@ -12,7 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "agent",
     aliases: &["agents"],
     group: Group::People,
-    about: "List the agents of this project and whether they are there",
+    about: "List the agents of this project and whether they are alive",
     examples: &["tenure agent list", "tenure agent list --json"],
     args: Verbs::<AgentVerb>::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {

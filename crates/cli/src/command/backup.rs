@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "backup",
     aliases: &["snapshot"],
     group: Group::People,
-    about: "Write a verified backup of the whole store, while everybody goes on",
+    about: "Write a verified backup of the whole store to one file",
     examples: &[
         "tenure backup",
         "tenure backup /backups/tenure.db --force",
@@ -46,7 +46,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     /// The file to write, or - for standard output; without it a new file in this directory
     file: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }
@@ -75,11 +75,11 @@ fn to_file(session: &Session<'_>, path: &Path, force: bool) -> Result<u8> {
 /// The backup is made and checked as a whole before its first byte is written.
 fn to_stdout(session: &Session<'_>, force: bool) -> Result<u8> {
     if force {
-        return Err(Error::usage(Code::BadArguments, "--force is about a file, and - is none"));
+        return Err(Error::usage(Code::BadArguments, "--force applies to files, not to standard output"));
     }
     if session.out.is_terminal() {
-        return Err(Error::usage(Code::TerminalOutput, "a backup is not for a terminal")
-            .hint("Send it to a file or a program, or name a file."));
+        return Err(Error::usage(Code::TerminalOutput, "a backup cannot be written to a terminal")
+            .hint("Redirect the output to a file or a program, or name a file."));
     }
     refuse_closed()?;
     let scratch = Scratch::new(session.settings.env)?;
@@ -99,15 +99,15 @@ fn to_stdout(session: &Session<'_>, force: bool) -> Result<u8> {
         // Not on standard output, which has a part of the backup in it already.
         Err(error) => {
             let why = match error.kind() {
-                ErrorKind::BrokenPipe => "its reader hung up".to_owned(),
+                ErrorKind::BrokenPipe => "its reader closed the pipe".to_owned(),
                 _ => error.to_string(),
             };
             let error = Error::new(Code::OutputCut, format!("the backup was cut short: {why}"))
                 .at(Stage::Reply)
-                .hint("What was written so far is not a backup.");
+                .hint("The output so far is not a backup.");
             session.out.complain(&match session.out.is_json() {
                 true => json!({ "ok": false, "error": error.to_json(&Commands) }).to_string(),
-                false => format!("tenure: {}\n  What was written so far is not a backup.", error.message()),
+                false => format!("tenure: {}\n  The output so far is not a backup.", error.message()),
             });
             Ok(error.kind().exit())
         }

@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "block",
     aliases: &[],
     group: Group::Everyday,
-    about: "Say that your task cannot go on, and why",
+    about: "Block a task that cannot continue, with a reason",
     examples: &[
         "tenure block --reason \"needs the staging key\"",
         "tenure block t-7k3fq --reason \"API first\" --on t-9m2xq",
@@ -34,10 +34,10 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[command(flatten)]
     acting: ActingArgs,
-    /// Why it cannot go on
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: String,
-    /// The task that blocks it: when that is done, the blocker is gone
+    /// The task that blocks it, until that task is done
     #[arg(long, value_name = "ID")]
     on: Option<String>,
 }

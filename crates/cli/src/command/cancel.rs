@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "cancel",
     aliases: &["drop"],
     group: Group::People,
-    about: "Give a task up; what depends on it is stuck until somebody edits or reopens",
+    about: "Cancel a task; tasks that depend on it are stuck",
     examples: &["tenure cancel t-7k3fq --reason \"no longer wanted\""],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -33,7 +33,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[command(flatten)]
     acting: SeveralArgs,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

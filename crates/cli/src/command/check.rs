@@ -14,7 +14,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "check",
     aliases: &[],
     group: Group::Everyday,
-    about: "Ask whether paths are free for you; exits 1 when they are not",
+    about: "Check whether paths are free for you; exit 1 if not",
     examples: &["tenure check src/lib.rs", "tenure check src/ --json"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -38,10 +38,10 @@ struct Args {
     /// A path, a directory (everything below it), or a glob after `glob:`
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<OsString>,
-    /// Sharing them would do
+    /// Check for a shared reservation
     #[arg(long)]
     shared: bool,
-    /// In every checkout of the project, not only in this one
+    /// Apply to every checkout of the project, not only this one
     #[arg(long)]
     all_checkouts: bool,
 }

@@ -12,7 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "claim",
     aliases: &["take", "start"],
     group: Group::Everyday,
-    about: "Take a task: the one named, or the best that is ready",
+    about: "Claim a task: the named one, or the best ready one",
     examples: &["tenure claim", "tenure claim t-7k3fq", "tenure claim --label backend --ttl 20m"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -37,10 +37,10 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The task: any unique beginning of its id
+    /// The task, by a unique beginning of its id
     #[arg(value_name = "ID")]
     task: Option<String>,
-    /// How long the hold lives without a call of yours: 1s to 24h, 60m by default
+    /// How long the hold lives without a call: 1s to 24h; default: 60m
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
     #[command(flatten)]

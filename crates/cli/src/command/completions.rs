@@ -43,10 +43,10 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// bash, zsh, fish, elvish or powershell
+    /// The shell: bash, zsh, fish, elvish or powershell
     #[arg(value_name = "SHELL", required_unless_present_any = ["install", "uninstall"], conflicts_with = "uninstall")]
     shell: Option<Shell>,
-    /// Write completions for this shell, or for bash, zsh and fish, and the man pages to your data directory
+    /// Write man pages and completions for this shell (default: bash, zsh and fish) to your data directory
     #[arg(long)]
     install: bool,
     /// Remove what --install wrote
@@ -137,7 +137,10 @@ impl Report {
             }
         }
         for path in &self.kept {
-            text.push_str(&format!("Kept {}: it is not as `completions --install` writes it\n", path.display()));
+            text.push_str(&format!(
+                "Kept {}: its content differs from what `completions --install` writes\n",
+                path.display()
+            ));
         }
         if text.is_empty() {
             text.push_str("Nothing is installed.\n");
@@ -154,7 +157,7 @@ fn install(place: &Place, shell: Option<Shell>) -> Result<Report> {
     let mut files = Vec::new();
     for shell in &shells {
         let path = place.script(*shell).ok_or_else(|| {
-            Error::usage(Code::BadArguments, format!("{shell} has no directory for completions of the user"))
+            Error::usage(Code::BadArguments, format!("{shell} has no user directory for completions"))
                 .hint(format!("Load the output of `tenure completions {shell}` in the shell's configuration."))
         })?;
         files.push(UserFile::script(path, &script(*shell)));
@@ -219,10 +222,10 @@ fn notes(place: &Place, shells: &[Shell]) -> Vec<String> {
 }
 
 fn foreign(path: &Path) -> Error {
-    Error::new(Code::FileExists, format!("{} is there, and `completions --install` did not write it", path.display()))
+    Error::new(Code::FileExists, format!("{} exists, and `completions --install` did not write it", path.display()))
         .at(Stage::Write)
         .entity(path.display().to_string())
-        .hint("Nothing was written. Move that file away and call again; a package may have installed it.")
+        .hint("Nothing was written. Move the file away and repeat the command; a package may have installed it.")
 }
 
 fn unwritable(path: &Path, error: std::io::Error) -> Error {

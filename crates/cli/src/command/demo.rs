@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "demo",
     aliases: &[],
     group: Group::People,
-    about: "Watch workers share tasks, die and be replaced, on a store that is thrown away",
+    about: "Watch workers share tasks in a temporary store",
     examples: &["tenure demo", "tenure demo --workers 4 --tasks 50 --kills 1"],
     args: Args::augment_args,
     run: Run::Plain(|_, out, matches| {
@@ -38,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
         if args.workers < 2 || args.kills >= args.workers || args.tasks < 4 {
             return Err(Error::usage(
                 Code::BadDemo,
-                "the demo needs two workers or more, fewer kills than workers, and four tasks or more",
+                "the demo needs at least two workers, fewer kills than workers, and at least four tasks",
             ));
         }
         run(out, &args)
@@ -60,13 +60,13 @@ pub(super) const WORKER: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Worker processes
+    /// The number of worker processes
     #[arg(long, value_name = "N", default_value_t = 8)]
     workers: usize,
     /// Tasks
     #[arg(long, value_name = "N", default_value_t = 200)]
     tasks: usize,
-    /// Workers that are killed with kill -9 while they hold a task
+    /// The number of workers to kill with kill -9 while they hold a task
     #[arg(long, value_name = "N", default_value_t = 3)]
     kills: usize,
 }
@@ -87,7 +87,7 @@ impl DemoDirectory {
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let dir = std::env::temp_dir().join(format!("tenure-demo-{name}"));
         std::fs::create_dir(&dir).map_err(|error| {
-            Error::new(Code::NotWritable, format!("{} cannot be made", dir.display())).at(Stage::Open).cause(error)
+            Error::new(Code::NotWritable, format!("{} cannot be created", dir.display())).at(Stage::Open).cause(error)
         })?;
         Ok(DemoDirectory(dir))
     }
@@ -359,7 +359,7 @@ fn report(
         stale.len(),
         events.len(),
         if gapless { "without a gap" } else { "with gaps" },
-        if good { "Everything as promised; nothing is left behind." } else { "This is not what was promised." }
+        if good { "All promises hold. The temporary store was removed." } else { "Some promises do not hold." }
     ));
     u8::from(!good)
 }

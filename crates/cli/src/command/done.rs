@@ -12,7 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "done",
     aliases: &["close", "complete", "finish"],
     group: Group::Everyday,
-    about: "Finish your task, or others by id; what waited for them becomes ready",
+    about: "Finish your task, or tasks by id",
     examples: &["tenure done", "tenure done t-7k3fq", "tenure done t-7k3fq t-9m2xq"],
     args: SeveralArgs::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -24,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
             let done = reply.read()?;
             let mut text = format!("Done {}", line(session.out, &done.task));
             if done.late {
-                text.push_str("\n  late: your hold had lapsed and nobody had taken over");
+                text.push_str("\n  late: your hold had expired, and no agent had taken over");
             }
             if !done.unlocked.is_empty() {
                 text.push_str(&format!("\n  ready now: {}", done.unlocked.join(" ")));
@@ -37,10 +37,10 @@ pub(super) const SPEC: Spec = Spec {
 // The arguments of commands that act on a task under a fence.
 #[derive(clap::Args)]
 pub(super) struct ActingArgs {
-    /// The task: any unique beginning of its id; without it your focus
+    /// The task, by a unique beginning of its id; default: your focus
     #[arg(value_name = "ID")]
     pub(super) task: Option<String>,
-    /// The fence to act under, in place of the one last shown to you
+    /// The fence to use instead of the one last shown to you
     #[arg(long, value_name = "N")]
     pub(super) fence: Option<i64>,
     /// Override the holder (people only; recorded)

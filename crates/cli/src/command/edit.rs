@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "edit",
     aliases: &["update"],
     group: Group::People,
-    about: "Change a task's words, priority, labels, assignee or dependencies",
+    about: "Change a task's text, priority, labels or dependencies",
     examples: &[
         "tenure edit t-7k3fq --priority 0 --label urgent",
         "tenure edit t-7k3fq --title \"Fix the login page\" --expect-version 3",
@@ -85,7 +85,7 @@ impl Args {
 
 #[derive(Clone, clap::Args)]
 struct Args {
-    /// The tasks: any unique beginning of each id
+    /// The tasks, by a unique beginning of each id
     #[arg(value_name = "ID", required = true)]
     tasks: Vec<String>,
     /// A new title
@@ -103,19 +103,19 @@ struct Args {
     /// A label to add; may be repeated
     #[arg(long, short, value_name = "LABEL")]
     label: Vec<String>,
-    /// A label to take away; may be repeated
+    /// A label to remove; may be repeated
     #[arg(long, value_name = "LABEL")]
     unlabel: Vec<String>,
-    /// The agent it is for; "" for anyone
+    /// The assignee; "" for any agent
     #[arg(long = "for", value_name = "AGENT")]
     assignee: Option<String>,
-    /// The tasks it comes after, in place of those it has (people only); may be repeated
+    /// A task that must be done first; replaces all dependencies (people only); may be repeated
     #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with = "no_after")]
     after: Vec<String>,
-    /// It comes after nothing (people only)
+    /// Remove all dependencies (people only)
     #[arg(long)]
     no_after: bool,
-    /// Refuse if the task has another version by now
+    /// Refuse if the task has another version
     #[arg(long, value_name = "N")]
     expect_version: Option<i64>,
 }

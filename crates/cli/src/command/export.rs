@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "export",
     aliases: &["dump"],
     group: Group::People,
-    about: "Write all tasks and notes as JSON lines, to a file or standard output",
+    about: "Export all tasks and notes as JSON lines",
     examples: &["tenure export tasks.jsonl", "tenure export --log | gzip > project.jsonl.gz"],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {
@@ -32,13 +32,13 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The file to make; standard output without it or with -
+    /// The output file; default, or -: standard output
     #[arg(value_name = "FILE|-")]
     file: Option<PathBuf>,
-    /// With the log; `import` leaves it out
+    /// Include the log, which `import` ignores
     #[arg(long)]
     log: bool,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

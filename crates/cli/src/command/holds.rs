@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "holds",
     aliases: &["locks"],
     group: Group::Everyday,
-    about: "List who holds what, the next to end first",
+    about: "List live holds, by the time they end",
     examples: &["tenure holds", "tenure holds --mine --json", "tenure holds src/ --kind path", "tenure holds --tree"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -73,13 +73,13 @@ fn picture(session: &Session<'_>, filter: &Filter) -> Result<u8> {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Only holds that have a file in common with one of these paths
+    /// Only holds that overlap one of these paths
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Draw them as a tree of the repository, with locks after it
+    /// Draw the holds as a tree of the repository, followed by the locks
     #[arg(long, conflicts_with_all = ["cursor", "limit"])]
     tree: bool,
-    /// Only holds of a kind: task, path or name
+    /// Only holds of this kind: task, path or name
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     #[command(flatten)]

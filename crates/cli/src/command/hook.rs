@@ -9,7 +9,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "hook",
     aliases: &[],
     group: Group::Hidden,
-    about: "Take an event of an agent tool: its JSON on standard input, its own document on standard output",
+    about: "Handle a hook event of an agent tool",
     examples: &[
         "tenure hook claude SessionStart < event.json",
         "tenure hook codex pre-tool-use < event.json",
@@ -23,10 +23,10 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[arg(value_name = "TOOL", help = tools_help())]
     _tool: String,
-    /// The event by the tool's own name
+    /// The event, by the tool's name for it
     #[arg(value_name = "EVENT")]
     _event: String,
-    /// What git gives its hook
+    /// The arguments of the git hook
     #[arg(value_name = "ARG")]
     _arguments: Vec<String>,
 }

@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "import",
     aliases: &["load"],
     group: Group::People,
-    about: "Import tasks and notes from a file, all or none",
+    about: "Import an export file or tasks (all or nothing)",
     examples: &["tenure import tasks.jsonl --dry-run", "gunzip < project.jsonl.gz | tenure import -"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -60,7 +60,7 @@ struct Args {
     /// A file that `export` wrote, or tasks as `add --stdin` takes them; - for standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
-    /// Say what would happen, and change nothing
+    /// Show what would happen, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -70,13 +70,13 @@ fn summary(imported: &Imported) -> String {
     let verb = if *dry_run { "Would import" } else { "Imported" };
     let mut text = format!("{verb} {tasks} tasks and {notes} notes");
     if unchanged + unchanged_notes > 0 {
-        text.push_str(&format!("; {unchanged} tasks and {unchanged_notes} notes are here already"));
+        text.push_str(&format!("; {unchanged} tasks and {unchanged_notes} notes exist already"));
     }
     if *events_left_out > 0 {
-        text.push_str(&format!("; {events_left_out} events of the file stay out"));
+        text.push_str(&format!("; {events_left_out} events of the file are not imported"));
     }
     if *agents > 0 {
-        text.push_str(&format!("; {agents} agents are known by their tasks"));
+        text.push_str(&format!("; {agents} agents are known from their tasks"));
     }
     text.push('\n');
     text

@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "inbox",
     aliases: &["mail", "messages", "mailbox"],
     group: Group::Everyday,
-    about: "Show new messages to you, oldest first, each of them once",
+    about: "Show your new messages, each of them once",
     examples: &["tenure inbox", "tenure inbox --peek", "tenure inbox --ack g-7k3fq"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -53,13 +53,13 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Acknowledge a message: any unique beginning of its id; may be repeated
+    /// Acknowledge a message, by a unique beginning of its id; may be repeated
     #[arg(long, value_name = "ID", conflicts_with = "peek")]
     ack: Vec<String>,
-    /// How many messages at the most: 1 to 100, 20 without it
+    /// The maximum number of messages, 1 to 100; default: 20
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
-    /// Only look: what is new stays new
+    /// Only show: new messages stay new
     #[arg(long)]
     peek: bool,
 }

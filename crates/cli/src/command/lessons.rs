@@ -10,7 +10,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "lessons",
     aliases: &[],
     group: Group::Hidden,
-    about: "Draw lessons from what happened, as the end of a session does",
+    about: "Derive lessons from the log, as at the end of a session",
     examples: &["tenure lessons"],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -22,10 +22,10 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         if said.items.is_empty() {
-            session.out.text("Nothing new was learnt.");
+            session.out.text("No new lessons.");
         }
         for item in said.items {
-            session.out.text(&format!("Learnt {}  {}", item.id, item.key));
+            session.out.text(&format!("Lesson {}  {}", item.id, item.key));
         }
         Ok(0)
     }),

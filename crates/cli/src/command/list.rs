@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "list",
     aliases: &["ls", "tasks"],
     group: Group::Everyday,
-    about: "List tasks in the order they are chosen in, or search them",
+    about: "List tasks in the order of choice, or search them",
     examples: &[
         "tenure list",
         "tenure list login page --all",
@@ -58,7 +58,7 @@ struct Args {
     /// Only tasks in this state; may be repeated
     #[arg(long, visible_alias = "status", value_name = "STATE", value_delimiter = ',')]
     state: Vec<StateArg>,
-    /// With done and cancelled tasks
+    /// Include done and cancelled tasks
     #[arg(long, short)]
     all: bool,
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl StateArg {
 // The label filter of `list`, `next` and `claim`.
 #[derive(clap::Args)]
 pub(super) struct Labels {
-    /// Only tasks with this label; repeated: with all of them
+    /// Only tasks with this label; may be repeated: with all labels
     #[arg(long, short, value_name = "LABEL")]
     pub(super) label: Vec<String>,
 }
@@ -151,10 +151,10 @@ impl Labels {
 // The holder filter of `list` and `holds`.
 #[derive(clap::Args)]
 pub(super) struct HolderArg {
-    /// Only what this agent holds
+    /// Only items that this agent holds
     #[arg(long, value_name = "AGENT", conflicts_with = "mine")]
     holder: Option<String>,
-    /// Only what you hold
+    /// Only items that you hold
     #[arg(long)]
     mine: bool,
 }
@@ -171,10 +171,10 @@ impl HolderArg {
 // Paging.
 #[derive(clap::Args)]
 pub(super) struct Paging {
-    /// Rows on a page, 1 to 1000
+    /// The number of rows per page, 1 to 1000
     #[arg(long, short = 'n', value_name = "N", default_value = "50", allow_negative_numbers = true)]
     limit: i64,
-    /// Where the page begins: `next` of the page before
+    /// The position of the page: `next` of the previous page
     #[arg(long, value_name = "CURSOR")]
     pub(super) cursor: Option<String>,
 }

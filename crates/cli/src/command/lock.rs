@@ -73,12 +73,12 @@ pub(super) const SPEC: Spec = Spec {
 #[expect(clippy::disallowed_methods, reason = "whether two dashes were typed is in the words of the process alone")]
 fn refuse_no_run(settings: &Settings<'_>, args: &Args) -> Result<()> {
     if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
-        return Err(Error::usage(Code::NoCommand, "nothing stands after `--`, so there is no command to run")
-            .hint("Without a command to run, leave `--` out too."));
+        return Err(Error::usage(Code::NoCommand, "there is no command after `--`")
+            .hint("Give a command, or omit `--` to take the lock only."));
     }
     if !args.command.is_empty() && settings.globals.request_id.is_some() {
-        return Err(Error::usage(Code::RunNotRepeated, "a command under a lock is run, not repeated from an answer")
-            .hint("Leave --request-id out: each run takes the lock anew."));
+        return Err(Error::usage(Code::RunNotRepeated, "a command under a lock cannot be repeated by its request id")
+            .hint("Omit --request-id: each run takes the lock anew."));
     }
     Ok(())
 }
@@ -117,25 +117,25 @@ fn say(session: &Session<'_>, hold: &Hold, body: &str) {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The lock: 1 to 128 characters on one line
+    /// The name of the lock: 1 to 128 characters on one line
     #[arg(value_name = "NAME")]
     name: String,
-    /// How long it lives without being renewed: 1s to 24h; by default 10m, with a command 60s
+    /// How long the lock lives without renewal: 1s to 24h; default: 10m, with a command 60s
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
-    /// What it is for
+    /// The purpose
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
-    /// The fence of a lock that you have: it is renewed
+    /// The fence of a lock that you hold, to renew it
     #[arg(long, value_name = "N", conflicts_with = "command")]
     fence: Option<i64>,
-    /// Take it from whoever has it: people; agents only from a holder that is gone (recorded)
+    /// Take it from its holder (people; agents only from a holder that is gone; recorded)
     #[arg(long)]
     force: bool,
-    /// Wait in line where somebody has it, at most 90s a call; the same command again goes on waiting
+    /// Wait in line if it is held, at most 90s per call; repeat the command to continue waiting
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "fence")]
     wait: Option<String>,
-    /// A command to run under the lock, which is renewed meanwhile and released at the end
+    /// The command to run under the lock; the lock is renewed until the command ends
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "log",
     aliases: &["events", "history"],
     group: Group::Everyday,
-    about: "Show what happened: the newest events, or from a number or time on",
+    about: "Show the newest events, or those since a number or time",
     examples: &[
         "tenure log",
         "tenure log t-7k3fq",
@@ -73,7 +73,7 @@ pub(super) const SPEC: Spec = Spec {
         if page.items.is_empty() {
             session.out.text("No events.");
         } else if let Some(oldest) = page.kept_from {
-            session.out.text(&format!("(events before {oldest} are no longer kept)"));
+            session.out.text(&format!("(events before {oldest} were removed by the retention setting)"));
         }
         let mut lines = Lines::of(&session, &page.items);
         page.items.iter().for_each(|event| session.out.text(&lines.line(session.out, event)));
@@ -91,7 +91,7 @@ struct Args {
     /// Only events about this: a task, a hold, an agent
     #[arg(value_name = "ID", conflicts_with = "subject")]
     about: Option<String>,
-    /// The same
+    /// The same as ID
     #[arg(long, value_name = "ID")]
     subject: Option<String>,
     /// Only events by this agent
@@ -100,19 +100,19 @@ struct Args {
     /// Only events of this kind, such as task.claimed
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// From here forward: an event number, 1h, 18:00, yesterday, 2030-01-31, RFC 3339 or a cursor
+    /// Only events from here on: an event number, 1h, 18:00, yesterday, 2030-01-31, RFC 3339 or a cursor
     #[arg(long, value_name = "N|TIME|CURSOR", allow_negative_numbers = true)]
     since: Option<String>,
-    /// The page that `next` of another page names
+    /// The position of the page: `next` of the previous page
     #[arg(long, value_name = "CURSOR", conflicts_with = "since")]
     cursor: Option<String>,
-    /// Events on a page, 1 to 1000
+    /// The number of events per page, 1 to 1000
     #[arg(long, short = 'n', value_name = "N", default_value = "50", allow_negative_numbers = true)]
     limit: i64,
-    /// Go on as events happen; with --json one event a line
+    /// Continue with new events; with --json, one event per line
     #[arg(long, short)]
     follow: bool,
-    /// What concerns the whole store in place of a project: who was given access, denied it, signed in (people only)
+    /// Show events of the whole store: granted and denied access, sign-ins (people only)
     #[arg(long, conflicts_with = "follow")]
     whole_store: bool,
 }
@@ -209,7 +209,7 @@ fn follow(mut session: Session<'_>, mut filter: Log) -> Result<u8> {
         let page = match session.ask(&filter) {
             Err(error) if begun && error.kind() == Kind::Busy => {
                 if !told {
-                    session.out.complain(&format!("tenure: {}; going on when it answers", error.message()));
+                    session.out.complain(&format!("tenure: {}; retrying until it answers", error.message()));
                 }
                 told = true;
                 std::thread::sleep(PAUSE);

@@ -1,5 +1,6 @@
 //! `tenure man`: the manual pages, made from the commands themselves.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as _, Command};
@@ -11,6 +12,8 @@ use tenure_core::{Code, Error, Kind, Result, Stage};
 use super::reference::VARIABLES;
 use super::{ALL, Group, Run, Spec, read};
 use crate::args::whole;
+use crate::user_file::is_own;
+use crate::workspace::file::{SETTINGS_MAX, read_text};
 
 pub(super) const SPEC: Spec = Spec {
     name: "man",
@@ -23,6 +26,9 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         let pages = pages()?;
         if let Some(dir) = &args.dir {
+            for page in &pages {
+                refuse_foreign(&dir.join(&page.name), page)?;
+            }
             for page in &pages {
                 write(dir, page)?;
             }
@@ -42,7 +48,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The command, without it the page of tenure itself
+    /// The command; default: tenure itself
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
     /// Write all pages to this directory
@@ -68,7 +74,7 @@ pub(super) fn pages() -> Result<Vec<ManPage>> {
     let mut top = whole();
     top.build();
     let mut found = Vec::new();
-    collect(&top, &mut found).map_err(|error| Error::bug(format!("a man page cannot be made: {error}")))?;
+    collect(&top, &mut found).map_err(|error| Error::bug(format!("the man page cannot be created: {error}")))?;
     Ok(found)
 }
 
@@ -139,6 +145,25 @@ fn see_also() -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["SEE ALSO"]).text([bold("tenure"), roman("(1)")]);
     roff
+}
+
+/// Refuses to replace a file that is not a page of this command: also a link, and what `completions --install` wrote,
+/// which recognises its pages by their checksum.
+fn refuse_foreign(path: &Path, page: &ManPage) -> Result<()> {
+    // Without the version: an upgrade replaces the pages.
+    let header = page.text.lines().find_map(|line| Some(line.split_once("\"tenure ")?.0)).unwrap_or_default();
+    let is_page =
+        |text: &str| text.lines().take(4).any(|line| line.starts_with(header) && line.ends_with("\"Tenure Manual\""));
+    let replaceable = match path.symlink_metadata() {
+        Err(error) => error.kind() == ErrorKind::NotFound,
+        Ok(found) => found.is_file() && !is_own(path) && read_text(path, SETTINGS_MAX).is_ok_and(|text| is_page(&text)),
+    };
+    if replaceable {
+        return Ok(());
+    }
+    Err(Error::new(Code::FileExists, format!("{} exists, and `tenure man` did not write it", path.display()))
+        .at(Stage::Write)
+        .hint("Nothing was written. Name another directory, or move the file away."))
 }
 
 fn write(dir: &Path, page: &ManPage) -> Result<()> {

@@ -28,12 +28,12 @@ pub(super) const SPEC: Spec = Spec {
     name: "mcp",
     aliases: &[],
     group: Group::Hidden,
-    about: "Speak MCP on standard input and output, for agent tools",
+    about: "Run the MCP server on standard input and output",
     examples: &["tenure mcp"],
     args: |command| command,
     run: Run::Plain(|settings, out, _| {
         if std::io::stdin().is_terminal() {
-            out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
+            out.aside("This is an MCP server, which an agent tool starts. End it with Ctrl-C or Ctrl-D.");
         }
         let host = ProjectHost {
             globals: settings.globals.clone(),

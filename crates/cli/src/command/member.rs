@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "member",
     aliases: &["members"],
     group: Group::People,
-    about: "Say who may do what through a server; people only",
+    about: "Manage who may use a server (people only)",
     examples: &[
         "tenure member set person:ann --role admin --everywhere",
         "tenure member set service:ci --role worker --in web",
@@ -49,13 +49,13 @@ enum MemberVerb {
     List(MemberRef),
     /// Let nothing of somebody count any more: tokens, links, sessions
     Disable {
-        /// person:NAME, service:NAME or an agent
+        /// The principal: person:NAME, service:NAME or an agent
         #[arg(value_name = "PRINCIPAL")]
         principal: String,
     },
     /// Let somebody count again
     Enable {
-        /// person:NAME, service:NAME or an agent
+        /// The principal: person:NAME, service:NAME or an agent
         #[arg(value_name = "PRINCIPAL")]
         principal: String,
     },
@@ -63,16 +63,16 @@ enum MemberVerb {
 
 #[derive(clap::Args)]
 struct NewMember {
-    /// person:NAME, service:NAME or an agent
+    /// The principal: person:NAME, service:NAME or an agent
     #[arg(value_name = "PRINCIPAL")]
     principal: String,
-    /// viewer, worker, operator or admin; none takes the role away
+    /// The role: viewer, worker, operator or admin; none removes the role
     #[arg(long, value_name = "ROLE")]
     role: String,
-    /// In this project, by key or name; in the one you are in by default
+    /// The project, by key or name; default: the current one
     #[arg(long = "in", value_name = "PROJECT")]
     place: Option<String>,
-    /// In every project in which they have no role of their own
+    /// Apply to every project in which the principal has no role of its own
     #[arg(long, conflicts_with = "place")]
     everywhere: bool,
 }
@@ -82,7 +82,7 @@ struct MemberRef {
     /// Only in this project, by key or name
     #[arg(long = "in", value_name = "PROJECT")]
     place: Option<String>,
-    /// Only of this principal
+    /// Only entries of this principal
     #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "place")]
     principal: Option<String>,
     #[command(flatten)]
@@ -98,8 +98,8 @@ fn set(session: &Session<'_>, new: &NewMember) -> Result<u8> {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
         Some(typed) => project_key(session, typed)?,
         None => session.workspace.project.key.clone().ok_or_else(|| {
-            Error::usage(Code::NoProjectYet, "nothing has happened in this project yet, so it has no key")
-                .hint("Name the project with --in, or say --everywhere.")
+            Error::usage(Code::NoProjectYet, "this project has no event yet, so it has no key")
+                .hint("Name the project with --in, or pass --everywhere.")
         })?,
     };
     let request = member_set::MemberSet { principal: new.principal.clone().into(), project: project.into(), role };

@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "memory",
     aliases: &["memories"],
     group: Group::People,
-    about: "List, pin and forget what is remembered",
+    about: "List, pin and delete memories",
     examples: &["tenure memory list", "tenure memory list --pinned", "tenure memory pin m-7k3fq"],
     args: Verbs::<MemoryVerb>::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -28,11 +28,11 @@ pub(super) const SPEC: Spec = Spec {
                 let session = &Session::open(settings, out, StoreUse::Read)?;
                 let filter = Memories { limit, cursor, pinned: list.pinned, ..list.which.filter(session)? };
                 let page = session.ask(&filter)?;
-                print(session, &page, "Nothing is remembered.");
+                print(session, &page, "No memories.");
             }
             MemoryVerb::Pin { id, off } => {
                 let pin = |memory: String| Op::new(op::memory_pin::MemoryPin { memory: memory.into(), pinned: !off });
-                change(settings, out, (&id, pin), if off { "Took the pin out of" } else { "Pinned" })?;
+                change(settings, out, (&id, pin), if off { "Unpinned" } else { "Pinned" })?;
             }
             MemoryVerb::Forget { id } => {
                 let forget = |memory: String| Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
@@ -49,16 +49,16 @@ enum MemoryVerb {
     List(MemoryListArgs),
     /// Always show it in briefs (for the project and the whole store: people only)
     Pin {
-        /// A memory: any unique beginning of its id
+        /// The memory, by a unique beginning of its id
         #[arg(value_name = "ID")]
         id: String,
-        /// Take the pin out
+        /// Unpin it
         #[arg(long)]
         off: bool,
     },
     /// Forget it; the log keeps what it said
     Forget {
-        /// A memory: any unique beginning of its id
+        /// The memory, by a unique beginning of its id
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -68,7 +68,7 @@ enum MemoryVerb {
 struct MemoryListArgs {
     #[command(flatten)]
     which: MemoryRef,
-    /// Only pinned ones
+    /// Only pinned memories
     #[arg(long)]
     pinned: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(super) struct MemoryRef {
     /// Only of this scope
     #[arg(long, value_enum)]
     scope: Option<ScopeArg>,
-    /// Of this task, in place of the one in focus
+    /// Only memories of this task; default: the task in focus
     #[arg(long, value_name = "ID")]
     task: Option<String>,
 }

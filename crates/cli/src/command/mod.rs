@@ -182,8 +182,8 @@ fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreem
     }
     let refused = |message: String| Error::usage(Code::ConfirmationNeeded, message);
     if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-        return Err(refused(format!("{undone}: there is no terminal to ask on"))
-            .hint(format!("Look at {}, then call again with --yes.", shown.what))
+        return Err(refused(format!("{undone}: there is no terminal to ask for confirmation"))
+            .hint(format!("Read {}, then repeat the command with --yes.", shown.what))
             .detail(shown.detail, shown.value));
     }
     out.prompt(&format!("{question} [y/N] "));
@@ -192,7 +192,7 @@ fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreem
     if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
         return Ok(());
     }
-    Err(refused(undone.to_owned()).hint("Answer `y`, or call with --yes."))
+    Err(refused(undone.to_owned()).hint("Answer `y`, or pass --yes."))
 }
 
 /// What a person agrees to.

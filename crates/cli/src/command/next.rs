@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "next",
     aliases: &[],
     group: Group::Everyday,
-    about: "Show the task that claim would take, and why",
+    about: "Show the task that `claim` would take, and why",
     examples: &["tenure next", "tenure next --label backend --json"],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {
@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         match &next.task {
-            None => session.out.text(&format!("Nothing to take: {}.", next.reason)),
+            None => session.out.text(&format!("No task to take: {}.", next.reason)),
             Some(task) => session.out.text(&format!(
                 "{}\n  {}\n{}\nTake it: tenure claim {}\n",
                 line(session.out, task),

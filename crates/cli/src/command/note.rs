@@ -56,7 +56,7 @@ pub(super) const SPEC: Spec = Spec {
         if session.out.is_json() {
             session.out.body(&reply.body);
         } else {
-            let late = if noted.late { ", late: your hold had lapsed and nobody had taken over" } else { "" };
+            let late = if noted.late { ", late: your hold had expired, and no agent had taken over" } else { "" };
             let counted = |count: usize, one: &str, many: &str| match count {
                 0 => None,
                 1 => Some(format!("1 {one}")),
@@ -79,22 +79,22 @@ struct Args {
     first: Option<String>,
     #[arg(hide = true, allow_hyphen_values = true)]
     second: Option<String>,
-    /// The text, in place of the argument
+    /// The text, instead of the argument
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "second")]
     message: Option<String>,
-    /// Structured data to keep with it: JSON, @FILE, or - for standard input
+    /// Structured data for the note: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
-    /// Remember this with it, for whoever works on the task; may be given several times
+    /// A memory to store for this task; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     remember: Vec<String>,
-    /// Remember these with it: a JSON list of objects with text, key, kind, scope, ttl_s; JSON, @FILE or -
+    /// Memories to store: a JSON list of objects with text, key, kind, scope, ttl_s; JSON, @FILE or -
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     memories: Option<String>,
-    /// A file that came of it, as PATH or KIND=PATH; may be given several times
+    /// A file that the work produced, as PATH or KIND=PATH; may be repeated
     #[arg(long, value_name = "PATH")]
     artifact: Vec<std::ffi::OsString>,
-    /// The fence to act under, in place of the one last shown to you
+    /// The fence to use instead of the one last shown to you
     #[arg(long, value_name = "N")]
     fence: Option<i64>,
 }
@@ -105,8 +105,8 @@ fn data(given: &str) -> Result<Value> {
 
 fn items(value: Value) -> Result<Vec<NewMemory>> {
     serde_json::from_value(value).map_err(|error| {
-        Error::usage(Code::BadData, format!("the memories are not what they should be: {error}"))
-            .hint("Give a list of objects with `text`, and where wanted `key`, `kind`, `scope`, `task`, `ttl_s`.")
+        Error::usage(Code::BadData, format!("the memories are malformed: {error}"))
+            .hint("Give a list of objects with `text` and optionally `key`, `kind`, `scope`, `task`, `ttl_s`.")
     })
 }
 
@@ -129,9 +129,9 @@ pub(super) fn artifact(workspace: &Workspace, given: &OsStr) -> Result<Artifact>
     let whole = path.canonicalize().map_err(unreadable)?;
     let top = &workspace.dir;
     let inside = whole.strip_prefix(top.canonicalize().as_ref().unwrap_or(top)).map_err(|_| {
-        Error::usage(Code::PathOutside, format!("{} is outside of {}", path.display(), top.display()))
+        Error::usage(Code::PathOutside, format!("{} is outside {}", path.display(), top.display()))
             .entity(path.display().to_string())
-            .hint("Name files of this checkout: others cannot find what is elsewhere.")
+            .hint("Name files of this checkout: other agents cannot read other files.")
     })?;
     let mut file = std::fs::File::open(&path).map_err(unreadable)?;
     let mut sum = Sha256::new();

@@ -12,7 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "off",
     aliases: &[],
     group: Group::People,
-    about: "Switch the guards of this project off for a while; people only",
+    about: "Switch the guards of this project off (people only)",
     examples: &["tenure off", "tenure off --for 10m", "tenure off --end"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -37,10 +37,10 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// For how long, up to 24h; 1h by default
+    /// The duration, up to 24h; default: 1h
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true)]
     span: Option<String>,
-    /// Switch them on again now
+    /// Switch the guards on again
     #[arg(long, conflicts_with = "span")]
     end: bool,
 }

@@ -24,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "project",
     aliases: &[],
     group: Group::People,
-    about: "Show, list and forget projects, and say which one a repository is",
+    about: "Show, list, set and delete projects",
     examples: &[
         "tenure project show",
         "tenure project list",
@@ -58,7 +58,7 @@ enum ProjectVerb {
     /// Pin this repository to the store and the project that are resolved now, and say yes to them where only the
     /// repository names them (people only)
     Pin {
-        /// Without asking
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -66,10 +66,10 @@ enum ProjectVerb {
     List(super::list::Paging),
     /// Remove a project from the store with everything in it: tasks, notes, events (people only)
     Forget {
-        /// The project's key, or what it is called
+        /// The key or name of the project
         #[arg(value_name = "NAME")]
         name: String,
-        /// Although tasks of it are held
+        /// Delete it although tasks of it are held
         #[arg(long)]
         force: bool,
     },
@@ -100,7 +100,7 @@ fn show(session: &Session<'_>) -> Result<u8> {
     session.out.text(&format!(
         "project  {}{named}\nkey      {}\nstore    {store} (from {from})\npinned   {pinned}{problem}",
         place.project.label,
-        place.project.key.as_deref().unwrap_or("not yet: made by the first write")
+        place.project.key.as_deref().unwrap_or("not yet: the first write creates it")
     ));
     Ok(0)
 }
@@ -154,7 +154,7 @@ fn repository(settings: &Settings<'_>, out: &Printer, what: &str) -> Result<std:
 fn common(settings: &Settings<'_>) -> Result<std::path::PathBuf> {
     git::locate(settings.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage(Code::NoRepository, "this directory is not in a git repository")
-            .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
+            .hint("A directory without git is identified by its path; give it a name with `project` in tenure.toml.")
     })
 }
 
@@ -166,7 +166,7 @@ fn new(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
         pin::replace_pin(&common, &Pin { key: id_key(&fresh), ..old })?;
     }
     let store = || Ok(workspace::resolve(&settings.globals, settings.env)?.store.display());
-    answer(out, &id_key(&fresh), store, "This repository is a project of its own now")
+    answer(out, &id_key(&fresh), store, "This repository is now a separate project")
 }
 
 fn join(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
@@ -177,7 +177,7 @@ fn join(settings: &Settings<'_>, out: &Printer) -> Result<u8> {
     if session.out.is_json() {
         session.out.body(&reply.body);
     } else {
-        session.out.text("This copy is a checkout of the project now.");
+        session.out.text("This copy is now a checkout of the project.");
     }
     Ok(0)
 }
@@ -217,7 +217,7 @@ fn repin(session: &Session<'_>, yes: bool) -> Result<u8> {
 fn refuse_damaged(session: &Session<'_>) -> Result<()> {
     let found = connection::kernel(session, "`project pin`")?.store().integrity()?;
     match found.first() {
-        Some(what) => Err(tenure_store::error::corrupt(format!("the store is not as tenure makes it: {what}"))
+        Some(what) => Err(tenure_store::error::corrupt(format!("the store was not created by Tenure: {what}"))
             .hint("Nothing was pinned. Find out where the file comes from, or name another store.")),
         None => Ok(()),
     }
@@ -238,23 +238,23 @@ fn confirm(session: &Session<'_>, yes: bool) -> Result<()> {
             asks.push(format!("host     {}", reached.hosts));
             asks.push(format!("database {}", reached.database));
             asks.push(format!("TLS      {}", reached.tls));
-            asks.push("sent     PGUSER and PGPASSWORD, where the address has no user and no password".to_owned());
+            asks.push("sent     PGUSER and PGPASSWORD, if the address has no user and no password".to_owned());
         }
         StoreLocation::Server(address) => {
             asks.push(format!("TLS      {}", if address.to_string().starts_with("https://") { "yes" } else { "no" }));
-            asks.push("sent     the token of the line for this server in your file of tokens, no other".to_owned());
+            asks.push("sent     the token for this server from your token file, and no other token".to_owned());
         }
         StoreLocation::Sqlite(_) => {
             asks.extend(place.behind_links().map(|real| format!("link to  {}", real.display())));
         }
     }
-    let shown = format!("This repository asks for:\n  {}", asks.join("\n  "));
+    let shown = format!("This repository names:\n  {}", asks.join("\n  "));
     let out = session.out;
     if !out.is_json() {
         out.text(&shown);
     }
-    let shown = Agreement { what: "what the repository asks for", detail: "asks", value: json!(asks) };
-    super::confirm(out, yes, "Use them from this clone?", "nothing was pinned", shown)
+    let shown = Agreement { what: "what the repository names", detail: "asks", value: json!(asks) };
+    super::confirm(out, yes, "Use these from this clone?", "nothing was pinned", shown)
 }
 
 fn answer(out: &Printer, key: &str, store: impl FnOnce() -> Result<String>, text: &str) -> Result<u8> {

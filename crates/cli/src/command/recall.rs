@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "recall",
     aliases: &[],
     group: Group::Everyday,
-    about: "Find what is remembered by its words, best first",
+    about: "Search memories by words, best match first",
     examples: &["tenure recall importer locale", "tenure recall \"how to release\" --kind directive"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -20,22 +20,22 @@ pub(super) const SPEC: Spec = Spec {
         let session = &Session::open(settings, out, StoreUse::Read)?;
         let filter = Memories { limit, cursor: args.cursor, ..args.which.filter(session)? };
         let page = session.ask(&Recall { question: words, filter })?;
-        memory::print(session, &page, "Nothing of that is remembered.");
+        memory::print(session, &page, "No matching memories.");
         Ok(0)
     }),
 };
 
 #[derive(clap::Args)]
 struct Args {
-    /// Words to look for
+    /// The words to search for
     #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
     #[command(flatten)]
     which: memory::MemoryRef,
-    /// At most this many, 1 to 1000
+    /// The maximum number of results, 1 to 1000
     #[arg(long, short = 'n', value_name = "N", default_value = "10", allow_negative_numbers = true)]
     limit: i64,
-    /// Where the page begins: `next` of the page before
+    /// The position of the page: `next` of the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }

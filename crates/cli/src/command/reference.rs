@@ -46,10 +46,10 @@ struct Args {
     /// Write the pages
     #[arg(long, conflicts_with = "check")]
     write: bool,
-    /// Only compare them (the default)
+    /// Compare the pages only (the default)
     #[arg(long)]
     check: bool,
-    /// Where they are
+    /// The directory of the pages
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "release",
     aliases: &["unlock", "unclaim"],
     group: Group::Everyday,
-    about: "Give your task back, or paths, or a lock",
+    about: "Release your task, paths or a lock",
     examples: &[
         "tenure release",
         "tenure release t-7k3fq --reason \"not my area\"",
@@ -37,7 +37,7 @@ pub(super) const SPEC: Spec = Spec {
                     session.out.text(&format!("Released {}", cut(&hold.subject, 120)));
                 }
                 for place in ended.left {
-                    session.out.text(&format!("Left the line: {place}"));
+                    session.out.text(&format!("Left the waiting line: {place}"));
                 }
             }
         }
@@ -49,10 +49,10 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[command(flatten)]
     held: HeldArgs,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
-    /// The fence to act under, in place of the one last shown to you
+    /// The fence to use instead of the one last shown to you
     #[arg(long, value_name = "N")]
     fence: Option<i64>,
     /// Override the holder (people only; recorded)

@@ -13,7 +13,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "remember",
     aliases: &["memorize", "learn"],
     group: Group::Everyday,
-    about: "Keep a fact, a directive or a lesson for whoever comes next",
+    about: "Store a fact, a directive or a lesson for later sessions",
     examples: &[
         "tenure remember \"the importer needs LC_ALL=C\"",
         "tenure remember \"run make lint before a commit\" --kind directive --scope project",
@@ -51,22 +51,22 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// What to remember, in a few sentences
+    /// The text, a few sentences
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
-    /// What it is about, such as db/schema; the same key again changes it
+    /// The subject, such as db/schema; a memory with the same key is replaced
     #[arg(long, short, value_name = "KEY")]
     key: Option<String>,
     /// What it is
     #[arg(long, value_enum, default_value = "fact")]
     kind: KindArg,
-    /// For whom; your task if you have one in focus, else the project
+    /// The scope; default: your task in focus, else the project
     #[arg(long, value_enum)]
     scope: Option<ScopeArg>,
-    /// For whoever works on this task
+    /// Store it for this task
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// Forget it after this time, such as 7d
+    /// Delete it after this time, such as 7d
     #[arg(long, value_name = "TIME")]
     ttl: Option<String>,
 }

@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "reopen",
     aliases: &[],
     group: Group::People,
-    about: "Open a finished or cancelled task again",
+    about: "Reopen a finished or cancelled task",
     examples: &["tenure reopen t-7k3fq --reason \"broke on staging\""],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -26,10 +26,10 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The tasks: any unique beginning of each id
+    /// The tasks, by a unique beginning of each id
     #[arg(value_name = "ID", required = true)]
     tasks: Vec<String>,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }

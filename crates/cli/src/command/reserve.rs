@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "reserve",
     aliases: &["hold"],
     group: Group::Everyday,
-    about: "Take paths for yourself, all or none, so that nobody else edits them",
+    about: "Reserve paths, all or none, before you edit them",
     examples: &[
         "tenure reserve src/lib.rs src/store/ --reason \"new index\"",
         "tenure reserve 'glob:src/**/*.sql' --shared",
@@ -102,22 +102,22 @@ struct Args {
     /// A path, a directory (everything below it), or a glob after `glob:`
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<OsString>,
-    /// Others may have them too, if they share them
+    /// Share the paths with other shared reservations
     #[arg(long)]
     shared: bool,
-    /// How long the holds live without a call of yours: 1s to 24h; by default as your task, else 1h
+    /// How long the holds live without a call: 1s to 24h; default: as your task, else 1h
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
-    /// What they are for
+    /// The purpose
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
-    /// In every checkout of the project, not only in this one
+    /// Apply to every checkout of the project, not only this one
     #[arg(long)]
     all_checkouts: bool,
-    /// Wait in line where others are in the way, at most 90s a call; the same command again goes on waiting
+    /// Wait in line for conflicting holds, at most 90s per call; repeat the command to continue waiting
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     wait: Option<String>,
-    /// Take them from whoever has them: people; agents only from a holder that is gone (recorded)
+    /// Take them from their holder (people; agents only from a holder that is gone; recorded)
     #[arg(long)]
     force: bool,
 }

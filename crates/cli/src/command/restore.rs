@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "restore",
     aliases: &[],
     group: Group::People,
-    about: "Bring a backup into the store of this place: all holds end, old cursors are stale (people only)",
+    about: "Restore a backup; all holds end (people only)",
     examples: &[
         "tenure restore /backups/tenure.db",
         "tenure restore /backups/tenure.db --store /tmp/look.db",
@@ -37,10 +37,10 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     /// A file that `tenure backup` wrote, or - for standard input
     file: PathBuf,
-    /// Replace what is in the store, after a backup of it
+    /// Replace the content of the store, after a backup of it
     #[arg(long)]
     replace: bool,
-    /// Where that backup goes; beside an embedded store unless given
+    /// The file for that backup; default: beside an embedded store
     #[arg(long, value_name = "FILE", requires = "replace")]
     safety: Option<PathBuf>,
 }
@@ -84,8 +84,8 @@ fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
     }
     if let Some(error) = unrecorded.take() {
         remarks.push(format!(
-            "this machine has no record of this restore: {}; restore this backup again only under a clock that was not set \
-             back, or fences may repeat",
+            "this machine could not record this restore: {}; before you restore this backup again, make sure that \
+             the clock was not set back, or fences may repeat",
             error.message()
         ));
     }
@@ -103,7 +103,7 @@ fn safety(session: &Session<'_>, place: &Workspace, args: &Args) -> Result<Optio
             database.with_file_name(format!("before-restore-{}.backup", stamp()))
         }
         (None, StoreLocation::Postgres(_) | StoreLocation::Server(_)) => {
-            return Err(Error::usage(Code::SafetyNeeded, "--replace needs a place for a backup of what is there now")
+            return Err(Error::usage(Code::SafetyNeeded, "--replace needs a file for a backup of the current content")
                 .hint("Name a new file with --safety."));
         }
     };
@@ -123,7 +123,7 @@ struct BackupSource {
 fn source(session: &Session<'_>, place: &Workspace, given: &Path) -> Result<BackupSource> {
     if given.as_os_str() == "-" {
         if std::io::stdin().is_terminal() {
-            return Err(Error::usage(Code::TerminalInput, "a backup is not typed at a terminal")
+            return Err(Error::usage(Code::TerminalInput, "a backup cannot be read from a terminal")
                 .hint("Send a backup to standard input, or name a file."));
         }
         return begin("standard input".into(), Box::new(std::io::stdin().lock()));
@@ -133,7 +133,7 @@ fn source(session: &Session<'_>, place: &Workspace, given: &Path) -> Result<Back
     let mut wal = path.clone().into_os_string();
     wal.push("-wal");
     if std::fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
-        return Err(bad("there is a -wal file beside it, so it is a store in use and not whole without that")
+        return Err(bad("there is a -wal file beside it, so it is a store in use and is incomplete by itself")
             .entity(path.display().to_string())
             .hint("Nothing was changed. Take a backup of that store with `tenure backup --store FILE`."));
     }
@@ -178,14 +178,14 @@ fn fetch(mut source: BackupSource, to: &Path) -> Result<()> {
 }
 
 fn wrong_length(source: &BackupSource) -> Error {
-    bad(format!("it should have {} bytes and has more or fewer", source.size)).entity(source.name.display().to_string())
+    bad(format!("its size is not {} bytes", source.size)).entity(source.name.display().to_string())
 }
 
 fn no_copy(to: &Path, error: std::io::Error) -> Error {
     let message = format!("the backup cannot be copied to {}: {error}", to.display());
     Error::new(Code::NoScratch, message)
         .at(Stage::Open)
-        .hint("Nothing was changed. Set TMPDIR to a directory with room for the backup.")
+        .hint("Nothing was changed. Set TMPDIR to a directory with enough space for the backup.")
         .cause(error)
 }
 

@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "resume",
     aliases: &["continue", "prime", "begin"],
     group: Group::Everyday,
-    about: "Go on where you stopped, or take the best task: with everything there is to know about it",
+    about: "Continue your task or claim the best one, with all context",
     examples: &[
         "tenure resume",
         "tenure resume --label backend",
@@ -102,7 +102,7 @@ fn wait_for_task(session: &Session<'_>, request: &Resume, limit: Duration) -> Re
     }
 }
 
-/// What `resume` would answer now.
+/// What `resume` would answer.
 pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
     let tree = git_status::of(&session.workspace, session.settings.env);
     let query = Peek(request.clone());
@@ -115,19 +115,19 @@ pub(super) fn peek(session: &Session<'_>, request: &Resume) -> Result<Resumed> {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Only look: take nothing, and count nothing as told
+    /// Only show: claim nothing, and keep events and mail as new
     #[arg(long)]
     peek: bool,
-    /// The size of the brief in tokens of 4 bytes, 1500 by default
+    /// The size of the brief in tokens of 4 bytes; default: 1500
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     budget: Option<i64>,
-    /// How many events since last time are told at the most, 20 by default
+    /// The maximum number of new events to show; default: 20
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// Wait until there is a task to take, at most 90s a call
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "", require_equals = true, conflicts_with = "peek")]
     wait: Option<String>,
-    /// How long a new hold lives without a call of yours: 1s to 24h, 60m by default
+    /// How long a new hold lives without a call: 1s to 24h; default: 60m
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "send",
     aliases: &["message", "msg", "tell"],
     group: Group::Everyday,
-    about: "Send a message to agents, or to whoever holds something",
+    about: "Send a message to agents, or to the holder of something",
     examples: &[
         "tenure send codex-2 \"the schema is merged, you can go on\"",
         "tenure send --to codex-2 --to person:ann \"tests are red on main\"",
@@ -65,7 +65,7 @@ pub(super) const SPEC: Spec = Spec {
         let reply = sent.reply_to.map_or(String::new(), |reply| format!(", in reply to {reply}"));
         session.out.text(&format!("Sent {} to {}{about}{reply}", sent.id, names.join(", ")));
         if sent.hold.is_some() {
-            session.out.text("It ends when the hold ends, and you are told how: tenure inbox");
+            session.out.text("It ends when the hold ends; `tenure inbox` then tells you how.");
         }
         Ok(0)
     }),
@@ -90,11 +90,11 @@ fn what<'a>(settings: &'a Settings<'a>, out: &'a Printer, typed: &OsString) -> R
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
         [one] => Ok((session, one.to_string())),
-        [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
+        [] => Err(Error::new(Code::NotHeld, format!("no other agent holds {shown}"))
             .with_kind(Kind::NotFound)
             .attempt(Action::holds())),
-        several => Err(Error::new(Code::SeveralHolds, format!("{} holds of others are on {shown}", several.len()))
-            .hint("Say which one by its id.")
+        several => Err(Error::new(Code::SeveralHolds, format!("other agents have {} holds on {shown}", several.len()))
+            .hint("Name the hold by its id.")
             .attempt(Action::holds_around(&shown))
             .detail("candidates", several)),
     }
@@ -115,19 +115,19 @@ struct Args {
     first: String,
     #[arg(hide = true, allow_hyphen_values = true)]
     second: Option<String>,
-    /// An agent that gets it, or `all` for every agent that is not gone; may be repeated
+    /// A recipient, or `all` for every agent that is not gone; may be repeated
     #[arg(long, value_name = "AGENT")]
     to: Vec<String>,
-    /// The task, hold, path or lock it is about; without an agent its holder gets it, and it ends with the hold
+    /// The task, hold, path or lock of the message; without a recipient, its holder gets the message until the hold ends
     #[arg(long, value_name = "THING")]
     about: Option<OsString>,
-    /// The message that it answers: any unique beginning of its id; without an agent its author gets it
+    /// The message to reply to: a unique beginning of its id; its author is the default recipient
     #[arg(long, value_name = "ID")]
     reply: Option<String>,
-    /// Somebody cannot go on
+    /// Mark the message as urgent: it blocks your work
     #[arg(long)]
     urgent: bool,
-    /// You wait for something: it stays open until the hold ends or it is acknowledged
+    /// Ask for an action: the message stays open until the hold ends or it is acknowledged
     #[arg(long)]
     request: bool,
 }

@@ -30,7 +30,7 @@ pub(super) const UP: Spec = Spec {
     name: "up",
     aliases: &[],
     group: Group::People,
-    about: "Serve the store of this project to this machine: quicker commands, HTTP, live events; people only",
+    about: "Serve the store to this machine (people only)",
     examples: &["tenure up", "tenure up --listen 127.0.0.1:8000", "tenure up --no-http"],
     args: UpArgs::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {
@@ -39,8 +39,8 @@ pub(super) const UP: Spec = Spec {
         let flags = Serve::given(args.listen.as_deref(), &[], [None; 5])?;
         let listen = if args.no_http { None } else { Some(listens(session, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
-            return Err(Error::usage(Code::NotThisMachine, format!("{far} is open to other machines"))
-                .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
+            return Err(Error::usage(Code::NotThisMachine, format!("{far} is reachable from other machines"))
+                .hint("`up` is for one person on one machine: listen on 127.0.0.1, or use `serve` behind a proxy."));
         }
         let kernel = connection::serving_kernel(session, "`up`")?;
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
@@ -54,7 +54,7 @@ pub(super) const SERVE: Spec = Spec {
     name: "serve",
     aliases: &[],
     group: Group::People,
-    about: "Serve a store to a team: HTTP for those who have a token, behind a proxy that does TLS",
+    about: "Serve a store to a team over HTTP, behind a TLS proxy",
     examples: &["tenure serve --store postgres://db/tenure", "tenure serve --listen 0.0.0.0:7133 --per-second 500"],
     args: ServeArgs::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -70,35 +70,35 @@ pub(super) const SERVE: Spec = Spec {
 
 #[derive(clap::Args)]
 struct UpArgs {
-    /// Where to listen for HTTP on this machine [default: 127.0.0.1:7133]
+    /// The address for HTTP on this machine [default: 127.0.0.1:7133]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Serve commands of this machine only, no HTTP
+    /// Serve only commands on this machine, without HTTP
     #[arg(long)]
     no_http: bool,
 }
 
 #[derive(clap::Args)]
 struct ServeArgs {
-    /// Where to listen for HTTP [default: 127.0.0.1:7133]
+    /// The address for HTTP [default: 127.0.0.1:7133]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// A proxy whose word about its clients' addresses is believed, as ADDRESS or ADDRESS/BITS; may be repeated
+    /// A trusted proxy that reports client addresses, as ADDRESS or ADDRESS/BITS; may be repeated
     #[arg(long = "proxy", value_name = "ADDRESS")]
     proxies: Vec<String>,
-    /// Longest body of a request, in MiB [default: 8]
+    /// The maximum size of a request body in MiB [default: 8]
     #[arg(long, value_name = "MIB")]
     body_mib: Option<u64>,
-    /// How long a request may take [default: 30]
+    /// The timeout of a request in seconds [default: 30]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Requests at once [default: 1024]
+    /// The maximum number of concurrent requests [default: 1024]
     #[arg(long, value_name = "N")]
     at_once: Option<u64>,
-    /// Listeners to events at once [default: 4096]
+    /// The maximum number of concurrent event listeners [default: 4096]
     #[arg(long, value_name = "N")]
     listeners: Option<u64>,
-    /// Requests a second for one principal [default: 2000]
+    /// The maximum number of requests per second of one principal [default: 2000]
     #[arg(long, value_name = "N")]
     per_second: Option<u64>,
 }
@@ -125,9 +125,9 @@ fn run(
     let store = session.workspace.store.display();
     let socket = socket(session, &kernel)?;
     if socket.is_none() && listen.is_none() {
-        return Err(Error::usage(Code::NoSocket, "there is no place for a socket, and HTTP is switched off")
+        return Err(Error::usage(Code::NoSocket, "there is no directory for a socket, and HTTP is switched off")
             .with_kind(Kind::Usage)
-            .hint("The path of the store is too long for a socket: set XDG_RUNTIME_DIR, or leave --no-http out."));
+            .hint("The path of the store is too long for a socket: set XDG_RUNTIME_DIR, or omit --no-http."));
     }
     let shown = socket.clone();
     let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));

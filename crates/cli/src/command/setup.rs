@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "setup",
     aliases: &["init", "install"],
     group: Group::People,
-    about: "Install hooks, the MCP server and the sandbox grant for your agent tools; check or remove them",
+    about: "Connect agent tools: hooks, MCP server, sandbox grant",
     examples: &[
         "tenure setup",
         "tenure setup claude codex --yes",
@@ -51,25 +51,25 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[arg(value_name = "TOOL", help = tools_help())]
     tools: Vec<String>,
-    /// Whose files: `user` for your own, or `project` for those of this repository, to be committed. Unless given: your
-    /// own to install, both to check and to remove
+    /// The files to write: `user` for your own, or `project` for files of this repository to commit. Default: `user` to
+    /// install, both to check and to remove
     #[arg(long, value_name = "user|project", value_parser = ["user", "project"])]
     scope: Option<String>,
-    /// Run every installed hook with an event of its tool, in a scratch project, and show when it last fired
+    /// Run every installed hook in a temporary project, and show when it last fired
     #[arg(long, conflicts_with = "remove")]
     check: bool,
-    /// Take everything out again
+    /// Remove everything that setup installed
     #[arg(long)]
     remove: bool,
-    /// Write without asking
+    /// Do not ask for confirmation
     #[arg(long, short = 'y')]
     yes: bool,
 }
 
 fn tools_help() -> String {
     format!(
-        "{}; git for the commit guard of this repository; aider, agents and others without hooks get a section in \
-         AGENTS.md; all that are found unless given",
+        "{}; `git` for the commit guard of this repository; aider, agents and other tools without hooks get a \
+         section in AGENTS.md; default: all installed tools",
         agent_tool::names().join(", ")
     )
 }
@@ -95,7 +95,7 @@ fn run(session: &Session<'_>, args: &Args) -> Result<u8> {
     };
     if scopes == [SetupScope::Project] && ground.checkout.is_none() {
         return Err(Error::usage(Code::NoRepository, "this directory is not in a git repository")
-            .hint("`--scope project` writes files of a repository; without it your own are written."));
+            .hint("`--scope project` writes files of a repository; without it, setup writes your own files."));
     }
     let everything = args.check || args.remove;
     let targets = targets(&args.tools, &ground, everything)?;
@@ -116,7 +116,7 @@ fn ground(session: &Session<'_>) -> Result<Ground> {
     let place = &session.workspace;
     let path = env.path();
     let running = crate::env::program().map_err(|error| {
-        Error::new(Code::IoFailure, "this program cannot tell which file it is").at(Stage::Resolve).cause(error)
+        Error::new(Code::IoFailure, "the path of this program is unknown").at(Stage::Resolve).cause(error)
     })?;
     Ok(Ground {
         home: env.home(),
@@ -144,7 +144,10 @@ fn hooks(session: &Session<'_>, named: bool, program: &str) -> Result<Option<Hoo
     let found = checkout.and_then(|checkout| Hooks::of(checkout, program));
     if found.is_none() && named {
         return Err(Error::usage(Code::NoRepository, "this directory is not in the working tree of a git repository")
-            .hint("`tenure setup git` installs the hooks of a repository: call it inside of one, with git on PATH."));
+            .hint(
+                "`tenure setup git` installs the hooks of a repository: run it inside a repository, with git on \
+                   PATH.",
+            ));
     }
     Ok(found)
 }
@@ -158,7 +161,7 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Se
         if targets.iter().all(|target| *target == SetupTarget::Git) {
             return Err(Error::usage(
                 Code::NoTools,
-                "no agent tool was found: no configuration of one, and no program on PATH",
+                "no agent tool was found: neither a configuration nor a program on PATH",
             )
             .hint(format!("Name the tools: {}.", SetupTarget::names()))
             .attempt(Action::Setup { tool: Some("claude".to_owned()) }));
@@ -169,8 +172,8 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Se
     for name in given {
         let target = SetupTarget::called(&name.to_lowercase()).ok_or_else(|| {
             let name = tenure_core::text::excerpt(name);
-            Error::usage(Code::UnknownTool, format!("`{name}` is not a tool that can be set up"))
-                .hint(format!("Known are: {}.", SetupTarget::names()))
+            Error::usage(Code::UnknownTool, format!("`setup` does not know the tool `{name}`"))
+                .hint(format!("Known fields: {}.", SetupTarget::names()))
         })?;
         if !targets.contains(&target) {
             targets.push(target);
@@ -255,7 +258,7 @@ impl SetupJob<'_> {
         if !out.is_json() {
             out.text(&diff::coloured(out, &diffs));
             if switch_on {
-                out.text(&format!("Then project {} is switched on: hooks act in it.", self.label()));
+                out.text(&format!("Setup also switches on the project {}, so that hooks act in it.", self.label()));
             }
         }
         let shown = Agreement { what: "the difference", detail: "diff", value: json!(diffs) };
@@ -335,7 +338,7 @@ impl SetupJob<'_> {
         }
         if let Some((_, backup)) = kept.first() {
             let dir = backup.parent().unwrap_or(backup);
-            text.push_str(&format!("What was there before is kept in {}.\n", self.short(dir)));
+            text.push_str(&format!("The previous files are kept in {}.\n", self.short(dir)));
         }
         for note in &notes {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Caution, "note:")));
@@ -393,8 +396,8 @@ impl SetupJob<'_> {
             let files = target.files(other, &self.ground);
             if target.tool().is_some() && installed(&files, &self.ground).is_ok_and(|found| !found.hooks.is_empty()) {
                 notes.push(format!(
-                    "{} is set up for the {} too: its hooks would run twice; `tenure setup {} --remove --scope {}` takes \
-                     one out.",
+                    "{} is also set up for the {}, so its hooks would run twice; `tenure setup {} --remove --scope \
+                     {}` removes one.",
                     target.name(),
                     other.as_str(),
                     target.name(),

@@ -15,10 +15,10 @@ use crate::session::Session;
 // The arguments of commands that act on tasks under a fence.
 #[derive(clap::Args)]
 pub(super) struct SeveralArgs {
-    /// The tasks: any unique beginning of each id; without any your focus
+    /// The tasks, by a unique beginning of each id; default: your focus
     #[arg(value_name = "ID")]
     pub(super) tasks: Vec<String>,
-    /// The fence to act under, in place of the one last shown to you
+    /// The fence to use instead of the one last shown to you
     #[arg(long, value_name = "N")]
     pub(super) fence: Option<i64>,
     /// Override the holder (people only; recorded)
@@ -99,6 +99,6 @@ pub(super) fn each(session: &Session<'_>, typed: &[String], act: impl Fn(&str) -
 
 /// The refusal of a flag that belongs to one op.
 fn for_one(flag: &str) -> Error {
-    Error::usage(Code::BadArguments, format!("{flag} belongs to one task, and several were given"))
-        .hint("Call once for each task.")
+    Error::usage(Code::BadArguments, format!("{flag} applies to one task, but several were given"))
+        .hint("Make one call for each task.")
 }

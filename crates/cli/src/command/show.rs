@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "show",
     aliases: &["get", "view"],
     group: Group::Everyday,
-    about: "Show a task with its notes and events, anything else that has an id, a lock, or the graph around a task",
+    about: "Show a task, a hold, a lock or the graph around a task",
     examples: &[
         "tenure show t-7k3fq",
         "tenure show deploy",
@@ -141,10 +141,10 @@ fn say_place(out: &Printer, place: &Place) {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Any id (a unique beginning is enough), a lock, or a path: who holds it
+    /// An id (a unique beginning is enough), a lock, or a path whose holder to show
     #[arg(value_name = "ID|LOCK|PATH")]
     what: OsString,
-    /// Draw what the task comes after and what comes after it
+    /// Draw the dependencies and dependents of the task
     #[arg(long, value_name = "AS", num_args = 0..=1, require_equals = true, default_missing_value = "both")]
     graph: Option<Picture>,
 }

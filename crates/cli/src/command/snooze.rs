@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "snooze",
     aliases: &["defer"],
     group: Group::People,
-    about: "Do not offer a task before a time",
+    about: "Withhold a task until a given time",
     examples: &[
         "tenure snooze t-7k3fq 2h",
         "tenure snooze t-7k3fq 2030-01-31T09:00:00Z",
@@ -38,13 +38,13 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The task: any unique beginning of its id
+    /// The task, by a unique beginning of its id
     #[arg(value_name = "ID")]
     task: String,
-    /// How long from now, such as 2h or 3d, or an RFC 3339 time; `claim ID` does not wait for it
+    /// A duration such as 2h or 3d, or an RFC 3339 time; `claim ID` still works
     #[arg(value_name = "TIME", required_unless_present = "clear", allow_hyphen_values = true)]
     time: Option<String>,
-    /// Offer it again at once
+    /// End the snooze
     #[arg(long, conflicts_with = "time")]
     clear: bool,
 }

@@ -48,7 +48,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Show it again whenever something changed; q or Ctrl-C ends it
+    /// Refresh the display after each change; q or Ctrl-C ends it
     #[arg(long, short)]
     watch: bool,
     /// Show all projects of the store, a line for each
@@ -142,13 +142,13 @@ fn page(session: &Session<'_>, status: &ProjectStatus) -> String {
     hindered(&mut text, out, "Stuck", &overview.stuck_by);
     let several = several(overview.holds.iter(), overview.line.iter(), None);
     if !overview.holds.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Held, the next to end first")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Holds, by the time they end")));
         let rows: Vec<Vec<String>> =
             overview.holds.iter().map(|hold| hold_row(out, hold, several)[2..].to_vec()).collect();
         text.push_str(&table(out, &HOLD_HEADS[2..], &rows));
     }
     if !overview.line.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in order")));
         text.push_str(&waiting(out, &overview.line, several));
     }
     if !overview.overdue.is_empty() {

@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "token",
     aliases: &["tokens"],
     group: Group::People,
-    about: "Give, list and revoke tokens for a server; people only",
+    about: "Create, list and revoke server tokens (people only)",
     examples: &[
         "tenure token add --for person:ann",
         "tenure token add --for service:ci --role worker --in web --expires 30d --label \"nightly\"",
@@ -55,7 +55,7 @@ enum TokenVerb {
     List(TokenRef),
     /// Revoke a token: from now on it is nothing
     Revoke {
-        /// A token: any unique beginning of its id
+        /// The token, by a unique beginning of its id
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -63,26 +63,26 @@ enum TokenVerb {
 
 #[derive(clap::Args)]
 struct NewToken {
-    /// Whose it is: person:NAME, service:NAME or an agent; you by default
+    /// The principal: person:NAME, service:NAME or an agent; default: you
     #[arg(long = "for", value_name = "PRINCIPAL")]
     principal: Option<String>,
-    /// The most it may, whatever its principal may: viewer, worker, operator or admin
+    /// The maximum role of the token: viewer, worker, operator or admin
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// Only good in this project, by key or name; may be repeated; in all projects of its principal by default
+    /// Limit the token to this project, by key or name; may be repeated; default: all projects of the principal
     #[arg(long = "in", value_name = "PROJECT")]
     projects: Vec<String>,
-    /// For how long, up to 365d
+    /// The lifetime, up to 365d
     #[arg(long, value_name = "DURATION", default_value = "90d", allow_hyphen_values = true)]
     expires: String,
-    /// What it is for
+    /// The purpose
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
 }
 
 #[derive(clap::Args)]
 struct TokenRef {
-    /// Only of this principal
+    /// Only entries of this principal
     #[arg(long = "for", value_name = "PRINCIPAL")]
     principal: Option<String>,
     #[command(flatten)]
@@ -122,7 +122,7 @@ fn add(session: &Session<'_>, new: &NewToken) -> Result<u8> {
         let good = token.projects.as_ref().map_or("all its projects".to_owned(), |keys| keys.join(", "));
         let most = token.role.map_or(String::new(), |role| format!(", at most as {}", role.as_str()));
         session.out.text(&format!(
-            "Token {} of {}: until {}, in {good}{most}\n\n    {}\n\nKeep it now: it is not shown again.",
+            "Token {} of {}: until {}, in {good}{most}\n\n    {}\n\nStore it now: it is not shown again.",
             token.id,
             token.principal,
             session.out.time(&token.expires_at),

@@ -12,7 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "transfer",
     aliases: &["handoff", "reassign"],
     group: Group::People,
-    about: "Hand a task, paths, a lock or everything to another agent",
+    about: "Transfer a task, paths, a lock or everything you hold",
     examples: &[
         "tenure transfer t-7k3fq --to codex-2",
         "tenure transfer src/store/ --to codex-2",
@@ -44,7 +44,7 @@ pub(super) const SPEC: Spec = Spec {
         }
         for hold in &answer.holds {
             let shown = cut(&hold.subject, 120);
-            session.out.text(&format!("{shown} is held by {} now, fence {}", hold.holder, hold.fence));
+            session.out.text(&format!("{shown} is now held by {}, fence {}", hold.holder, hold.fence));
         }
         if answer.holds.is_empty() {
             session.out.text("Your hold has ended; the other agent shares the same path already.");
@@ -64,7 +64,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Args {
     #[command(flatten)]
     held: HeldArgs,
-    /// The agent that gets it
+    /// The new holder
     #[arg(long, value_name = "AGENT")]
     to: String,
     /// Everything that is held, all or none

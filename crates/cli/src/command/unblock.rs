@@ -11,7 +11,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "unblock",
     aliases: &[],
     group: Group::People,
-    about: "Say that a blocked task can go on",
+    about: "Unblock a task",
     examples: &["tenure unblock t-7k3fq"],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
@@ -25,7 +25,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// The tasks: any unique beginning of each id
+    /// The tasks, by a unique beginning of each id
     #[arg(value_name = "ID", required = true)]
     tasks: Vec<String>,
 }

@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "whoami",
     aliases: &[],
     group: Group::People,
-    about: "Show who calls, in which project and checkout, on which store",
+    about: "Show your identity, project, checkout and store",
     examples: &["tenure whoami", "tenure whoami --json"],
     args: |command| command,
     run: Run::InProject(StoreUse::Read, |session, _| {
@@ -33,7 +33,7 @@ pub(super) const SPEC: Spec = Spec {
             ResolvedCaller::Known(identity) | ResolvedCaller::Pretender(identity) => {
                 (Some(identity.name), identity.source.as_str().to_owned())
             }
-            ResolvedCaller::Several(tool) => (None, format!("{tool} with a session that is several agents")),
+            ResolvedCaller::Several(tool) => (None, format!("{tool}, with a session that several agents use")),
             ResolvedCaller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
         };
         // Far away a person is whom the token makes it, whatever this machine calls its user.
@@ -69,13 +69,13 @@ pub(super) const SPEC: Spec = Spec {
             session.out.data(&shown);
             return Ok(0);
         }
-        let key = place.project.key.clone().unwrap_or_else(|| "no id yet: made by the first write".to_owned());
+        let key = place.project.key.clone().unwrap_or_else(|| "no id yet: the first write creates it".to_owned());
         let served = server.map_or_else(String::new, |server| format!("\nserver    {}", server.line(session.out)));
         let off = guard::sentence(&guards).map_or_else(String::new, |off| format!("\nguards    {off}"));
         session.out.text(&format!(
             "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{served}{off}",
             agent.as_deref().unwrap_or(match is_far && source == "token" {
-                true => "unknown: the server says who the token is of",
+                true => "unknown: the token identifies the caller on the server",
                 false => "unknown: pass --agent NAME or set TENURE_AGENT",
             }),
             place.project.label,
@@ -83,7 +83,7 @@ pub(super) const SPEC: Spec = Spec {
             match (&problem, switched_on) {
                 (Some(problem), _) => problem.as_str(),
                 (None, Some(true)) => "switched on",
-                (None, _) => "nothing has happened here yet",
+                (None, _) => "no event yet",
             }
         ));
         Ok(0)

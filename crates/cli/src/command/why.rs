@@ -25,7 +25,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "why",
     aliases: &["blame", "story"],
     group: Group::Everyday,
-    about: "Tell the story of a task, a hold, a lock, a memory or a path in plain sentences",
+    about: "Tell the story of a task, hold, lock, memory or path",
     examples: &["tenure why t-7k3fq", "tenure why src/lib.rs", "tenure why deploy"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
@@ -45,11 +45,11 @@ pub(super) const SPEC: Spec = Spec {
                 let story = session.ask_who_holds(&question)?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("the log has nothing about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())
-                            .hint("Nobody has held it or changed it with a tool that says so.")
+                            .hint("No agent has held it, or changed it with a tool that reports changes.")
                             .attempt(Action::holds())
                     }));
                 }
@@ -168,7 +168,7 @@ fn of_hold(out: &Printer, hold: &Hold) -> String {
 
 #[derive(clap::Args)]
 struct Args {
-    /// Any id (a unique beginning is enough), a lock, or a path (`./` before it where it could be both)
+    /// An id (a unique beginning is enough), a lock, or a path (with `./` if a lock has the same name)
     #[arg(value_name = "ID|LOCK|PATH")]
     what: OsString,
 }

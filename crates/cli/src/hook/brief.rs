@@ -100,8 +100,7 @@ fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {
                 .map(|task| format!("- {} “{}” (priority {})", task.id, text::cut(&task.title, 200), task.priority)),
         );
         lines.push(
-            "`tenure resume` takes the first and tells you all about it; do that before you change files for one."
-                .to_owned(),
+            "Call `tenure resume` before you change files: it takes the first task and shows its context.".to_owned(),
         );
     }
     if lines.is_empty() { None } else { Some(lines.join("\n")) }

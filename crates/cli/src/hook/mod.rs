@@ -138,8 +138,9 @@ impl HookArgs {
     /// What stands for "refused" if this event is one that a guard answers.
     fn refusal(&self) -> Option<String> {
         let (tool, event) = (self.tool?, self.event?);
-        let reason = "Tenure could not find out whether this edit is free, and guard.fail = \"closed\" refuses it then. \
-                      `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml.";
+        let reason = "Tenure could not check whether this edit is free, and guard.fail = \"closed\" refuses such \
+                      edits. \
+                      `tenure doctor` shows the problem; a person can set guard.fail = \"open\" in tenure.toml.";
         self.is_guard().then(|| (tool.deny)(event.name, reason).to_string())
     }
 }
@@ -331,7 +332,7 @@ mod tests {
                 let open = outcome(&line(words), &env, fail);
                 // Whose edit it was is not known, so neither is whether it was told before.
                 assert_eq!(open.is_some(), words.contains("claude"), "{words}: open by default");
-                assert!(!open.is_some_and(|text| text.contains("deny") || text.contains("told this once")));
+                assert!(!open.is_some_and(|text| text.contains("deny") || text.contains("appears once")));
                 std::fs::write(dir.path().join("tenure.toml"), "[guard]\nfail = \"closed\"").unwrap();
                 let refused = outcome(&line(words), &env, fail).unwrap();
                 assert!(refused.contains("deny") && !refused.contains("allow"), "{refused}");

@@ -9,7 +9,7 @@ const EVERY: Span = Span::minutes(2);
 /// Most characters that it is told.
 const MOST: usize = 300;
 /// How a remark on several ends.
-const END: &str = ". Nobody is in the way, but the changes will meet when they are merged.";
+const END: &str = ". This does not block you, but the changes will meet when they are merged.";
 
 /// Whether a session may be told something, by when it last was.
 pub(super) fn is_due(told_at: Time, now: Time) -> bool {
@@ -37,8 +37,8 @@ pub(super) fn sentence(elsewhere: &[Elsewhere], told_at: Time, now: Time) -> Opt
     match news.as_slice() {
         [] => None,
         [one] => Some(cut(&format!(
-            "Tenure: {} also holds {} in another checkout ({}). Neither stands in the other's way, but the changes will \
-             meet when they are merged.",
+            "Tenure: {} also holds {} in another checkout ({}). Neither blocks the other, but the changes will meet \
+             when they are merged.",
             one.holder,
             quote(&one.pattern, 80),
             quote(&one.checkout, 60),
@@ -49,7 +49,7 @@ pub(super) fn sentence(elsewhere: &[Elsewhere], told_at: Time, now: Time) -> Opt
 
 /// As many as fit, and how many there are besides.
 fn all(news: &[&Elsewhere]) -> String {
-    let mut text = "Tenure: held in another checkout too: ".to_owned();
+    let mut text = "Tenure: also held in another checkout: ".to_owned();
     let mut named = 0;
     for one in news {
         let next = format!("{} by {} ({})", quote(&one.pattern, 60), one.holder, quote(&one.checkout_name, 40));

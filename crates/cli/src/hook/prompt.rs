@@ -49,8 +49,8 @@ pub(super) fn act(
 fn sentence(lost: &LostTask, also: &str, now: Time) -> String {
     let ago = lost.since.age(now);
     let what = if lost.closed { "closed" } else { "took" };
-    let told = format!("Tenure: your hold on {} is over; {} {what} it {ago} ago. Leave it alone", lost.task, lost.by);
-    let keep = ", keep nothing of it uncommitted that you still want,";
+    let told = format!("Tenure: your hold on {} is over; {} {what} it {ago} ago. Do not change it", lost.task, lost.by);
+    let keep = ", save uncommitted work that you still need,";
     let end = " and run `tenure resume` for your next task.";
     let whole = format!("{told}{keep}{end}{also}");
     let fits = other_checkouts::cut(&whole) == whole;

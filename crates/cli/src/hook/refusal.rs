@@ -40,7 +40,7 @@ pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
 pub(super) fn of_too_many(count: usize) -> String {
     format!(
         "Tenure: nothing was edited: the call changes {count} files, and at most {FILES_MAX} can be reserved in one call. \
-         What helps now: several calls with fewer files each. A person can switch the guards off for a while \
+         Try: several calls with fewer files each. A person can switch the guards off for a while \
          (`tenure off`)."
     )
 }
@@ -58,9 +58,9 @@ pub(super) fn of_command(what: &str, is_whole: bool, blockers: &[Blocker], total
     let told: Vec<String> = blockers.iter().take(3).map(one).collect();
     let rest = if total > 3 { format!("; {} more", total - 3) } else { String::new() };
     let changes = if is_whole {
-        "it changes files all over this checkout, and others are at work there"
+        "it changes files throughout this checkout, and other agents work there"
     } else {
-        "it changes files that others hold"
+        "it changes files that other agents hold"
     };
     let what = format!("`{what}` was not run: {changes}: {named}{more}");
     let mut helps = vec!["limit the command to your own files".to_owned()];
@@ -104,7 +104,7 @@ fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
         .take(3)
         .map(|help| if help.starts_with("tenure ") { format!("`{help}`") } else { help.clone() })
         .collect();
-    let end = format!("What helps now: {}. {person}", helps.join("; "));
+    let end = format!("Try: {}. {person}", helps.join("; "));
     let room = MOST.saturating_sub(end.chars().count()).max(200) / 2;
     format!("Tenure: {}. {}. {end}", cut(what, room), cut(who, room))
 }

@@ -40,7 +40,7 @@ pub(super) fn act(
     let left = started.left_behind.as_ref().map(|left| left_behind(left, brief.is_taken));
     let told = started.second_of.as_ref().map(|first| {
         format!(
-            "Tenure: this session id also runs in another process as {first}. Here you are {}, an agent of your own.",
+            "Tenure: this session id also runs in another process as {first}. Here you are the separate agent {}.",
             started.agent
         )
     });
@@ -58,9 +58,9 @@ pub(super) fn act(
 /// same as an earlier one, which some tools do not show twice.
 fn left_behind(left: &LeftBehind, is_taken: bool) -> String {
     let at = left.ended_at.split_once('.').map_or(left.ended_at.clone(), |(at, _)| format!("{at}Z"));
-    let mut text = format!("Tenure: what you held ended with the last process of this session, at {at}.");
+    let mut text = format!("Tenure: your holds ended with the last process of this session, at {at}.");
     if let Some(task) = left.task.as_ref().filter(|_| !is_taken) {
-        text.push_str(&format!(" You do not hold {task} any more: `tenure resume` takes it again."));
+        text.push_str(&format!(" You no longer hold {task}: `tenure resume` takes it again."));
     }
     if !left.paths.is_empty() {
         let named: Vec<String> = left.paths.iter().map(|path| quote(path, 120)).collect();

@@ -25,7 +25,7 @@ const WHY_MOST: usize = 240;
 /// Why a guard could not do its work, for whoever is told of it; empty where the log alone says it.
 pub(super) fn because(error: &Error) -> String {
     let nobody = match error.read::<NobodySeen>() {
-        Some(_) => ": nobody else is seen at these files, but they could not be reserved for you",
+        Some(_) => ": no other agent holds these files, but they could not be reserved for you",
         None => "",
     };
     let why = match error.code() {
@@ -41,10 +41,10 @@ pub(super) fn because(error: &Error) -> String {
 }
 
 fn told(because: &str, once: bool) -> String {
-    let once = if once { " You are told this once." } else { "" };
+    let once = if once { " This message appears once." } else { "" };
     format!(
-        "Tenure could not check what is about to be changed{because}, and guard.fail = \"open\" lets it go on unchecked: \
-         mind that others may be at the same files. `tenure doctor` says what is wrong.{once}"
+        "Tenure could not check this change{because}, and guard.fail = \"open\" allows it unchecked: other agents \
+         may be changing the same files. `tenure doctor` shows the problem.{once}"
     )
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn tree(out: &Printer, graph: &TaskGraph) -> String {
         }
     }
     if graph.more {
-        text.push_str("\nThe picture was cut: there is more.\n");
+        text.push_str("\nThe graph is incomplete: it has more tasks.\n");
     }
     text
 }

@@ -295,9 +295,9 @@ pub(crate) fn refuse_closed() -> Result<()> {
     if both_ways == Ok(false) || both_ways == Ok(true) && is_null() == Some(false) {
         return Ok(());
     }
-    Err(Error::new(Code::OutputCut, "standard output is closed or leads nowhere")
+    Err(Error::new(Code::OutputCut, "standard output is closed or is /dev/null")
         .at(Stage::Arguments)
-        .hint("Nothing was written. Send it to a file or a program, or name a file."))
+        .hint("Nothing was written. Redirect the output to a file or a program, or name a file."))
 }
 
 /// The columns of a terminal: what `COLUMNS` says, else what the terminal says.

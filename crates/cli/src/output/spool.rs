@@ -104,14 +104,14 @@ pub(crate) fn check_target(target: &Path, replace: bool, store: &StoreLocation) 
 }
 
 fn exists(target: &Path) -> Error {
-    Error::new(Code::FileExists, format!("{} is there already", target.display()))
+    Error::new(Code::FileExists, format!("{} exists already", target.display()))
         .at(Stage::Arguments)
         .entity(target.display().to_string())
         .hint("Choose another name; --force replaces a file.")
 }
 
 fn not_a_file(target: &Path) -> Error {
-    Error::new(Code::NotAFile, format!("{} is not a plain file", target.display()))
+    Error::new(Code::NotAFile, format!("{} is not a regular file", target.display()))
         .at(Stage::Write)
         .entity(target.display().to_string())
         .hint("Name a file, or - for standard output.")
@@ -120,9 +120,9 @@ fn not_a_file(target: &Path) -> Error {
 fn unwritable(path: &Path, error: io::Error) -> Error {
     let (code, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            (Code::DiskFull, "Make room, or choose another place.")
+            (Code::DiskFull, "Free some space, or choose another place.")
         }
-        _ => (Code::NotWritable, "Choose another place, or allow writing there."),
+        _ => (Code::NotWritable, "Choose another place, or make the directory writable."),
     };
     Error::new(code, format!("{} cannot be written", path.display()))
         .at(Stage::Write)

@@ -40,7 +40,7 @@ fn whom(out: &Printer, task: &Task) -> String {
             [on, reason].into_iter().flatten().collect::<Vec<_>>().join(": ")
         }
         TaskState::Ready => task.assignee.as_ref().map_or_else(
-            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {}", out.brief(from))),
+            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("expired: {}", out.brief(from))),
             |agent| format!("for {}", out.brief(agent)),
         ),
         TaskState::Done | TaskState::Cancelled => {
@@ -132,7 +132,7 @@ fn facts(out: &Printer, task: &Task) -> String {
         ));
     }
     if let Some(from) = &task.lapsed_from {
-        text.push_str(&indent(out, &format!("the hold of {from} has lapsed")));
+        text.push_str(&indent(out, &format!("the hold of {from} has expired")));
     }
     if let Some(until) = &task.not_before {
         text.push_str(&indent(out, &format!("not offered before {}", out.time(until))));
@@ -192,7 +192,7 @@ fn differs<T: PartialEq + Clone>(before: &T, after: &T) -> Option<[T; 2]> {
 /// The answer to `claim`.
 pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
     let (Some(task), Some(hold)) = (&claimed.task, &claimed.hold) else {
-        return format!("Nothing to take: {}.", claimed.reason);
+        return format!("No task to take: {}.", claimed.reason);
     };
     let head = format!("{}  {}", out.ink(Ink::Strong, &task.id), task.title);
     let mut text = format!("{}\n", out.prose(&head, 2));
@@ -210,7 +210,8 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
         ));
     }
     text.push_str(&format!(
-        "\nYour calls renew it; without one it lapses in {}.\nNext: tenure note \"…\"   tenure done   tenure block --reason \"…\"   tenure release\n",
+        "\nYour calls renew it; without a call it expires in {}.\nNext: tenure note \"…\"   tenure done   tenure \
+         block --reason \"…\"   tenure release\n",
         span(hold.ttl_s)
     ));
     text
@@ -223,7 +224,7 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
     let mut text = format!("{}\n", out.prose(&head, 2));
     text.push_str(&facts(out, task));
     if shown.blocker_gone {
-        text.push_str(&indent(out, &format!("what blocked it is done: tenure unblock {}", task.id)));
+        text.push_str(&indent(out, &format!("its blocker is done: tenure unblock {}", task.id)));
     }
     if !shown.dependents.is_empty() {
         text.push_str(&indent(out, &format!("before {}", shown.dependents.join(", "))));
@@ -256,9 +257,9 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
 /// A page of holds.
 pub(crate) fn holds(out: &Printer, page: &Page<Hold>, here: Option<&str>) -> String {
     let several = several(page.items.iter(), page.waiting.iter(), here);
-    let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page, several) };
+    let mut text = if page.items.is_empty() { "No holds.".to_owned() } else { held(out, page, several) };
     if !page.waiting.is_empty() {
-        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in the order of the line")));
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in order")));
         text.push_str(&waiting(out, &page.waiting, several));
     }
     text

@@ -51,11 +51,11 @@ pub(crate) fn tree(out: &Printer, holds: &[Hold], here: Option<&str>, more: bool
         }
     }
     if rows.is_empty() {
-        return "No path and no lock is held.".to_owned();
+        return "No path or lock is held.".to_owned();
     }
     let mut text = table(out, &["WHAT", "HOLDER", "MODE", "TASK", "ENDS IN", "FOR"], &rows);
     if more {
-        text.push_str("There are more than fit.\n");
+        text.push_str("The list is incomplete.\n");
     }
     text
 }
@@ -206,6 +206,6 @@ locks
 └─ deploy                       c               1h
 ";
         assert_eq!(tree(&out, &holds, main, false), drawn);
-        assert_eq!(tree(&out, &holds[9..], main, false), "No path and no lock is held.");
+        assert_eq!(tree(&out, &holds[9..], main, false), "No path or lock is held.");
     }
 }

@@ -234,7 +234,7 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
-            return Error::new(Code::LockLost, "the lock was granted too late to run anything under it")
+            return Error::new(Code::LockLost, "the lock was granted too late to run the command")
                 .entity(cut(&hold.subject, 120))
                 .hint("Give it a longer --ttl, or try again.");
         }

@@ -62,7 +62,7 @@ pub(super) fn over(
 fn ended(session: &Session<'_>, hold: &Hold, error: Error, why: Option<Error>) -> u8 {
     let error = error
         .entity(cut(&hold.subject, 120))
-        .hint("The command did not finish its work. Look at what it left behind before it is run again.")
+        .hint("The command did not finish. Check what it left behind before you run it again.")
         .attempt(Action::holds_of("name"))
         .attempt(Action::why(&hold.id))
         .detail("exit", LOST);
@@ -93,11 +93,16 @@ pub(super) fn surviving(session: &Session<'_>, hold: &Hold, surviving: &Processe
 /// the command as soon as this process is gone.
 pub(super) fn unwatched(session: &Session<'_>, hold: &Hold) -> u8 {
     let shown = cut(&hold.subject, 120);
-    let message =
-        format!("the watch over the command under the lock {shown} failed, and nothing proves that it has ended");
+    let message = format!(
+        "the watch over the command under the lock {shown} failed, so it is unknown whether the command has \
+                 ended"
+    );
     let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
-        .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
+        .hint(
+            "This is a defect in Tenure. The lock stays held until it expires. Look for processes of the command \
+               first.",
+        )
         .attempt(Action::holds_of("name"))
         .attempt(Action::why(&hold.id))
         .detail("exit", NOT_ENDED);

@@ -71,7 +71,7 @@ pub(crate) fn require_person(identity: Identity, what: &str) -> Result<Identity>
     if identity.kind == ActorKind::Person {
         return Ok(identity);
     }
-    Err(Error::new(Code::PeopleOnly, format!("{what} is for people"))
+    Err(Error::new(Code::PeopleOnly, format!("{what} is reserved for people"))
         .at(Stage::Resolve)
         .hint("Ask a person to run it."))
 }

@@ -73,11 +73,11 @@ fn copied(workspace: &Workspace, other: &RecordedPlace) -> Error {
     let here = workspace.checkout.as_ref().map_or(&workspace.dir, |checkout| &checkout.common).display().to_string();
     Error::new(
         Code::CopiedProject,
-        format!("this repository ({here}) has the project id of {}, which is still there: it is a copy", other.path),
+        format!("this repository ({here}) has the project id of {}, which still exists, so it is a copy", other.path),
     )
     .at(Stage::Resolve)
     .entity(here.clone())
-    .hint("A copy is a project of its own, or one more checkout of the first: a person says which.")
+    .hint("A person decides whether the copy is a separate project or another checkout of the first.")
     .attempt(Action::NewProject)
     .attempt(Action::JoinProject)
     .detail("here", here)

@@ -86,7 +86,7 @@ fn dead_end(command: &str, path: &[std::path::PathBuf]) -> Option<String> {
 }
 
 fn gone(program: &str) -> String {
-    format!("does nothing: {} is gone", tenure_core::text::cut(program, 200))
+    format!("does nothing: {} does not exist", tenure_core::text::cut(program, 200))
 }
 
 /// The program that a plugin of OpenCode starts.
@@ -220,14 +220,17 @@ fn add_git(
         (LinePresence::Idle, _, _) => Some("git does not run it: the file is not executable".to_owned()),
         (_, Some(_), _) => None,
         _ if is_on(&ground.path) => None,
-        (_, _, Some(gone)) => Some(format!("does nothing: {gone} is gone and `tenure` is not on PATH")),
+        (_, _, Some(gone)) => Some(format!("does nothing: {gone} does not exist and `tenure` is not on PATH")),
         _ => Some("does nothing: `tenure` is not on PATH".to_owned()),
     };
     if problem.is_none() && named != wanted {
         found.remark = Some(match (named, gone) {
-            (_, Some(gone)) => format!("the hooks name {gone}, which is gone; `tenure` on PATH is run instead"),
+            (_, Some(gone)) => format!(
+                "the hooks name {gone}, which does not exist; they run `tenure` from PATH \
+                                        instead"
+            ),
             (HookProgram::Place(place), _) => format!("the hooks name another program, {place}"),
-            _ => "the hooks are those of an earlier version, which do nothing where `tenure` is not on PATH".to_owned(),
+            _ => "the hooks are from an earlier version, which does nothing if `tenure` is not on PATH".to_owned(),
         });
     }
     // The check runs it outside of any repository and with empty input.
@@ -255,7 +258,7 @@ pub(crate) fn states(target: SetupTarget, installed: &Installed) -> Vec<(&'stati
                 Some(problem) => (HookState::Untrusted, Some(problem.to_owned())),
                 None => (HookState::Works, None),
             },
-            _ => (HookState::Fails, Some("it is there more than once".to_owned())),
+            _ => (HookState::Fails, Some("it is installed more than once".to_owned())),
         };
         (event, state, problem)
     };
@@ -271,7 +274,12 @@ pub(crate) fn replay(
 ) -> Result<Vec<HookFinding>> {
     let scratch = Scratch::new(env)?;
     let dir = scratch.file("project");
-    std::fs::create_dir_all(&dir).map_err(|error| Error::bug(format!("no scratch project: {error}")))?;
+    std::fs::create_dir_all(&dir).map_err(|error| {
+        Error::bug(format!(
+            "the temporary project cannot be created: \
+                                                                      {error}"
+        ))
+    })?;
     switch_on(&scratch, &dir, env);
     let mut findings = Vec::new();
     for (event, mut state, mut problem) in states(target, installed) {
@@ -327,7 +335,7 @@ fn run(line: &str, input: &Value, scratch: &Scratch, dir: &Path, env: &Env) -> R
     match (code, complaint) {
         // A failing hook is silent by design and writes to its log.
         (Some(0), None) if is_answer(&stdout) => logged(scratch).map_or(Ok(()), Err),
-        (Some(0), None) => Err("prints what the tool cannot read".to_owned()),
+        (Some(0), None) => Err("prints output that the tool cannot read".to_owned()),
         (_, Some(line)) => Err(tenure_core::text::cut(line.trim(), 120)),
         (Some(code), None) => Err(format!("ends with {code}")),
         (None, None) => Err("was killed".to_owned()),

@@ -37,7 +37,7 @@ pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> R
         )),
         Some(true) => text = renewed(&text, program)?,
         Some(false) => {
-            remarks.push(format!("an MCP server named `{SERVER}` that is another program's is left as it is"));
+            remarks.push(format!("an MCP server named `{SERVER}` of another program is kept"));
         }
     }
     let missing = |text: &str| Ok(dir.filter(|dir| !is_granted(text, dir)));
@@ -68,7 +68,7 @@ pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> R
 }
 
 fn no_place(name: &str) -> String {
-    format!("`{name}` is not added: the file is written in a way that leaves no place for it")
+    format!("`{name}` is not added: the format of the file does not allow it")
 }
 
 /// Appends a section between marks.
@@ -182,7 +182,7 @@ fn without_roots(
     let taken: Vec<String> = list.iter().map(|(root, _)| root.clone()).filter(|root| is_own(root)).collect();
     if let Some(dir) = dir.filter(|dir| list.iter().any(|(root, _)| root == dir) && !taken.iter().any(|own| own == dir))
     {
-        remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
+        remarks.push(format!("the permission to write {dir} is kept: setup has no record of granting it"));
     }
     if taken.is_empty() {
         return Ok((text.to_owned(), taken));

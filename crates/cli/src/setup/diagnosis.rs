@@ -175,7 +175,7 @@ fn of_path(ground: &Ground) -> Option<Diagnosis> {
             None,
             DiagnosisLevel::Remark,
             format!("`tenure` is not on PATH: agents are told to call {program}"),
-            format!("Put it there: `ln -s {program} ~/.local/bin/tenure`, or add its directory to PATH in ~/.profile."),
+            format!("Link it: `ln -s {program} ~/.local/bin/tenure`, or add its directory to PATH in ~/.profile."),
         )
     })
 }
@@ -201,7 +201,7 @@ fn of_login_shell(target: SetupTarget, ground: &Ground) -> Option<Diagnosis> {
         Diagnosis::of(
             Some(target),
             DiagnosisLevel::Remark,
-            format!("a login shell (`bash -lc`), by which {title} runs commands, does not find `tenure`"),
+            format!("a login shell (`bash -lc`), in which {title} runs commands, does not find `tenure`"),
             format!("Add the directory of {program} to PATH in ~/.profile."),
         )
     })
@@ -224,7 +224,7 @@ fn of_program(ground: &Ground, env: &Env) -> Option<Diagnosis> {
     Some(Diagnosis::of(
         None,
         DiagnosisLevel::Remark,
-        format!("the program stands in a {place}: {}", named.display()),
-        "Install it where it stays, then run `tenure setup` from there.",
+        format!("the program is in a {place}: {}", named.display()),
+        "Install it in a permanent place, then run `tenure setup` from there.",
     ))
 }

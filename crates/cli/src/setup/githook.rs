@@ -198,14 +198,13 @@ pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<P
             let outcome = put(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
-        (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
-            "it is left as it is: another hook that was here before stands in {} already",
-            aside.display()
-        )),
+        (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => {
+            planned.remarks.push(format!("it is kept: {} already contains an earlier hook", aside.display()))
+        }
         (true, HookFileState::Other) => {
             planned.after = Some(own(hook.event, &hook.lines()));
             planned.moved = Some(Move::Aside(aside));
-            planned.remarks.push(format!("what is there becomes {}.{ASIDE} and runs after Tenure", hook.event));
+            planned.remarks.push(format!("the existing hook becomes {}.{ASIDE} and runs after Tenure", hook.event));
         }
         (false, HookFileState::Made) if !is_legacy && fs::symlink_metadata(&aside).is_ok() => {
             planned.after = read(&aside)?;
@@ -232,7 +231,7 @@ fn runs_legacy(path: &Path, hook: &HookFile) -> bool {
 }
 
 /// The remark about lines that were edited.
-const CHANGED: &str = "the lines between the marks are not as Tenure writes them and are left as they are";
+const CHANGED: &str = "the lines between the marks were changed and are kept";
 
 /// Adds the lines after the first line of a script, before any command that could end it.
 fn put(text: &str, hook: &HookFile) -> std::result::Result<FileOutcome, Problem> {

@@ -92,7 +92,7 @@ fn remark_others(root: &JsonNode, text: &str, program: &str, remarks: &mut Vec<S
     if !others.is_empty() {
         let events: Vec<&str> = others.iter().map(|hook| hook.event.as_str()).collect();
         let events = events.join(", ");
-        remarks.push(format!("a hook that calls tenure in a way of its own is left as it is ({events})"));
+        remarks.push(format!("a hook that calls tenure in another way is kept ({events})"));
     }
 }
 
@@ -215,11 +215,11 @@ fn apply_part(text: &str, part: &JsonPart, fresh: bool, remarks: &mut Vec<String
                 Some(true) if same_command(&root, text, at, value) => return Ok(text.to_owned()),
                 Some(true) => {}
                 Some(false) => {
-                    remarks.push(format!("an MCP server named `{SERVER}` that is another program's is left as it is"));
+                    remarks.push(format!("an MCP server named `{SERVER}` of another program is kept"));
                     return Ok(text.to_owned());
                 }
                 None if root.get(at).and_then(|servers| servers.get(SERVER)).is_some() => {
-                    remarks.push(format!("an MCP server named `{SERVER}` without a command is left as it is"));
+                    remarks.push(format!("an MCP server named `{SERVER}` without a command is kept"));
                     return Ok(text.to_owned());
                 }
                 None => {}
@@ -263,7 +263,7 @@ pub(crate) fn strip(before: &str, parts: &[JsonPart], made: &RecordedFile<'_>) -
                 if (made.granted)(dir) {
                     text = jsonc::remove(&text, &root, &place, made.container);
                 } else {
-                    remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
+                    remarks.push(format!("the permission to write {dir} is kept: setup has no record of granting it"));
                 }
             }
             JsonPart::Version => {}

@@ -86,7 +86,7 @@ pub(crate) fn parse(text: &str) -> Result<JsonNode, Fault> {
     }
     let node = reader.blank().and_then(|()| reader.value(0)).and_then(|node| {
         reader.blank()?;
-        if reader.at < reader.bytes.len() { Err(reader.fault("something stands behind the end")) } else { Ok(node) }
+        if reader.at < reader.bytes.len() { Err(reader.fault("there is text after the end")) } else { Ok(node) }
     })?;
     Ok(node)
 }
@@ -120,7 +120,7 @@ impl JsonReader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<JsonNode, Fault> {
         if depth > DEPTH {
-            return Err(self.fault("values lie too deep in each other"));
+            return Err(self.fault("values are nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
@@ -181,12 +181,12 @@ impl JsonReader<'_> {
                 Some(b'"') => break,
                 Some(b'\\') => self.at += 2,
                 Some(byte) if byte >= 0x20 => self.at += 1,
-                Some(_) => return Err(self.fault("a text has a control character in it")),
-                None => return Err(self.fault("a text has no end")),
+                Some(_) => return Err(self.fault("a string contains a control character")),
+                None => return Err(self.fault("a string has no end")),
             }
         }
         self.at += 1;
-        let Some(raw) = self.text.get(start..self.at) else { return Err(self.fault("a text has no end")) };
+        let Some(raw) = self.text.get(start..self.at) else { return Err(self.fault("a string has no end")) };
         // JavaScript writes half a surrogate pair for a text cut in the middle. No entry of Tenure contains one.
         Ok(serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned()))
     }

@@ -82,7 +82,7 @@ pub(crate) fn locate(
     match found.as_slice() {
         [] => Ok(None),
         [(begin, _), (end, _)] => Ok(Some(SectionSpan { whole: begin.start..end.end, inside: begin.end..end.start })),
-        [_, _, (third, _), ..] => refused(third, format!("the mark `{}` is there a second time", marks.begin)),
+        [_, _, (third, _), ..] => refused(third, format!("the mark `{}` occurs twice", marks.begin)),
         [_] => Ok(None),
     }
 }
@@ -145,7 +145,7 @@ fn outcome(text: Option<String>) -> FileOutcome {
 }
 
 fn changed(text: &str) -> FileOutcome {
-    let remark = "the section between the marks is not as Tenure writes it and is left as it is";
+    let remark = "the section between the marks was changed and is kept";
     FileOutcome { text: Some(text.to_owned()), remarks: vec![remark.to_owned()] }
 }
 

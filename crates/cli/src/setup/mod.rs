@@ -43,23 +43,23 @@ impl Problem {
                 (Code::ToolConfigInvalid, format!("{file}, line {line}: {what}"), Some(line))
             }
             Problem::NotAContainer(name) if name.is_empty() => {
-                (Code::ToolConfigInvalid, format!("{file} is no JSON object"), None)
+                (Code::ToolConfigInvalid, format!("{file} is not a JSON object"), None)
             }
             Problem::NotAContainer(name) => (
                 Code::ToolConfigInvalid,
-                format!("{file}: `{}` is of another kind than the tool expects", text::excerpt(&name)),
+                format!("{file}: `{}` does not have the type that the tool expects", text::excerpt(&name)),
                 None,
             ),
             Problem::Tangled => (
                 Code::ToolConfigInvalid,
-                format!("{file} is written in a way that Tenure's entries cannot be told from the others"),
+                format!("{file} has a format in which Tenure's entries cannot be distinguished from others"),
                 None,
             ),
         };
         Error::new(code, message)
             .at(Stage::Resolve)
             .entity(file.to_string())
-            .hint("The files of this tool are as they were. Correct this one, then call again.")
+            .hint("The files of this tool were not changed. Correct this file, then repeat the command.")
             .detail("line", line)
     }
 }

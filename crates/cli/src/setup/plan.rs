@@ -112,7 +112,7 @@ fn one(file: &TargetFile, way: PlanDirection, record: &SetupRecord) -> Result<Fi
         (_, Content::Hook(_), _) => Ok(FileOutcome { text: before.clone(), remarks: Vec::new() }),
         (PlanDirection::Set, Content::Section, _) => marked_section::put_section(before.as_deref(), &SECTIONS),
         (PlanDirection::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
-            let remark = "a file of that name that is not Tenure's is left as it is".to_owned();
+            let remark = "a file of that name that Tenure did not write is kept".to_owned();
             _ = text;
             Ok(FileOutcome { text: before.clone(), remarks: vec![remark] })
         }
@@ -215,7 +215,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
         _ => {}
     }
     let meta = fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => unusable(path, "it is a symbolic link that leads nowhere"),
+        std::io::ErrorKind::NotFound => unusable(path, "it is a dangling symbolic link"),
         _ => unusable(path, &error.to_string()).cause(error),
     })?;
     if !meta.is_file() {
@@ -230,7 +230,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::Malformed { line, what: "this is not UTF-8".to_owned() }.of(path)
+        Problem::Malformed { line, what: "it is not UTF-8".to_owned() }.of(path)
     })
 }
 
@@ -238,14 +238,26 @@ pub(super) fn unusable(path: &Path, why: &str) -> Error {
     Error::new(Code::ToolConfigUnusable, format!("{} cannot be used: {why}", path.display()))
         .at(Stage::Read)
         .entity(path.display().to_string())
-        .hint("The files of this tool are as they were. Put this one right, then call again.")
+        .hint("The files of this tool were not changed. Correct this file, then repeat the command.")
 }
 
 /// The section in its current version, then in all earlier ones. A section is recognised by its text.
-const SECTIONS: [&str; 1] = [SECTION];
+const SECTIONS: [&str; 2] = [SECTION, FIRST_SECTION];
 
 /// The instructions for a tool without hooks.
 const SECTION: &str = "\
+## Tenure
+
+Several agents may work in this repository at the same time. Tenure keeps the list of tasks and shows who works on what.
+
+- Name yourself once for your session: `export TENURE_AGENT=NAME`.
+- `tenure resume` gives you a task with its context; `tenure next` only shows it.
+- `tenure note \"…\"` regularly: the next agent continues from your notes.
+- `tenure done` when it is finished, `tenure block --reason \"…\"` when it cannot continue.
+- If `tenure` is not installed, ignore this section.";
+
+/// The section of the first version.
+const FIRST_SECTION: &str = "\
 ## Tenure
 
 Several agents may work in this repository at the same time. Tenure keeps the list of tasks and says who works on what.

@@ -77,9 +77,9 @@ impl SetupRecords {
         match hear.recv_timeout(PATIENCE) {
             Ok((file, Ok(()))) => Ok(SetupRecords { dir: dir.to_owned(), _lock: file }),
             Ok((_, Err(error))) => Err(unwritable(&path, error)),
-            Err(_) => Err(Error::new(Code::SetupBusy, format!("another setup holds {}", path.display()))
+            Err(_) => Err(Error::new(Code::SetupBusy, format!("another setup has locked {}", path.display()))
                 .at(Stage::Lock)
-                .hint("Nothing was written. Try again when it is over.")),
+                .hint("Nothing was written. Try again when the other setup has ended.")),
         }
     }
 
@@ -316,18 +316,16 @@ fn place(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::new(Code::ToolConfigChanged, format!("{} was changed by another program at this moment", path.display()))
+    Error::new(Code::ToolConfigChanged, format!("another program changed {} at the same time", path.display()))
         .at(Stage::Write)
         .entity(path.display().to_string())
-        .hint("Nothing was written. Close the tool, and call again.")
+        .hint("Nothing was written. Close the tool and repeat the command.")
 }
 
 fn unwritable(path: &Path, error: std::io::Error) -> Error {
     Error::new(Code::ToolConfigUnwritable, format!("{} cannot be written: {error}", path.display()))
         .at(Stage::Write)
         .entity(path.display().to_string())
-        .hint(
-            "Nothing was written. Check the permissions; in a sandbox, let a person run `tenure setup` outside of it.",
-        )
+        .hint("Nothing was written. Check the permissions; in a sandbox, let a person run `tenure setup` outside it.")
         .cause(error)
 }

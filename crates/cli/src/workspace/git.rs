@@ -270,15 +270,15 @@ fn broken(file: &Path, what: &str) -> Error {
     Error::new(Code::GitBroken, format!("{} {what}", file.display()))
         .at(Stage::Resolve)
         .entity(file.display().to_string())
-        .hint("Repair the repository (`git worktree repair` mends moved worktrees), then call again.")
+        .hint("Repair the repository (`git worktree repair` repairs moved worktrees), then repeat the command.")
 }
 
 fn gone(file: &Path, named: &Path, error: io::Error) -> Error {
-    broken(file, &format!("names {}, which is not there", named.display())).cause(error)
+    broken(file, &format!("names {}, which does not exist", named.display())).cause(error)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
-    let message = format!("{} cannot be looked up: {error}", path.display());
+    let message = format!("{} cannot be inspected: {error}", path.display());
     Error::new(Code::PathUnreadable, message)
         .at(Stage::Resolve)
         .entity(path.display().to_string())
@@ -464,7 +464,7 @@ mod tests {
             assert!(error.message().contains(".git") && error.message().contains(part), "{error}");
         };
         fs::rename(&repo, area.path("moved")).unwrap();
-        refuse(&area.path("side"), "not there");
+        refuse(&area.path("side"), "does not exist");
         git(&area.path("moved"), &["worktree", "repair", "../side"]);
         assert_eq!(at(&area.path("side")).common, area.path("moved/.git"));
         for (text, part) in

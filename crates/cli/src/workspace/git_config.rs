@@ -130,8 +130,8 @@ impl GitSettings {
         };
         match super::file::read(file, SETTINGS_MAX) {
             Ok(text) => parse(&text, &mut self.0).map_err(|line| {
-                bad(format!("{} line {line} is not git configuration", file.display()))
-                    .hint("`git config --list` shows what git makes of it. Mend the line, then call again.")
+                bad(format!("line {line} of {} is not git configuration", file.display()))
+                    .hint("`git config --list` shows how git reads it. Correct the line, then repeat the command.")
                     .detail("line", line)
             }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -125,7 +125,7 @@ pub(crate) fn first(
             break;
         }
     }
-    Err(io::Error::new(ErrorKind::InvalidData, "it is not an index that this program can read"))
+    Err(io::Error::new(ErrorKind::InvalidData, "this program cannot read the format of the index"))
 }
 
 /// The file that has most of the entries of an index which is split in two, if it is.
@@ -140,7 +140,7 @@ pub(crate) fn shared(index: &Path, hash: usize) -> io::Result<Option<PathBuf>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    let unreadable = || io::Error::new(ErrorKind::InvalidData, "it is not an index that this program can read");
+    let unreadable = || io::Error::new(ErrorKind::InvalidData, "this program cannot read the format of the index");
     let at = scan(&bytes, hash, |_| false).ok_or_else(unreadable)?;
     let link = extension(&bytes, at, hash, b"link").ok_or_else(unreadable)?;
     Ok(link.and_then(|link| link.get(..hash)).map(|name| dir.join(format!("sharedindex.{}", hex(name)))))

@@ -81,7 +81,7 @@ fn form(given: &str) -> Result<Option<&str>> {
     if meant && !lower.starts_with("postgres://") && !lower.starts_with("postgresql://") {
         return Err(refuse(
             Code::BadStore,
-            "this looks like a PostgreSQL address and is no postgres:// URL".to_owned(),
+            "this looks like a PostgreSQL address but is not a postgres:// URL".to_owned(),
         ));
     }
     let (scheme, rest) = match given.split_once("://") {
@@ -105,8 +105,10 @@ fn is_scheme(text: &str) -> bool {
 }
 
 fn refuse(code: Code, message: String) -> Error {
-    Error::new(code, message).at(Stage::Resolve)
-        .hint("A store is a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`); a server is named by TENURE_URL.")
+    Error::new(code, message).at(Stage::Resolve).hint(
+        "Give a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`); TENURE_URL names a \
+               server.",
+    )
 }
 
 fn no_home() -> Error {

@@ -213,12 +213,13 @@ impl Workspace {
         if pin.location != self.store.display() {
             return Err(self.pinned_elsewhere(&pin));
         }
-        let message = format!("the store that project {} is pinned to is gone: {}", self.project.label, pin.location);
+        let message =
+            format!("the store that project {} is pinned to does not exist: {}", self.project.label, pin.location);
         Err(Error::new(Code::PinnedStoreGone, message)
             .at(Stage::Resolve)
             .entity(pin.location)
-            .hint("Put it back from a backup or a move.")
-            .person("If it is lost for good, a person starts anew with `tenure project pin`."))
+            .hint("Move it back, or restore a backup.")
+            .person("If it is lost, a person pins a new store with `tenure project pin`."))
     }
 
     /// Pins the project to the store with this id, unless it is pinned; refuses if that is another store.

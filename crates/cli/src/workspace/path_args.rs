@@ -190,14 +190,14 @@ fn escaped(text: &str) -> String {
 
 fn outside(path: &Path) -> Error {
     let shown = tenure_core::text::cut(&spelled(path), 120);
-    Error::usage(Code::PathOutside, format!("{shown} is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("{shown} is outside the checkout"))
         .entity(shown)
-        .hint("Only what is inside a checkout of the project can be held.")
+        .hint("Only paths inside a checkout of the project can be held.")
 }
 
 fn several() -> Error {
     Error::usage(Code::SeveralCheckouts, "the paths are in several checkouts")
-        .hint("Make one call for each checkout: holds in one have nothing to do with the other.")
+        .hint("Make one call for each checkout: holds in different checkouts are independent.")
 }
 
 #[cfg(test)]

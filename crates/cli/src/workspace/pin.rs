@@ -107,7 +107,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     let bytes = match file::read_with(path, LARGEST, Links::Refused) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(corrupt(path, "is far too large")),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(corrupt(path, "is too large")),
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             return Err(corrupt(path, "is not a regular file").cause(error));
         }
@@ -169,12 +169,12 @@ fn storage(code: Code, path: &Path, message: String) -> Error {
 fn corrupt(path: &Path, what: &str) -> Error {
     let remedy = if path.ends_with("pin") { "`tenure project pin`" } else { "`tenure project new`" };
     storage(Code::ProjectFileCorrupt, path, format!("{} {what}", path.display()))
-        .hint(format!("Put the file back from a backup; without one, a person can set it anew with {remedy}."))
+        .hint(format!("Restore the file from a backup; without a backup, a person writes it again with {remedy}."))
 }
 
 fn vanished(path: &Path) -> Error {
-    storage(Code::ProjectFileCorrupt, path, format!("{} was removed while it was made", path.display()))
-        .hint("Something else deletes files in the git directory. Call again once it has stopped.")
+    storage(Code::ProjectFileCorrupt, path, format!("{} was removed while it was being created", path.display()))
+        .hint("Another program deletes files in the git directory. Stop it, then repeat the command.")
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
@@ -189,14 +189,17 @@ fn unwritable(path: &Path, error: io::Error) -> Error {
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => storage(
             Code::GitReadOnly,
             path,
-            format!("{} cannot be made: {dir} is not writable ({error}), perhaps because of a sandbox", path.display()),
+            format!(
+                "{} cannot be created: {dir} is not writable ({error}), perhaps because of a sandbox",
+                path.display()
+            ),
         )
         .hint(
-            "Let a person run `tenure setup` outside the sandbox, or use the MCP tools of tenure, which run outside it. It \
-             is needed once per project.",
+            "Let a person run `tenure setup` outside the sandbox, or use the MCP tools of Tenure, which run outside \
+             it. This is needed once per project.",
         ),
         _ => storage(Code::ProjectFileUnwritable, path, format!("{} cannot be written: {error}", path.display()))
-            .hint("Check the free space and the state of the disk, then call again."),
+            .hint("Check the free space and the state of the disk, then repeat the command."),
     }
     .cause(error)
 }

@@ -92,9 +92,9 @@ impl ProjectRef {
             KeyKind::ALL.into_iter().find(|kind| key.len() > kind.prefix().len() && key.starts_with(kind.prefix()));
         let Some(kind) = kind else {
             let file = pin::pin_file(&checkout.common).display().to_string();
-            let message = format!("{file} holds a key that is none: `{}`", text::excerpt(key));
+            let message = format!("{file} contains an invalid key: `{}`", text::excerpt(key));
             return Err(Error::new(Code::ProjectFileCorrupt, message).at(Stage::Resolve).entity(file).hint(
-                "Put the file back from a backup; without one, a person can set it anew with `tenure project pin`.",
+                "Restore the file from a backup; without a backup, a person writes it again with `tenure project pin`.",
             ));
         };
         let value = &key[kind.prefix().len()..];
@@ -134,7 +134,7 @@ pub(crate) fn is_copy(recorded: &RecordedPlace, ours: &RecordedPlace, key: &str)
         // Neither moved nor copied can be said, and a guess could make two repositories one.
         Err(error) => {
             let message =
-                format!("{} cannot be looked at, where this project was seen before: {error}", there.display());
+                format!("{}, where this project was seen before, cannot be inspected: {error}", there.display());
             Err(Error::new(Code::PathUnreadable, message)
                 .at(Stage::Resolve)
                 .entity(recorded.path.clone())

@@ -98,7 +98,7 @@ fn write(record: Option<PathBuf>, point: Point, place: Option<(&Path, String)>) 
         .map_err(|error| Error::bug("the record of a restore cannot be written").cause(error))?;
     if let Some(dir) = record.parent().and_then(Path::parent) {
         std::fs::create_dir_all(dir).map_err(|error| {
-            failed(Code::ProjectFileUnwritable, format!("{} cannot be made: {error}", dir.display())).cause(error)
+            failed(Code::ProjectFileUnwritable, format!("{} cannot be created: {error}", dir.display())).cause(error)
         })?;
     }
     pin::replace_file(&record, (text + "\n").as_bytes())

@@ -27,11 +27,11 @@ impl Scratch {
         // Drawn, so that nobody can have made it before.
         let dir = base.join(temp_files::scratch_name());
         DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
-            let message = format!("no private directory can be made in {}: {error}", base.display());
+            let message = format!("no private directory can be created in {}: {error}", base.display());
             Error::new(Code::NoScratch, message)
                 .at(Stage::Open)
                 .entity(base.display().to_string())
-                .hint("Nothing was changed. Set TMPDIR to a directory that can be written.")
+                .hint("Nothing was changed. Set TMPDIR to a writable directory.")
                 .cause(error)
         })?;
         Ok(Scratch(dir))
@@ -60,7 +60,7 @@ pub(crate) fn may_write(path: &Path, existing: Existing, store: &StoreLocation) 
             Err(Error::new(Code::SymlinkedBackup, format!("{} is a symbolic link", path.display()))
                 .at(Stage::Resolve)
                 .entity(path.display().to_string())
-                .hint("Nothing was written. Name the file that is meant."))
+                .hint("Nothing was written. Name the file that the link points to."))
         }
         Ok(meta) if !meta.is_file() => Err(not_a_file(path)),
         Ok(_) if existing == Existing::Keep => Err(exists(path)),
@@ -82,9 +82,9 @@ pub(crate) fn refuse_store_files(path: &Path, store: &StoreLocation) -> Result<(
     let why = if beside(path).iter().any(|part| there(part)) {
         "has files of a database in use beside it"
     } else if database.is_some_and(|it| there(&it) || beside(&it).iter().any(|part| part != path && there(part))) {
-        "is named as a file of the database beside it"
+        "has the name of a file that belongs to the database beside it"
     } else if is_database(path)? {
-        "is a database, and not a backup"
+        "is a database, not a backup"
     } else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ pub(crate) fn unreadable(path: &Path, error: std::io::Error) -> Error {
     Error::new(Code::BackupUnreadable, message)
         .at(Stage::Read)
         .entity(path.display().to_string())
-        .hint("Nothing was changed. Check who may read the file and every directory above it.")
+        .hint("Nothing was changed. Check the permissions of the file and of every directory above it.")
         .cause(error)
 }
 

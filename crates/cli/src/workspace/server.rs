@@ -20,8 +20,8 @@ pub(crate) fn address(given: &str, env: &Env) -> Result<Address> {
 
 /// The refusal of two places at once.
 pub(super) fn both() -> Error {
-    Error::usage(Code::StoreAndServer, "TENURE_STORE and TENURE_URL are both set: a project is in one place")
-        .hint("Unset one of them; `--store` takes a store for one call whatever is set.")
+    Error::usage(Code::StoreAndServer, "TENURE_STORE and TENURE_URL are both set, but a project has only one store")
+        .hint("Unset one of them; `--store` overrides both for one call.")
 }
 
 /// The token for a server. One that is not bound to an address goes only where the caller or the user's own files point:
@@ -70,11 +70,11 @@ fn read(file: &Path, env: &Env) -> Result<String> {
     };
     let meta = opened.metadata().map_err(unreadable)?;
     if meta.mode() & 0o077 != 0 || meta.uid() != env.uid() {
-        let message = format!("{} can be read by others than you", file.display());
+        let message = format!("{} can be read by other users", file.display());
         return Err(Error::new(Code::TokenFileOpen, message)
             .at(Stage::Resolve)
             .entity(file.display().to_string())
-            .hint("Make it yours alone (chmod 600), and think about whether the token must be replaced."));
+            .hint("Make it private (chmod 600), and consider replacing the token."));
     }
     let mut text = String::new();
     opened.take(FILE_MAX).read_to_string(&mut text).map_err(unreadable)?;

@@ -79,7 +79,7 @@ fn tracked_in(path: &Path, ends: &[&str]) -> Result<Option<Tracked>> {
         Error::new(Code::GitBroken, message)
             .at(Stage::Resolve)
             .entity(file.display().to_string())
-            .hint("See what `git status` says of the repository, then call again.")
+            .hint("Check the repository with `git status`, then repeat the command.")
             .cause(error)
     };
     let is_meant = |name: &[u8]| has(name, wanted, ends, folds_case);
@@ -161,18 +161,18 @@ fn escaped(byte: u8) -> Vec<u8> {
 pub(crate) fn refused(found: &Tracked, store: &Path) -> Error {
     let file = found.file.strip_prefix(&found.top).unwrap_or(&found.file).display().to_string();
     let message = format!(
-        "git tracks {file} of the store at {}: a checkout, a reset or a stash would put an old store in its place",
+        "git tracks {file} of the store at {}: a checkout, a reset or a stash would replace the store by an old one",
         store.display()
     );
     Error::new(Code::TrackedStore, message)
         .at(Stage::Resolve)
         .entity(found.file.display().to_string())
         .hint(
-            "Nothing was read or changed. Take the file out of git's index and keep it on the disk (`git rm` with \
-             `--cached`), then commit that: the store goes on where it was.",
+            "Nothing was read or changed. Remove the file from git's index but keep it on the disk (`git rm` with \
+             `--cached`), then commit the removal: the store itself stays unchanged.",
         )
         .attempt(Action::Doctor)
-        .person("A person decides what of the store was published with the commits that have it.")
+        .person("A person should check whether commits have published the store.")
         .with(&TrackedFile(found.file.display().to_string()))
         .detail("checkout", found.top.display().to_string())
 }

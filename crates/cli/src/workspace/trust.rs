@@ -144,7 +144,13 @@ impl Workspace {
         let mut yes = identity(dir)?;
         yes.store = Some(self.confirmed_store());
         yes.project = project;
-        let text = serde_json::to_string(&yes).map_err(|error| Error::bug("a yes cannot be written").cause(error))?;
+        let text = serde_json::to_string(&yes).map_err(|error| {
+            Error::bug(
+                "a confirmation cannot be \
+                                                                           written",
+            )
+            .cause(error)
+        })?;
         if let Some(parent) = file.parent().and_then(Path::parent) {
             std::fs::create_dir_all(parent).map_err(|error| unwritable(&file, error))?;
         }
@@ -166,8 +172,8 @@ impl Workspace {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
             Err(error) => return Err(unreadable(&file, &error.to_string()).cause(error)),
         };
-        let said: Yes = serde_json::from_slice(&text)
-            .map_err(|error| unreadable(&file, "it is not what was written").cause(error))?;
+        let said: Yes =
+            serde_json::from_slice(&text).map_err(|error| unreadable(&file, "its content was changed").cause(error))?;
         let here = identity(dir)?;
         let is_same =
             (&said.path, said.inode, said.born, said.device) == (&here.path, here.inode, here.born, here.device);
@@ -199,9 +205,7 @@ fn fresh(refused: &Error) -> Error {
     let error = Error::new(Code::UnconfirmedStore, refused.message())
         .at(Stage::Resolve)
         .hint(refused.advice().cloned().unwrap_or_default())
-        .person(
-            "A store that came with a repository is used after that only if a person says so: `tenure project pin`.",
-        );
+        .person("After that, a store inside a repository needs the confirmation of a person: `tenure project pin`.");
     match refused.read::<TrackedFile>() {
         Some(file) => error.entity(&*file.0).with(&file),
         None => error,
@@ -226,7 +230,7 @@ fn file_of(dir: &Path, env: &Env) -> Option<PathBuf> {
 fn no_state() -> Error {
     Error::new(Code::NoHome, "HOME is not set and the user has no home directory")
         .at(Stage::Resolve)
-        .hint("Set HOME: what a person said yes to is remembered below it.")
+        .hint("Set HOME: confirmations are stored below it.")
 }
 
 fn unreadable(file: &Path, why: &str) -> Error {
@@ -234,7 +238,7 @@ fn unreadable(file: &Path, why: &str) -> Error {
     Error::new(Code::ProjectFileUnreadable, message)
         .at(Stage::Resolve)
         .entity(file.display().to_string())
-        .hint("Move it away; a person can say yes again with `tenure project pin`.")
+        .hint("Move it away; a person can confirm again with `tenure project pin`.")
 }
 
 fn unwritable(file: &Path, error: std::io::Error) -> Error {
@@ -242,6 +246,6 @@ fn unwritable(file: &Path, error: std::io::Error) -> Error {
     Error::new(Code::ProjectFileUnwritable, message)
         .at(Stage::Resolve)
         .entity(file.display().to_string())
-        .hint("Check who may write the directory, then call again.")
+        .hint("Check the permissions of the directory, then repeat the command.")
         .cause(error)
 }

@@ -61,17 +61,17 @@ fn a_session_that_comes_back_is_told_what_ended_with_its_last_process() {
             told
         };
         let first = run("startup", &[&format!("claim {task}"), "reserve src/a.rs src/b.rs", "release src/b.rs"]);
-        assert!(!first.contains("what you held ended"), "{first}");
+        assert!(!first.contains("your holds ended"), "{first}");
         let second = run("resume", &[]);
-        assert!(second.contains("what you held ended with the last process of this session, at "), "{second}");
-        assert!(second.contains(&format!("You do not hold {task} any more: `tenure resume`")), "{second}");
+        assert!(second.contains("your holds ended with the last process of this session, at "), "{second}");
+        assert!(second.contains(&format!("You no longer hold {task}: `tenure resume`")), "{second}");
         assert!(second.contains("Released: “src/a.rs”.") && !second.contains("b.rs"), "{second}");
         let third = run("resume", &["resume"]);
-        assert!(!third.contains("what you held ended"), "it held nothing since: {third}");
+        assert!(!third.contains("your holds ended"), "it held nothing since: {third}");
         // A takeover by another agent is reported as usual.
         home.ok_as("b", &["claim", &task]);
         let fourth = run("resume", &[]);
-        assert!(fourth.contains("b took it over") && !fourth.contains("You do not hold"), "{fourth}");
+        assert!(fourth.contains("b took it over") && !fourth.contains("You no longer hold"), "{fourth}");
         home.replayed();
     }
 }

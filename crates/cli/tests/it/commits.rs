@@ -233,7 +233,7 @@ fn inv_r12_a_rename_is_committed_whole_or_not_at_all() {
     home.ok_as("b", &["reserve", "src/target"]);
     std::fs::create_dir_all(home.path("repo/src")).unwrap();
     home.git_as("", "repo", &["mv", "long", "src/target"]).ok();
-    let said = home.commit("a").refused(&["src/target is held by b", "half of a rename"]);
+    let said = home.commit("a").refused(&["src/target is held by b", "part of the same rename"]);
     assert!(!said.contains("git commit"), "{said}");
     home.stage(&["free"]);
     let said = home.commit("a").refused(&["src/target is held by b"]);
@@ -311,8 +311,7 @@ fn inv_r12_an_own_hold_that_was_lost_is_named_with_whoever_had_it_since() {
     while home.call(&["check", "x"]).agent("b").run().code != 0 {}
     home.ok_as("b", &["reserve", "x"]);
     home.ok_as("b", &["release", "x"]);
-    let said =
-        home.commit("a").refused(&["your hold on x was lost", "ran out of time", "b took it", "tenure reserve ./x"]);
+    let said = home.commit("a").refused(&["your hold on x was lost", "expired", "b took it", "tenure reserve ./x"]);
     assert!(said.trim_end().ends_with("Nothing else is staged."), "{said}");
     home.commit("c").silent();
     home.stage(&["x"]);
@@ -338,7 +337,7 @@ fn inv_l12_what_is_committed_and_clean_is_given_back() {
     assert_eq!(committed.data["paths"], json!(["clean", "dirty", "src/x", "untracked"]));
     assert_eq!(committed.data["task"], json!(task));
     let why = home.run(&["log", "--limit", "5"]).stdout;
-    assert!(why.contains("was given back with the commit"), "{why}");
+    assert!(why.contains("was released by the commit"), "{why}");
     home.replayed();
 }
 
@@ -368,7 +367,7 @@ fn inv_r10_hostile_names_and_reasons_change_nothing_and_run_nothing() {
     home.stage(&["fine $(touch pwned)", "fine"]);
     let said = home
         .commit("a")
-        .refused(&["staged files are held by others", "git commit --only -- fine 'fine $(touch pwned)'"]);
+        .refused(&["staged files are held by other agents", "git commit --only -- fine 'fine $(touch pwned)'"]);
     assert!(!said.contains('\u{1b}') && !said.contains('\u{2028}'), "{said:?}");
     for name in names {
         home.git_as("", "repo", &["reset", "-q"]).ok();
@@ -474,7 +473,7 @@ fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
             home.stage(&["x"]);
             let done = home.commit("a");
             assert_eq!(done.code, code, "{broken} {policy}: {}", done.said);
-            let lines = done.said.lines().filter(|line| line.contains("tenure: could not look")).count();
+            let lines = done.said.lines().filter(|line| line.contains("tenure: could not check")).count();
             assert_eq!(lines, 1, "{broken} {policy}: {}", done.said);
         }
     }
@@ -495,7 +494,7 @@ fn guards_are_silenced_visibly_and_say_nothing_where_nothing_is_switched_on() {
     home.stage(&["x"]);
     let off = home.git_with("a", "repo", &["commit", "-m", "x"], &[("TENURE_OFF", "1")]).ok();
     assert_eq!(
-        off.said.lines().filter(|line| line.contains("Guards are off here, because TENURE_OFF is set")).count(),
+        off.said.lines().filter(|line| line.contains("Guards are off here because TENURE_OFF is set")).count(),
         1,
         "{}",
         off.said
@@ -551,7 +550,7 @@ fn inv_r12_commits_past_the_guard_are_not_pushed() {
     home.git("repo", &["tag", "v1", "main~1"]);
     push("a", &["v1"]).silent();
     let told = push("", &["main"]).ok().said;
-    assert!(told.contains("warning, the push goes on"), "{told}");
+    assert!(told.contains("warning, the push continues"), "{told}");
     push("b", &["--force", "main~1:main"]).silent();
 }
 
@@ -564,7 +563,7 @@ fn a_merge_of_thousands_of_files_is_quick_and_bounded() {
     }
     home.git_as("", "repo", &["add", "-A"]).ok();
     home.ok_as("b", &["reserve", "d7/", "glob:d8/f*8"]);
-    home.commit("a").refused(&["staged files are held by others", "and "]);
+    home.commit("a").refused(&["staged files are held by other agents", "and "]);
     home.commit("b").silent();
     let data = |home: &Home| home.events().into_iter().rfind(|event| event.kind == "path.committed").unwrap().data;
     assert_eq!((data(&home)["paths"].as_array().unwrap().len(), &data(&home)["more"]), (200, &Value::from(4_800)));

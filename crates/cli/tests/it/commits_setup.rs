@@ -153,10 +153,10 @@ fn core_hooks_path_is_honoured_inside_of_the_repository_and_left_alone_outside()
     for words in [&["setup", "git", "--yes"][..], &["setup", "git", "--check"]] {
         let said = home.call(words).env("PATH", home.with_tenure()).run();
         assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.stdout.contains("outside of this repository"), "{said:?}");
+        assert!(said.stdout.contains("outside this repository"), "{said:?}");
         assert!(!said.stdout.contains("Already") && !said.stdout.contains("works"), "{said:?}");
         let said = home.call(words).env("PATH", home.with_tenure()).json().run();
-        assert!(said.code == 1 && said.stdout.contains("outside of this repository"), "{said:?}");
+        assert!(said.code == 1 && said.stdout.contains("outside this repository"), "{said:?}");
     }
     assert_eq!(home.files("home/hooks"), [""; 0].map(PathBuf::from));
 }

@@ -63,7 +63,7 @@ fn inv_c1_a_server_follows_a_good_configuration_and_keeps_the_old_one_where_it_i
 
         configure(&home, "listen = \"127.0.0.1:1\"\nbody_mib = 4\n");
         server.up.signal(Signal::HUP);
-        let line = server.told("read anew");
+        let line = server.told("reloaded");
         assert_eq!((&line["level"], &line["from_the_next_start"]), (&json!("notice"), &json!("serve.listen")));
         let second = text(&line["revision"]);
         assert_ne!(first, second);

@@ -44,11 +44,11 @@ fn a_sound_store_has_nothing_wrong_on_both_engines() {
         finds(&home, "integrity", "ok", &[]);
         finds(&home, "size", "ok", &["event 3", "task 1"]);
         finds(&home, "clock", "ok", &[]);
-        finds(&home, "retention", "ok", &["3 events", "oldest is 1", "none is ever dropped"]);
+        finds(&home, "retention", "ok", &["3 events", "oldest is 1", "none is removed"]);
         finds(&home, "hooks", "ok", &[]);
         finds(&home, "counters", "ok", &[]);
         if engine == Engine::File {
-            finds(&home, "turnstile", "ok", &["gets its turn"]);
+            finds(&home, "turnstile", "ok", &["get their turn"]);
         }
     }
     let none = Home::direct(Engine::File);
@@ -92,7 +92,7 @@ fn a_stuck_holder_of_the_turnstile_is_named() {
         .expect("flock of util-linux is there");
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(holder.stdout.take().unwrap()), &mut line).unwrap();
-    finds(&home, "turnstile", "fault", &["-turn-b", "held by process", "(flock)", &holder.id().to_string()]);
+    finds(&home, "turnstile", "fault", &["-turn-b", "locked by process", "(flock)", &holder.id().to_string()]);
     drop(holder.stdin.take());
     holder.wait().unwrap();
     finds(&home, "turnstile", "ok", &[]);

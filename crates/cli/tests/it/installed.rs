@@ -106,6 +106,85 @@ fn every_command_of_the_overview_has_a_man_page_without_errors() {
 }
 
 #[test]
+fn man_pages_replace_no_file_of_another() {
+    let home = Home::direct(Engine::File);
+    let dir = home.path("tmp/man");
+    let write = || home.call(&["man".as_ref(), "--dir".as_ref(), dir.as_os_str()]).json().run();
+    assert_eq!((write().code, write().code), (0, 0), "its own pages are replaced");
+    let page = dir.join("tenure-claim.1");
+    let of_ours = fs::read_to_string(&page).unwrap();
+    fs::write(&page, of_ours.replace("\"tenure 0", "\"tenure 99.0")).unwrap();
+    assert_eq!(write().code, 0, "those of another version too");
+    assert_eq!(fs::read_to_string(&page).unwrap(), of_ours);
+
+    let first = dir.join("tenure-add.1");
+    fs::remove_file(&first).unwrap();
+    let elsewhere = home.path("tmp/elsewhere");
+    fs::write(&elsewhere, &of_ours).unwrap();
+    for foreign in ["my own page\n", ".TH CLAIM 1\n"] {
+        fs::write(&page, foreign).unwrap();
+        write().refusal().is("conflict", "file_exists").names(&["tenure-claim.1"]);
+        assert_eq!(fs::read_to_string(&page).unwrap(), foreign);
+    }
+    fs::remove_file(&page).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &page).unwrap();
+    write().refusal().is("conflict", "file_exists");
+    assert!(page.is_symlink() && !first.exists(), "all or nothing");
+
+    // Pages of `completions --install` have a checksum, without which it would not recognise them.
+    home.ok(&["completions", "--install", "fish"]);
+    let dir = home.path("home/.local/share/man/man1");
+    home.call(&["man".as_ref(), "--dir".as_ref(), dir.as_os_str()])
+        .json()
+        .run()
+        .refusal()
+        .is("conflict", "file_exists");
+}
+
+#[test]
+fn a_release_removes_nothing_outside_its_prefix_whatever_its_record_says() {
+    let release = Release::staged();
+    let prefix = release.at("home/it's a prefix");
+    let (ok, said) = release.script(&["--prefix", prefix.to_str().unwrap()]);
+    assert!(ok, "{said}");
+    // What it tells the user to type works, whatever the prefix is called.
+    let hint = |head: &str| said.lines().find_map(|line| line.strip_prefix(head)).unwrap().to_owned();
+    let path = hint("Add it to your PATH: ");
+    let shell = |line: &str| release.home.clean("sh".as_ref()).args(["-c", line]).output().unwrap();
+    let found = shell(&format!("{path}; command -v tenure"));
+    assert_eq!(String::from_utf8(found.stdout).unwrap().trim_end(), prefix.join("bin/tenure").to_str().unwrap());
+
+    let sum = |text: &str| Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let record = prefix.join("share/doc/tenure/installed");
+    let mut lines = fs::read_to_string(&record).unwrap();
+    fs::create_dir_all(release.at("home/empty")).unwrap();
+    fs::create_dir_all(prefix.join("other/empty")).unwrap();
+    for (file, named) in [("home/letter", "../letter"), ("home/note", "share/../../note"), ("home/x", "bin/./../../x")]
+    {
+        fs::write(release.at(file), "precious").unwrap();
+        lines.push_str(&format!("{}  {named}\n", sum("precious")));
+    }
+    fs::write(prefix.join("other/file"), "precious").unwrap();
+    lines.push_str(&format!("{}  other/file\n", sum("precious")));
+    for directory in ["../empty", "other/empty", "share/../../empty", release.at("home/empty").to_str().unwrap()] {
+        lines.push_str(&format!("directory  {directory}\n"));
+    }
+    // A file below the prefix that is not as the record says.
+    let page = prefix.join("share/man/man1/tenure-claim.1");
+    fs::write(&page, "my own page\n").unwrap();
+    fs::write(&record, lines).unwrap();
+
+    let removed = shell(&hint("Remove it with: "));
+    assert!(removed.status.success(), "{removed:?}");
+    let kept = ["home/letter", "home/note", "home/x", "home/empty"].map(|name| release.at(name));
+    let inside = ["other/file", "other/empty"].map(|name| prefix.join(name));
+    for path in kept.iter().chain(&inside).chain([&page]) {
+        assert!(path.exists(), "{}", path.display());
+    }
+    assert!(!prefix.join("bin").exists() && !record.exists());
+}
+
+#[test]
 fn a_release_is_installed_upgraded_and_removed_without_a_trace() {
     let release = Release::staged();
     let before = release.tree("home");

@@ -88,7 +88,8 @@ fn mail_as_people_read_it() {
     assert_eq!(
         sent,
         format!(
-            "Sent {id} to codex-2 (alive) about {task}\nIt ends when the hold ends, and you are told how: tenure inbox\n"
+            "Sent {id} to codex-2 (alive) about {task}\nIt ends when the hold ends; `tenure inbox` then tells you \
+             how.\n"
         )
     );
     let shown = out("codex-2", &["inbox"]);

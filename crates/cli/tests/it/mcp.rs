@@ -341,7 +341,7 @@ fn standard_output_is_the_protocols() {
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let (status, said) = client.complaint();
     assert_eq!(status.code(), Some(2));
-    assert!(said.contains("did not introduce itself"), "{said}");
+    assert!(said.contains("did not send `initialize`"), "{said}");
     let mut client = Client::of(home.call(&["mcp"]).env("TENURE_LOG", "1"), "x");
     client.call("add", json!({ "title": "x" }));
     let (status, said) = client.complaint();

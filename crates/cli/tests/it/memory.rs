@@ -83,6 +83,6 @@ fn bad_memories_are_refused_and_nothing_is_kept() {
     // A query creates nothing.
     let fresh = Home::direct(Engine::File);
     assert_eq!(fresh.ok(&["recall", "anything"])["total"], 0);
-    assert_eq!(fresh.run(&["memory", "list"]).stdout, "Nothing is remembered.\n");
+    assert_eq!(fresh.run(&["memory", "list"]).stdout, "No memories.\n");
     assert!(!fresh.database().exists());
 }

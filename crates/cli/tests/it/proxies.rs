@@ -109,7 +109,7 @@ fn inv_c1_other_proxies_are_believed_from_the_signal_on_and_bad_ones_never() {
     assert!(!addresses(&home).contains(&"203.0.113.9".to_owned()));
     configure(&home, "proxies = [\"127.0.0.0/8\"]\n");
     server.up.signal(Signal::HUP);
-    assert!(server.told("read anew")["from_the_next_start"].is_null());
+    assert!(server.told("reloaded")["from_the_next_start"].is_null());
     assert_eq!(says(&server), 401);
     wait_until("the client is shown", || addresses(&home).contains(&"203.0.113.9".to_owned()));
     for bad in ["\"127.0.0.0/33\"", "\"everybody\"", "\"10.0.0.0/8/8\"", "7"] {

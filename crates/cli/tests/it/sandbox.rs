@@ -41,7 +41,7 @@ pub(crate) fn says_sandbox(document: &Value, exit: i32, home: &Home) {
     let error = &document["error"];
     assert_eq!((exit, &error["kind"], &error["code"]), (4, &"storage".into(), &"not_writable".into()), "{document}");
     assert_eq!(error["details"]["sandbox"], true, "{document}");
-    assert!(text(&error["message"]).contains("looks like a sandbox"), "{document}");
+    assert!(text(&error["message"]).contains("because of a sandbox"), "{document}");
     let hint = text(&error["hint"]);
     for word in ["MCP", "tenure setup", home.path("home/.local").to_str().unwrap()] {
         assert!(hint.contains(word), "{hint} does not name {word}");

@@ -249,7 +249,7 @@ fn inv_i1_a_session_that_is_several_agents_may_ask_but_not_act_where_nothing_tel
         assert_eq!(one.run(&format!("claim {task}"))["ok"], true);
         // Neither process is an ancestor of this one.
         let mut none = claude(&home, "a");
-        assert_eq!(none.whoami(), (None, "claude with a session that is several agents".into()));
+        assert_eq!(none.whoami(), (None, "claude, with a session that several agents use".into()));
         for op in ["done", "release", "claim"] {
             assert_eq!(none.run(op)["error"]["code"], "identity_missing", "{op}");
         }

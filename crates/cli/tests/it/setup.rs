@@ -332,7 +332,7 @@ fn what_cannot_be_understood_is_refused_by_name() {
         (b"{\"a\": \"\xff\"}", ["line 1", "UTF-8"]),
         (b"", ["line 1", "empty"]),
         (b"[]", ["object", ""]),
-        (b"{\"hooks\": {\"BeforeTool\": 7}}", ["hooks.BeforeTool", "kind"]),
+        (b"{\"hooks\": {\"BeforeTool\": 7}}", ["hooks.BeforeTool", "type"]),
         (b"{\"hooks\": true}", ["`hooks`", ""]),
     ] {
         std::fs::write(&broken, bytes).unwrap();
@@ -347,7 +347,7 @@ fn what_cannot_be_understood_is_refused_by_name() {
     refused("storage", "tool_config_unusable", &[]);
     std::fs::remove_file(&broken).unwrap();
     symlink("/nowhere/at/all", &broken).unwrap();
-    refused("storage", "tool_config_unusable", &["leads nowhere"]);
+    refused("storage", "tool_config_unusable", &["dangling"]);
     std::fs::remove_file(&broken).unwrap();
     std::fs::create_dir(&broken).unwrap();
     refused("storage", "tool_config_unusable", &["not a regular file"]);
@@ -381,7 +381,7 @@ fn what_stays_is_named() {
     setup(&home, &["claude", "--yes"]).json().run().data();
     std::fs::remove_dir_all(home.path("home/.local/state")).unwrap();
     let done = setup(&home, &["--remove", "--yes"]).json().run().data();
-    assert!(text(&done["notes"][0]).contains("stays: setup has no record"), "{done}");
+    assert!(text(&done["notes"][0]).contains("is kept: setup has no record"), "{done}");
     let left = content(&home, "home/.claude/settings.json");
     assert!(left.contains("allowWrite") && !left.contains("tenure hook"), "{left}");
 }

@@ -85,7 +85,7 @@ fn committed_files_name_no_place_and_do_nothing_without_the_program() {
 fn check_runs_what_is_installed_and_touches_nothing_real() {
     let home = Home::new(Engine::File);
     let nothing = setup(&home, &["--check"]).run();
-    assert_eq!((nothing.code, nothing.stdout.as_str()), (1, "Nothing is set up. `tenure setup` does it.\n"));
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (1, "Nothing is set up. Run `tenure setup`.\n"));
     setup(&home, &["claude", "cursor", "--scope", "project", "--yes"]).json().run().data();
     let check = || with_fake(&home, setup(&home, &["--check"]));
 

@@ -140,7 +140,7 @@ fn a_program_that_moved_is_noticed_and_repaired() {
     for args in [&["setup", "git", "claude", "opencode", "--check"][..], &["doctor"]] {
         let said = run(&home, &new, args, &[("TENURE_FORMAT", "json")]);
         assert_eq!(said.code, 1, "{args:?}: {said:?}");
-        for word in [old.to_str().unwrap(), "is gone", "git", "claude", "opencode"] {
+        for word in [old.to_str().unwrap(), "does not exist", "git", "claude", "opencode"] {
             assert!(said.stdout.contains(word), "{args:?} {word}: {said:?}");
         }
     }

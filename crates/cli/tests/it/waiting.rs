@@ -174,8 +174,8 @@ fn who_waits_is_shown() {
     home.ok_as("a", &["reserve", "f"]);
     home.refused_as("b", &["reserve", "f", "--wait=1s", "--reason", "later"]);
     let shown = home.run(&["holds"]).stdout;
-    assert!(shown.contains("Waiting, in the order of the line") && shown.contains("later"), "{shown}");
-    assert!(home.run(&["status"]).stdout.contains("Waiting, in the order of the line"));
+    assert!(shown.contains("Waiting, in order") && shown.contains("later"), "{shown}");
+    assert!(home.run(&["status"]).stdout.contains("Waiting, in order"));
     let brief = |agent: &str| text(&home.ok_as(agent, &["resume", "--peek"])["brief"]["text"]);
     assert!(brief("b").contains("You wait for “f”"), "{}", brief("b"));
     assert!(!brief("a").contains("Waiting line"));

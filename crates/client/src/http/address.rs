@@ -21,33 +21,33 @@ impl Address {
         // The rest of the URL may contain a password, so the error does not show it.
         let refuse = |what: &str| {
             Error::usage(Code::BadServerUrl, format!("the address of the server {what}"))
-                .hint("Write https://HOST, with :PORT and a path where it has them.")
+                .hint("Write https://HOST, with :PORT and a path if needed.")
         };
-        let (scheme, rest) = given.split_once("://").ok_or_else(|| refuse("is no http:// or https:// URL"))?;
+        let (scheme, rest) = given.split_once("://").ok_or_else(|| refuse("is not an http:// or https:// URL"))?;
         let is_encrypted = match scheme.to_ascii_lowercase().as_str() {
             "https" => true,
             "http" => false,
-            _ => return Err(refuse("is no http:// or https:// URL")),
+            _ => return Err(refuse("is not an http:// or https:// URL")),
         };
         let rest = rest.trim_end_matches('/');
         if rest.contains('@') {
-            return Err(refuse("has a name or a password in it").hint("The token goes into TENURE_TOKEN."));
+            return Err(refuse("contains a user name or a password").hint("Put the token into TENURE_TOKEN."));
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%:/[]".contains(&byte);
         if rest.is_empty() || !rest.bytes().all(is_plain) {
-            return Err(refuse("has characters in it that no address has"));
+            return Err(refuse("contains characters that are not allowed in an address"));
         }
         let authority = rest.split('/').next().unwrap_or_default();
         let (host, port) = split(authority).ok_or_else(|| refuse("has no host"))?;
         if port.is_some_and(|port| port.parse::<u16>().is_err()) {
-            return Err(refuse("has no proper port"));
+            return Err(refuse("has an invalid port"));
         }
         let is_local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         if !is_encrypted && !is_local && !forced {
             let message =
-                format!("the way to {} is not encrypted, and the token would travel readably", text::excerpt(host));
+                format!("the connection to {} is not encrypted and would expose the token", text::excerpt(host));
             return Err(Error::usage(Code::UnencryptedServer, message)
-                .hint("Use https://. TENURE_FORCE_HTTP=1 goes there all the same, on a network that you trust."));
+                .hint("Use https://, or set TENURE_FORCE_HTTP=1 on a network that you trust."));
         }
         let scheme = if is_encrypted { "https" } else { "http" };
         Ok(Address { base: format!("{scheme}://{rest}"), is_encrypted, is_local })

@@ -155,15 +155,16 @@ impl Http {
     fn failed(&self, error: ureq::Error) -> Tried {
         // A certificate that is not trusted now will not be trusted in a second.
         if let Some(why) = distrust(&error) {
-            let message = format!("the server {} cannot be trusted: {why}", self.address);
+            let message = format!("the server {} is not trusted: {why}", self.address);
             let error = Error::new(Code::TlsRefused, message).at(Stage::Open).entity(self.address.to_string());
-            return Tried::Never(
-                error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
-            );
+            return Tried::Never(error.hint(
+                "Nothing was sent. If you use your own certificate authority, name its file in \
+                            SSL_CERT_FILE.",
+            ));
         }
         match error {
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
-                let message = format!("a request to {} cannot be made", self.address);
+                let message = format!("the request to {} cannot be created", self.address);
                 Tried::Never(Error::usage(Code::BadServerUrl, message).cause(error))
             }
             ureq::Error::BodyExceedsLimit(_) => Tried::Never(self.strange(200).cause(error)),
@@ -173,9 +174,10 @@ impl Http {
 
     fn unreachable(&self) -> Error {
         let message = format!("the server {} cannot be reached", self.address);
-        Error::new(Code::Unreachable, message).at(Stage::Open)
-            .entity(self.address.to_string())
-            .hint("Check the address, the network and that the server runs. Nothing is known to have happened: the same request id finds out.")
+        Error::new(Code::Unreachable, message).at(Stage::Open).entity(self.address.to_string()).hint(
+            "Check the address, the network, and that the server runs. The request may have been executed: \
+                   repeat it with the same request id to find out.",
+        )
     }
 
     /// Classifies a status that comes without the answer of a call. The server's own error is used if the body contains
@@ -198,16 +200,16 @@ impl Http {
                 Tried::Never(asking_for_one(Error::new(Code::TokenUnknown, message).at(Stage::Resolve)))
             }
             403 => {
-                let message = format!("the server {at} does not let this token do that");
+                let message = format!("the server {at} does not permit this token to do that");
                 Tried::Never(asking_for_one(Error::new(Code::TokenRefused, message).at(Stage::Resolve)))
             }
             413 => {
-                let message = format!("the request is larger than the server {at} takes");
+                let message = format!("the request is larger than the server {at} accepts");
                 Tried::Never(Error::usage(Code::RequestTooLarge, message))
             }
             300..=399 => {
-                let message = format!("the server {at} points elsewhere");
-                Tried::Never(Error::usage(Code::BadServerUrl, message).hint("Give the address that it points to."))
+                let message = format!("the server {at} redirects to another address");
+                Tried::Never(Error::usage(Code::BadServerUrl, message).hint("Use the address that it redirects to."))
             }
             429 | 502..=504 => {
                 let message = format!("the server {at} cannot answer now (HTTP {status})");
@@ -219,10 +221,10 @@ impl Http {
     }
 
     fn strange(&self, status: u16) -> Error {
-        let message = format!("what answers at {} is not a Tenure server (HTTP {status})", self.address);
+        let message = format!("{} is not a Tenure server (HTTP {status})", self.address);
         Error::usage(Code::NotAServer, message)
             .entity(self.address.to_string())
-            .hint("Check TENURE_URL: the address of the server, without /api.")
+            .hint("Check TENURE_URL: it must be the address of the server, without /api.")
     }
 }
 
@@ -311,7 +313,10 @@ fn distrust(error: &ureq::Error) -> Option<String> {
 }
 
 fn asking_for_one(error: Error) -> Error {
-    error.hint("Ask whoever runs the server for a token, and give it in TENURE_TOKEN, or in the file `token` of your configuration.")
+    error.hint(
+        "Ask the operator of the server for a token, and put it into TENURE_TOKEN or into the file `token` of \
+                your configuration.",
+    )
 }
 
 /// Between half of a pause and all of it, so that clients that lost a server at the same moment do not all return at
@@ -327,7 +332,7 @@ fn trusted() -> Result<TlsConfig> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let error = Error::usage(Code::BadRootCertificates, "the system has no trusted certificates")
-            .hint("Install them, or name a PEM file in SSL_CERT_FILE.");
+            .hint("Install certificates, or name a PEM file in SSL_CERT_FILE.");
         return Err(match found.errors.into_iter().next() {
             Some(cause) => error.cause(cause),
             None => error,
@@ -346,8 +351,8 @@ pub fn token(given: &str) -> Result<&str> {
     if (1..=512).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(given);
     }
-    let message = format!("what was given as a token is none: {} characters", text::excerpt(&given.len().to_string()));
-    Err(Error::usage(Code::BadToken, message).hint("A token is one word, as `tenure token` printed it."))
+    let message = format!("the given token ({} characters) is not a token", text::excerpt(&given.len().to_string()));
+    Err(Error::usage(Code::BadToken, message).hint("Give the token exactly as `tenure token` printed it."))
 }
 
 #[cfg(test)]

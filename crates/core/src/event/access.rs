@@ -13,7 +13,7 @@ pub struct PrincipalAdded {}
 
 impl Payload for PrincipalAdded {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} gave {subject} access")
+        format!("{actor} gave access to {subject}")
     }
 }
 
@@ -37,7 +37,7 @@ pub struct PrincipalEnabled {}
 
 impl Payload for PrincipalEnabled {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} let {subject} in again")
+        format!("{actor} enabled the access of {subject} again")
     }
 }
 
@@ -63,7 +63,7 @@ impl Payload for MemberRoleSet {
             Some(role) => format!("{actor} made {subject} {} in {place}", role.as_str()),
             None => {
                 let before = self.before.map_or("", Role::as_str);
-                format!("{actor} took the role {before} in {place} from {subject}")
+                format!("{actor} removed the role {before} of {subject} in {place}")
             }
         }
     }

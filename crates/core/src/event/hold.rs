@@ -85,7 +85,7 @@ impl Payload for HoldExpired {
         } else if self.place.as_ref().is_some_and(|place| !place.is_empty()) {
             return format!("{holder} did not take {subject} in time");
         } else {
-            "ran out of time"
+            "expired"
         };
         format!("the hold of {holder} on {subject} {why}")
     }
@@ -131,7 +131,7 @@ impl Payload for HoldTransferred {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         let overrode = overriding(self.overrode.as_deref());
         let lock = if self.kind.as_deref() == Some("name") { "the lock " } else { "" };
-        format!("{actor} handed {lock}{subject} from {} to {}{overrode}", self.from, self.holder)
+        format!("{actor} transferred {lock}{subject} from {} to {}{overrode}", self.from, self.holder)
     }
 }
 
@@ -277,8 +277,8 @@ impl Payload for PathReleased {
                 let overrode = overriding(self.overrode.as_ref().and_then(Option::as_deref));
                 format!("{actor} released {subject}{overrode}{}", quoted(&word(&self.reason)))
             }
-            ("", task) => format!("{subject} was given back with {task}"),
-            (commit, _) => format!("{subject} was given back with the commit {commit}"),
+            ("", task) => format!("{subject} was released with {task}"),
+            (commit, _) => format!("{subject} was released by the commit {commit}"),
         }
     }
 }

@@ -101,7 +101,7 @@ pub struct MemoryForgotten {
 
 impl Payload for MemoryForgotten {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} had {subject} forgotten{}", quoted(&self.text))
+        format!("{actor} deleted the memory {subject}{}", quoted(&self.text))
     }
 }
 
@@ -123,7 +123,7 @@ impl Payload for MemoryPinned {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match self.pinned {
             true => format!("{actor} pinned {subject}"),
-            false => format!("{actor} took the pin out of {subject}"),
+            false => format!("{actor} unpinned {subject}"),
         }
     }
 }

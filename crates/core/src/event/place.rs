@@ -84,7 +84,7 @@ pub struct OfferTaken {
 
 impl Payload for OfferTaken {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} took {subject}, which was held for it")
+        format!("{actor} accepted {subject}, which was held for it")
     }
 }
 
@@ -147,7 +147,7 @@ impl From<PlaceQueued> for PlaceLeft {
 impl Payload for PlaceLeft {
     fn sentence(&self, _: &str, _: &str) -> String {
         let over = if self.session_ended { ": its session is over" } else { "" };
-        format!("{} waits no longer for {}{over}", self.agent, wanted(&self.wanted))
+        format!("{} no longer waits for {}{over}", self.agent, wanted(&self.wanted))
     }
 }
 
@@ -185,7 +185,7 @@ impl Payload for PlaceLapsed {
     fn sentence(&self, _: &str, _: &str) -> String {
         let (agent, wanted) = (&self.agent, wanted(&self.wanted));
         match self.proven_dead {
-            true => format!("{agent} waits no longer for {wanted}: its process is gone"),
+            true => format!("{agent} no longer waits for {wanted}: its process is gone"),
             false => format!("{agent} did not come back for {wanted}"),
         }
     }

@@ -41,7 +41,9 @@ impl Payload for ProjectRestored {
     fn sentence(&self, actor: &str, _: &str) -> String {
         let last = self.last_event;
         match self.copied {
-            true => format!("the file of the store was copied or put back: this project continues after event {last}"),
+            true => format!(
+                "the store file was copied or replaced by an older one: this project continues after event {last}"
+            ),
             false => format!("{actor} restored this project from a backup that ends with event {last}"),
         }
     }
@@ -62,8 +64,8 @@ pub struct AgentRegistered {
 impl Payload for AgentRegistered {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match self.imported {
-            true => format!("{actor} imported a task that is for {subject}"),
-            false => format!("{actor} appeared"),
+            true => format!("{actor} imported a task that is assigned to {subject}"),
+            false => format!("{actor} joined"),
         }
     }
 }
@@ -81,8 +83,8 @@ pub struct AgentOwned {
 impl Payload for AgentOwned {
     fn sentence(&self, actor: &str, _: &str) -> String {
         match self.owner.as_str() {
-            "" => format!("{actor} is itself from now on, and no longer an agent of {}", self.was),
-            owner => format!("{actor} is an agent of {owner} from now on"),
+            "" => format!("{actor} no longer acts as an agent of {}", self.was),
+            owner => format!("{actor} now acts as an agent of {owner}"),
         }
     }
 }
@@ -97,7 +99,7 @@ pub struct CheckoutJoined {
 
 impl Payload for CheckoutJoined {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} made {subject} a checkout of this project")
+        format!("{actor} added {subject} as a checkout of this project")
     }
 }
 

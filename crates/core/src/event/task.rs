@@ -44,7 +44,7 @@ pub struct TaskAdded {
     /// The time it was added there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// The time before which it is not offered.
+    /// The time until which it is withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<String>,
 }
@@ -146,7 +146,7 @@ impl Payload for TaskEdited {
 pub struct TaskSnoozed {
     /// The time before which it was not offered until now.
     pub from: Option<Time>,
-    /// The time before which it is not offered.
+    /// The time until which it is withheld.
     pub not_before: Option<Time>,
     /// The version since.
     pub version: i64,
@@ -253,7 +253,7 @@ pub struct TaskDone {
 impl Payload for TaskDone {
     fn sentence(&self, actor: &str, subject: &str) -> String {
         match self.late {
-            true => format!("{actor} finished {subject} late: its hold had lapsed and nobody had taken over"),
+            true => format!("{actor} finished {subject} late: its hold had expired, and no agent had taken over"),
             false => format!("{actor} finished {subject}{}", overriding(self.overrode.as_deref())),
         }
     }
@@ -308,7 +308,7 @@ pub struct TaskReleased {
 
 impl Payload for TaskReleased {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} gave {subject} back{}{}", overriding(self.overrode.as_deref()), quoted(&self.reason))
+        format!("{actor} released {subject}{}{}", overriding(self.overrode.as_deref()), quoted(&self.reason))
     }
 }
 
@@ -322,7 +322,7 @@ pub struct TaskReopened {
 
 impl Payload for TaskReopened {
     fn sentence(&self, actor: &str, subject: &str) -> String {
-        format!("{actor} opened {subject} again{}", quoted(&self.reason))
+        format!("{actor} reopened {subject}{}", quoted(&self.reason))
     }
 }
 
@@ -354,7 +354,7 @@ pub struct TaskReady {
 
 impl Payload for TaskReady {
     fn sentence(&self, _: &str, subject: &str) -> String {
-        format!("{subject} became ready: {} was the last it waited for", self.unlocked_by)
+        format!("{subject} became ready: its last dependency {} is done", self.unlocked_by)
     }
 }
 
@@ -382,6 +382,6 @@ pub struct TaskUnassigned {
 
 impl Payload for TaskUnassigned {
     fn sentence(&self, _: &str, subject: &str) -> String {
-        format!("{subject} is no longer reserved for {}, who is gone", self.assignee)
+        format!("{subject} is no longer assigned to {}, which is gone", self.assignee)
     }
 }

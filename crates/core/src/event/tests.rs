@@ -97,7 +97,7 @@ fn what_was_imported_is_told_as_such() {
         "a imported a note of b on t-1: “x”"
     );
     let registered = Event::read(kind::AGENT_REGISTERED, &json!({ "imported": true }));
-    assert_eq!(registered.sentence("a", "b"), "a imported a task that is for b");
+    assert_eq!(registered.sentence("a", "b"), "a imported a task that is assigned to b");
 }
 
 #[test]

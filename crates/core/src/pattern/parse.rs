@@ -63,7 +63,7 @@ pub(super) fn read(typed: &str) -> Result<ParsedPattern> {
         return Err(limit(typed, &format!("{} bytes", typed.len()), &format!("{BYTES_MAX}")));
     }
     if typed.contains('\0') {
-        return Err(bad(typed, "a NUL is in it, and no path has one"));
+        return Err(bad(typed, "it contains a NUL"));
     }
     let (body, glob) = match typed.strip_prefix(GLOB) {
         Some(body) => (body, true),
@@ -84,7 +84,7 @@ pub(super) fn read(typed: &str) -> Result<ParsedPattern> {
             ".." => match kept.pop() {
                 None => return Err(outside(typed)),
                 Some((_, before)) if !before.is_literal() => {
-                    return Err(bad(typed, "`..` after a wildcard leads nowhere that can be told"));
+                    return Err(bad(typed, "`..` after a wildcard has no defined meaning"));
                 }
                 Some(_) => {}
             },
@@ -194,7 +194,7 @@ impl PatternReader<'_> {
             let Some(c) = self.take() else { break };
             nodes.push(match c {
                 '*' if self.rest.starts_with('*') || nodes.last() == Some(&SegmentPart::Many) => {
-                    return self.bad("`**` stands alone between two slashes, outside of braces");
+                    return self.bad("`**` must stand alone between two slashes, outside braces");
                 }
                 '*' => self.wildcard(SegmentPart::Many),
                 '?' => self.wildcard(SegmentPart::One),
@@ -216,7 +216,7 @@ impl PatternReader<'_> {
 
     fn either(&mut self, nested: usize) -> Result<SegmentPart> {
         if nested > NESTED_MAX {
-            return self.bad("its braces stand too deep in each other");
+            return self.bad("its braces are nested too deep");
         }
         let mut ways = Vec::new();
         loop {
@@ -232,7 +232,7 @@ impl PatternReader<'_> {
     fn class(&mut self) -> Result<SegmentPart> {
         const OPEN: &str = "a `[` is not closed; write `[[]` for the character itself";
         if self.rest.starts_with('^') {
-            return self.bad("`[!…]` is all but the characters named; a class does not begin with `^`");
+            return self.bad("a class cannot begin with `^`; write `[!…]` for all other characters");
         }
         let negated = self.rest.starts_with('!');
         if negated {
@@ -242,7 +242,7 @@ impl PatternReader<'_> {
         loop {
             let low = match self.take() {
                 None => return self.bad(OPEN),
-                Some('/') => return self.bad("no class takes a slash"),
+                Some('/') => return self.bad("a class cannot contain a slash"),
                 // A bracket in the first position is literal.
                 Some(']') if !ranges.is_empty() => return Ok(SegmentPart::Class(ranges, negated)),
                 Some(c) => c,
@@ -257,10 +257,10 @@ impl PatternReader<'_> {
                 _ => low,
             };
             if high == '/' {
-                return self.bad("no class takes a slash");
+                return self.bad("a class cannot contain a slash");
             }
             if low > high {
-                return self.bad("a range in a class goes backwards");
+                return self.bad("a range in a class is reversed");
             }
             ranges.push((low, high));
         }
@@ -277,22 +277,22 @@ pub(super) fn check_states(typed: &str, states: usize) -> Result<()> {
 
 fn bad(typed: &str, why: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage(Code::BadPattern, format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
-        "A path means itself, whatever its characters; a trailing `/` means everything below; after `glob:` there are * ? [a-z] \
-         [!a-z] {a,b} and ** between two slashes.",
+    Error::usage(Code::BadPattern, format!("`{shown}` is not a valid pattern: {why}")).entity(shown).hint(
+        "A path is taken literally; a trailing `/` means everything below it. A pattern after `glob:` may have * ? \
+         [a-z] [!a-z] {a,b} and ** between two slashes.",
     )
 }
 
 fn limit(typed: &str, found: &str, most: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage(Code::PatternLimit, format!("`{shown}` has {found}, at most {most} are allowed"))
+    Error::usage(Code::PatternLimit, format!("`{shown}` has {found}; the limit is {most}"))
         .entity(shown)
         .hint("Name the files or the directory, or give several patterns.")
 }
 
 fn outside(typed: &str) -> Error {
     let shown = excerpt(typed);
-    Error::usage(Code::PathOutside, format!("`{shown}` is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("`{shown}` is outside the checkout"))
         .entity(shown)
-        .hint("Paths are relative to the top of their checkout; only what is inside can be held.")
+        .hint("Paths are relative to the top of the checkout; only paths inside it can be held.")
 }

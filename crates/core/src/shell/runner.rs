@@ -101,21 +101,21 @@ impl Runner {
     /// Which words are read as a command, for the reference page.
     pub fn reads(&self) -> String {
         let words = match (self.form, self.before) {
-            (OperandForm::Words, 0) => "the words behind its options".to_owned(),
+            (OperandForm::Words, 0) => "the words after its options".to_owned(),
             (OperandForm::Words, 1) if self.is_optional => {
-                "the words behind its options and perhaps one word".to_owned()
+                "the words after its options and optionally one word".to_owned()
             }
-            (OperandForm::Words, 1) => "the words behind its options and one word".to_owned(),
-            (OperandForm::Words, before) => format!("the words behind its options and {before} words"),
-            (OperandForm::Dashes, _) => "the words behind `--`".to_owned(),
-            (OperandForm::Behind(option), _) => format!("the words behind {}", quoted(option)),
-            (OperandForm::JoinedBehind(option), _) => format!("the words behind {}, as a line", quoted(option)),
-            (OperandForm::PowerShell { bare: false }, _) => "the words behind `-Command`, as a line".to_owned(),
+            (OperandForm::Words, 1) => "the words after its options and one word".to_owned(),
+            (OperandForm::Words, before) => format!("the words after its options and {before} words"),
+            (OperandForm::Dashes, _) => "the words after `--`".to_owned(),
+            (OperandForm::Behind(option), _) => format!("the words after {}", quoted(option)),
+            (OperandForm::JoinedBehind(option), _) => format!("the words after {}, as a line", quoted(option)),
+            (OperandForm::PowerShell { bare: false }, _) => "the words after `-Command`, as a line".to_owned(),
             (OperandForm::PowerShell { bare: true }, _) => {
-                "the words behind `-Command` or behind its options, as a line".to_owned()
+                "the words after `-Command` or after its options, as a line".to_owned()
             }
-            (OperandForm::Joined, _) => "the words behind its options, as a line".to_owned(),
-            (OperandForm::Lines, _) => "each word behind its options, as a line".to_owned(),
+            (OperandForm::Joined, _) => "the words after its options, as a line".to_owned(),
+            (OperandForm::Lines, _) => "each word after its options, as a line".to_owned(),
             (OperandForm::Nothing, _) => String::new(),
         };
         let line = match self.line {

@@ -17,9 +17,9 @@ use super::Instant;
 pub enum TokenState {
     /// It can.
     Valid,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Somebody revoked it.
+    /// It was revoked.
     Revoked,
 }
 
@@ -38,25 +38,25 @@ impl TokenState {
 pub struct Token {
     /// Its id.
     pub id: TokenId,
-    /// Whose it is.
+    /// The principal.
     pub principal: AgentName,
-    /// What it is for.
+    /// The purpose.
     pub label: String,
     /// Whether it can still be used.
     pub state: TokenState,
-    /// The most it may; null where it narrows nothing.
+    /// The maximum role; null if not limited.
     pub role: Option<Role>,
-    /// The keys of the projects it is good for; null for all.
+    /// The keys of the projects that it is valid for; null for all.
     pub projects: Option<Vec<ProjectKey>>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Instant,
-    /// By whom.
+    /// The agent that did it.
     pub created_by: AgentName,
-    /// Until when it can be used.
+    /// The time until which it can be used.
     pub expires_at: Instant,
-    /// Since when it was revoked.
+    /// The time of the revocation.
     pub revoked_at: Option<Instant>,
-    /// By whom.
+    /// The agent that did it.
     pub revoked_by: Option<AgentName>,
 }
 
@@ -82,18 +82,18 @@ impl Token {
     }
 }
 
-/// Somebody who access was given to.
+/// An identity that was given access.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Principal {
     /// The name.
     pub name: AgentName,
     /// What it is.
     pub sort: PrincipalKind,
-    /// Whether nothing of it counts.
+    /// Whether it is disabled.
     pub disabled: bool,
     /// When access was first given.
     pub created_at: Instant,
-    /// By whom.
+    /// The agent that did it.
     pub created_by: AgentName,
 }
 
@@ -118,7 +118,7 @@ pub struct Member {
     pub project: ProjectKey,
     /// As what.
     pub role: Role,
-    /// Since when.
+    /// The start time.
     pub set_at: Instant,
     /// Who said so.
     pub set_by: AgentName,
@@ -143,7 +143,7 @@ pub struct Membership {
     pub principal: AgentName,
     /// The key of the project, or `*`.
     pub project: ProjectKey,
-    /// The role from now on, null for none.
+    /// The new role, null for none.
     pub role: Option<Role>,
     /// The role before, null for none.
     pub before: Option<Role>,
@@ -154,7 +154,7 @@ pub struct Membership {
 pub struct LoginOffered {
     /// Whom it signs in.
     pub principal: AgentName,
-    /// Until when it can be used.
+    /// The time until which it can be used.
     pub expires_at: Instant,
 }
 
@@ -163,7 +163,7 @@ pub struct LoginOffered {
 pub struct LoginTaken {
     /// Who is signed in.
     pub principal: AgentName,
-    /// Until when.
+    /// The end time.
     pub expires_at: Instant,
 }
 

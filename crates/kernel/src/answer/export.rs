@@ -36,11 +36,11 @@ pub struct Header {
 pub struct ExportedProject {
     /// Its key.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The name for people.
     pub label: String,
 }
 
-/// A task with everything that is its own. Holds stay behind: who held it is only named.
+/// A task with all of its fields. Holds are not exported: only the holder's name is.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Task")]
@@ -53,7 +53,7 @@ pub struct ExportedTask {
     /// More lines, at most 64 KiB.
     #[serde(default)]
     pub description: String,
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     #[serde(default)]
     pub acceptance: String,
     /// 0 is first, 4 is last.
@@ -62,10 +62,10 @@ pub struct ExportedTask {
     /// Sorted, at most 20 of 64 characters.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// The ids of the tasks it comes after, sorted.
+    /// The ids of the dependencies, sorted.
     #[serde(default)]
     pub after: Vec<TaskId>,
-    /// The agent it is for.
+    /// The assignee.
     #[serde(default)]
     pub assignee: Option<AgentName>,
     /// `open`, `blocked`, `done` or `cancelled`.
@@ -77,25 +77,25 @@ pub struct ExportedTask {
     /// The task that blocks it.
     #[serde(default)]
     pub blocked_on: Option<TaskId>,
-    /// The time before which it is not offered.
+    /// The time until which it is withheld.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Instant>,
-    /// Who held it, or whose hold on it had lapsed.
+    /// The holder, or the agent whose hold had expired.
     #[serde(default)]
     pub was_held_by: Option<AgentName>,
-    /// How often it was granted so far.
+    /// The number of grants so far.
     #[serde(default)]
     pub attempt: i64,
-    /// Rises with what a person sees.
+    /// Increases with each visible change.
     #[serde(default = "first_version")]
     pub version: i64,
-    /// Who added it.
+    /// The agent that added it.
     pub created_by: AgentName,
     /// When.
     pub created_at: Instant,
     /// When what a person sees last changed.
     pub updated_at: Instant,
-    /// Who finished or cancelled it.
+    /// The agent that finished or cancelled it.
     #[serde(default)]
     pub finished_by: Option<AgentName>,
     /// When that was.
@@ -166,17 +166,17 @@ pub struct ExportedNote {
     pub id: NoteId,
     /// The task it is on.
     pub task: TaskId,
-    /// Who wrote it.
+    /// The author.
     pub agent: AgentName,
     /// When.
     pub at: Instant,
     /// The text.
     pub text: String,
-    /// Data given with it, to the letter: reading numbers and writing them again may change them.
+    /// The data of the note, byte for byte: parsing and rewriting numbers may change them.
     #[serde(default)]
     #[schemars(with = "Option<serde_json::Value>")]
     pub data: Option<Box<RawValue>>,
-    /// Whether its author's hold had lapsed.
+    /// Whether the author's hold had expired.
     #[serde(default)]
     pub late: bool,
     /// The line of the input it stands on, for messages.
@@ -231,18 +231,18 @@ pub(crate) enum ExportLine<'a> {
 /// The answer to `import`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
-    /// How many tasks came in.
+    /// The number of imported tasks.
     pub tasks: usize,
-    /// How many notes came in.
+    /// The number of imported notes.
     pub notes: usize,
-    /// How many tasks were here already, with the same content.
+    /// The number of tasks that existed already, with the same content.
     pub unchanged: usize,
-    /// How many notes were here already, with the same content.
+    /// The number of notes that existed already, with the same content.
     pub unchanged_notes: usize,
-    /// How many events the file has; none of them comes in.
+    /// The number of events in the file, which are not imported.
     pub events_left_out: usize,
-    /// Agents that are known from now on because a task is for them.
+    /// Agents that became known because a task is assigned to them.
     pub agents: usize,
-    /// Whether this only says what would happen.
+    /// Whether this is a dry run.
     pub dry_run: bool,
 }

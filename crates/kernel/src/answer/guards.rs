@@ -16,11 +16,11 @@ use crate::checkouts::Checkouts;
 pub struct GuardState {
     /// Whether they are.
     pub off: bool,
-    /// Until when.
+    /// The end time.
     pub until: Option<Instant>,
     /// How long until then.
     pub until_s: Option<i64>,
-    /// Who switched them off.
+    /// The agent or person that switched them off.
     pub by: Option<AgentName>,
 }
 
@@ -59,13 +59,13 @@ pub struct Elsewhere {
     pub holder: AgentName,
     /// Its hold.
     pub hold: HoldId,
-    /// The top of its checkout, with the machine where that is another.
+    /// The top of its checkout, with the machine if it is another one.
     pub checkout: String,
     /// The id of that checkout.
     pub checkout_id: CheckoutId,
-    /// What it is called.
+    /// The name.
     pub checkout_name: String,
-    /// Since when both hold it.
+    /// The time since which both hold it.
     pub since: Instant,
 }
 

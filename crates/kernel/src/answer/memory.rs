@@ -17,25 +17,25 @@ pub struct Memory {
     pub id: MemoryId,
     /// Its canonical key.
     pub key: String,
-    /// For whom it is: task, agent, project or global.
+    /// The scope: task, agent, project or global.
     pub scope: String,
-    /// Of which task or agent.
+    /// The task or agent of the scope.
     pub of: Option<String>,
     /// What it is.
     pub kind: MemoryKind,
-    /// What it says.
+    /// The text.
     pub text: String,
     /// Whether every brief shows it.
     pub pinned: bool,
-    /// Who wrote what it says now.
+    /// The author of the current text.
     pub author: AgentName,
-    /// The task its author was at.
+    /// The author's task at that time.
     pub from_task: Option<TaskId>,
     /// The event that last changed it.
     pub event: EventNumber,
-    /// Rises with each change.
+    /// Increases with each change.
     pub version: i64,
-    /// When it was first said.
+    /// The time at which it was first stored.
     pub created_at: String,
     /// When it was last changed.
     pub updated_at: String,
@@ -67,26 +67,26 @@ impl Memory {
 /// The answer to `remember`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Remembered {
-    /// How many memories the request had; all of them hold now.
+    /// The number of memories in the request; all of them are stored now.
     pub count: usize,
     /// Each of them, in the order of the request.
     pub items: Vec<RememberedItem>,
 }
 
-/// What became of one memory of a request.
+/// The result for one memory of a request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RememberedItem {
     /// Its id.
     pub id: MemoryId,
     /// Its canonical key.
     pub key: String,
-    /// For whom it is.
+    /// The scope.
     pub scope: String,
-    /// Of which task or agent.
+    /// The task or agent of the scope.
     pub of: Option<String>,
     /// What was done.
     pub outcome: MemoryOutcome,
-    /// Rises with each change.
+    /// Increases with each change.
     pub version: i64,
 }
 
@@ -95,11 +95,11 @@ pub struct RememberedItem {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Outcome")]
 pub enum MemoryOutcome {
-    /// There was none under this key.
+    /// There was no memory with this key.
     Added,
-    /// It said something else.
+    /// It had another text.
     Changed,
-    /// It said just this.
+    /// It had the same text.
     Unchanged,
 }
 

@@ -12,7 +12,7 @@ use tenure_store::table::{agent, mail, message};
 
 use super::Instant;
 
-/// A message in somebody's mail.
+/// A message in the mail of an agent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Its id.
@@ -21,30 +21,30 @@ pub struct Message {
     pub number: EventNumber,
     /// `message`, or `ending`: a message of your own is over.
     pub what: String,
-    /// Who wrote it.
+    /// The author.
     pub from: AgentName,
-    /// Who got it.
+    /// The recipient.
     pub to: Vec<AgentName>,
     /// What it is about: a task or a hold.
     pub about: Option<String>,
     /// The hold it ends with.
     pub hold: Option<HoldId>,
-    /// How soon it should be looked at.
+    /// The urgency.
     pub urgency: Urgency,
-    /// Whether its author waits for something.
+    /// Whether its author asks for an action.
     pub request: bool,
-    /// Whether nobody wrote it: it says what was committed where you hold something.
+    /// Whether it was generated: a notice of a commit on files that you hold.
     #[serde(default)]
     pub notice: bool,
-    /// What it says.
+    /// The text.
     pub text: String,
     /// When it was sent.
     pub sent_at: Instant,
-    /// Whether it was offered before, and nobody confirmed that it was shown.
+    /// Whether it was offered before without a confirmation that it was shown.
     pub again: bool,
     /// Whether you acknowledged it.
     pub acked: bool,
-    /// How it came to its end, if it did.
+    /// The way in which it ended, if it has.
     pub ended: Option<MessageEnded>,
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,13 +54,13 @@ pub struct Message {
     pub thread: Option<MessageId>,
 }
 
-/// How a message came to its end.
+/// The way in which a message ended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ended")]
 pub struct MessageEnded {
-    /// What became of the hold (done, blocked, cancelled, released, transferred, expired, restored), or acknowledged.
+    /// The end of the hold (done, blocked, cancelled, released, transferred, expired, restored), or `acknowledged`.
     pub how: String,
-    /// By whom.
+    /// The agent that did it.
     pub by: AgentName,
     /// When.
     pub at: Instant,
@@ -102,15 +102,15 @@ impl Message {
 pub struct InboxPage {
     /// New mail, in order.
     pub items: Vec<Message>,
-    /// How much is new in all; nothing where it is beyond counting.
+    /// The total number of new messages; null if there are too many to count.
     pub total: Option<i64>,
     /// Whether there is more: the next call shows it.
     pub more: bool,
     /// Always nothing: the next page is the next call.
     pub next: Option<String>,
-    /// What the door confirms once this was shown.
+    /// The number that the client confirms when it has shown the answer.
     pub offered: Option<EventNumber>,
-    /// What was acknowledged.
+    /// The acknowledged messages.
     pub acked: Vec<MessageId>,
 }
 
@@ -119,15 +119,15 @@ pub struct InboxPage {
 pub struct Sent {
     /// The id of the message.
     pub id: MessageId,
-    /// Who gets it, and whether they are there.
+    /// The recipients, and whether they are alive.
     pub to: Vec<Recipient>,
     /// What it is about.
     pub about: Option<String>,
     /// The hold it ends with.
     pub hold: Option<HoldId>,
-    /// How soon it should be looked at.
+    /// The urgency.
     pub urgency: Urgency,
-    /// Whether you wait for something.
+    /// Whether you ask for an action.
     pub request: bool,
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,12 +137,12 @@ pub struct Sent {
     pub thread: Option<MessageId>,
 }
 
-/// Who gets a message.
+/// A recipient of a message.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Recipient {
     /// The agent.
     pub agent: AgentName,
-    /// Whether it is there.
+    /// Whether it is alive.
     pub liveness: Liveness,
     /// How long ago its last op was.
     pub last_seen_s: i64,
@@ -174,20 +174,20 @@ impl Sent {
     }
 }
 
-/// A request that has been open for too long. What it says is between those who write and those who get it.
+/// An overdue request. Only its author and recipients can read the text.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Overdue {
     /// The message.
     pub id: MessageId,
-    /// Who waits.
+    /// The waiting agent.
     pub from: AgentName,
     /// For whom.
     pub to: Vec<AgentName>,
     /// What it is about.
     pub about: Option<String>,
-    /// How soon it should have been looked at.
+    /// The urgency.
     pub urgency: Urgency,
-    /// Since when it waits.
+    /// The time since which it waits.
     pub age_s: i64,
 }
 

@@ -49,19 +49,19 @@ pub type Instant = String;
 pub struct Page<T> {
     /// The page.
     pub items: Vec<T>,
-    /// How many there are in all, where that is known without counting.
+    /// The total number, if it is known without counting.
     pub total: Option<i64>,
     /// Whether there are more.
     pub more: bool,
-    /// Where the next page begins, where there is one.
+    /// The position of the next page, if there is one.
     pub next: Option<String>,
-    /// In logs: where this page ends, to read on from when more has happened.
+    /// In logs: the end of this page, as the position for later events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// In logs: the oldest event kept, where older ones were dropped.
+    /// In logs: the oldest event, if older ones were removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<EventNumber>,
-    /// In lists of holds: who waits for what, in the order of the line; on the first page.
+    /// In lists of holds: the waiting agents in the order of the line; on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Place>,
 }
@@ -88,31 +88,31 @@ pub struct Task {
     pub priority: i64,
     /// Sorted.
     pub labels: Vec<String>,
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     pub acceptance: String,
     /// The stored status, as a write would find it.
     pub status: TaskStatus,
     /// What follows from status, dependencies and hold.
     pub state: TaskState,
-    /// The tasks it comes after.
+    /// The dependencies.
     pub after: Vec<TaskId>,
-    /// Those of them that are not done.
+    /// The dependencies that are not done.
     pub unmet: Vec<TaskId>,
-    /// How often it was granted so far.
+    /// The number of grants so far.
     pub attempt: i64,
-    /// Rises with what a person sees.
+    /// Increases with each visible change.
     pub version: i64,
-    /// The agent it is for.
+    /// The assignee.
     pub assignee: Option<AgentName>,
     /// Why it is blocked or was cancelled.
     pub reason: Option<String>,
     /// The task that blocks it.
     pub blocked_on: Option<TaskId>,
-    /// Who holds it.
+    /// The holder.
     pub holder: Option<Holder>,
-    /// Whose hold on it lapsed, while nobody has taken it since.
+    /// The agent whose hold expired, if no agent has taken over.
     pub lapsed_from: Option<AgentName>,
-    /// Who finished or cancelled it.
+    /// The agent that finished or cancelled it.
     pub finished_by: Option<AgentName>,
     /// When that was.
     pub finished_at: Option<Instant>,
@@ -120,7 +120,7 @@ pub struct Task {
     pub created_at: Instant,
     /// When what a person sees last changed.
     pub updated_at: Instant,
-    /// The time before which it is not offered; none once that has passed.
+    /// The time until which it is withheld; null when it has passed.
     #[serde(default)]
     pub not_before: Option<Instant>,
     /// In a list by words: the first text with each word.
@@ -128,7 +128,7 @@ pub struct Task {
     pub matched: Vec<MatchedText>,
 }
 
-/// Who holds a task.
+/// The holder of a task.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// The agent.
@@ -137,9 +137,9 @@ pub struct Holder {
     pub hold: HoldId,
     /// Its fence.
     pub fence: Fence,
-    /// When it ends unless renewed.
+    /// The time at which it ends without renewal.
     pub expires_at: Instant,
-    /// Whether the agent is there.
+    /// Whether the agent is alive.
     pub liveness: Liveness,
 }
 
@@ -208,27 +208,28 @@ pub struct Hold {
     pub kind: String,
     /// What is held.
     pub subject: String,
-    /// Who has it.
+    /// The holder.
     pub holder: AgentName,
-    /// Proof of which grant one works under.
+    /// The number of the grant that the holder works under.
     pub fence: Fence,
     /// `exclusive` or `shared`.
     pub mode: String,
-    /// What it is for.
+    /// The purpose.
     pub reason: String,
     /// When it was granted.
     pub granted_at: Instant,
-    /// When it ends unless renewed.
+    /// The time at which it ends without renewal.
     pub expires_at: Instant,
     /// How long that is from now.
     pub expires_in_s: i64,
-    /// By how much a renewal lengthens it.
+    /// The time that a renewal adds.
     pub ttl_s: i64,
-    /// `live`, `offered` (until its holder takes it), `lapsed` (over, not yet written down) or how it ended.
+    /// `live`, `offered` (until its holder accepts it), `lapsed` (expired, not yet recorded) or the way in which it
+    /// ended.
     pub state: String,
-    /// Whether the holder is there.
+    /// Whether the holder is alive.
     pub liveness: Liveness,
-    /// The task that a path is held for, and ends with.
+    /// The task that a path is held for; the hold ends with the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The top of the checkout that a path is held in, with its machine where that is another; none for a hold over all
@@ -238,10 +239,10 @@ pub struct Hold {
     /// The id of that checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_id: Option<CheckoutId>,
-    /// What it is called: the end of its path that no other has.
+    /// The name: the shortest unique end of its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_name: Option<String>,
-    /// What its project is called, where it is not the one that was asked about.
+    /// The name of its project, if it is not the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
@@ -293,20 +294,20 @@ impl Hold {
     }
 }
 
-/// What stands in the way of a request.
+/// A hold or a place that blocks a request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Blocker {
     /// The hold.
     pub id: AnyId,
     /// `held`, or `waiting` for a place in the line.
     pub state: String,
-    /// Who has it.
+    /// The holder.
     pub holder: AgentName,
     /// The pattern, for paths.
     pub pattern: Option<String>,
     /// `exclusive` or `shared`.
     pub mode: String,
-    /// What it is for.
+    /// The purpose.
     pub reason: String,
     /// How long it has been held.
     pub age_s: i64,
@@ -314,14 +315,14 @@ pub struct Blocker {
     pub expires_in_s: i64,
     /// How long ago the holder did something.
     pub last_seen_s: i64,
-    /// Whether the holder is there.
+    /// Whether the holder is alive.
     pub liveness: Liveness,
     /// The place in the waiting line.
     pub place: Option<i64>,
-    /// The top of the checkout that it is in, where that lies around or inside the one of the request.
+    /// The top of its checkout, if that is around or inside the checkout of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
-    /// What the project of that is called, where it is another.
+    /// The name of that project, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
@@ -399,32 +400,32 @@ impl Blocker {
 pub struct Reserved {
     /// The holds, in the order of the request, each once.
     pub holds: Vec<Hold>,
-    /// Whether nothing is held and the agent waits in the line.
+    /// Whether nothing was granted and the agent waits in line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waiting: bool,
-    /// The number in the line, where it waits.
+    /// The number in the waiting line, if the agent waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<i64>,
-    /// The id of the place, where it waits.
+    /// The id of the place, if the agent waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<PlaceId>,
-    /// How long the place is kept unless it is renewed, where it waits.
+    /// How long the place is kept without renewal, if the agent waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_s: Option<i64>,
-    /// What stands in the way, at most 50, where it waits.
+    /// The blockers, at most 50, if the agent waits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<Blocker>,
-    /// How many there are in all.
+    /// The total number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
-    /// Whose they are, where there are more than 50.
+    /// The agents that the further blockers belong to, if there are more than 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<AgentName>,
     /// What others hold of the same files in other checkouts, at most 50: nobody stands in the way, and the changes meet
     /// when they are merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Elsewhere>,
-    /// How many that are in all, where there are more.
+    /// The total number, if there are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere_total: Option<usize>,
     /// The places in the line that were left by a release.
@@ -432,13 +433,13 @@ pub struct Reserved {
     pub left: Vec<PlaceId>,
 }
 
-/// The answer to `lock`: the lock, or that its asker waits for it.
+/// The answer to `lock`: the lock, or the caller's place in the waiting line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Locked {
     /// It is held.
     Held(Hold),
-    /// Somebody else has it, and the asker has a place in the line.
+    /// Another agent holds it, and the caller has a place in the waiting line.
     Waiting(Reserved),
 }
 
@@ -452,9 +453,9 @@ impl<'de> Deserialize<'de> for Locked {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Released {
-    /// A task was given back.
+    /// A task was released.
     Task(Box<Task>),
-    /// Paths or a lock were given back.
+    /// Paths or a lock were released.
     Paths(Box<Reserved>),
 }
 
@@ -471,9 +472,9 @@ pub struct Checked {
     pub free: bool,
     /// What stands in the way, at most 50.
     pub blockers: Vec<Blocker>,
-    /// How many there are in all.
+    /// The total number.
     pub total: usize,
-    /// Whose they are, where there are more than 50.
+    /// The agents that the further blockers belong to, if there are more than 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<AgentName>,
     /// What others hold of the same files in other checkouts, at most 50.
@@ -484,18 +485,18 @@ pub struct Checked {
 /// The answer to `claim`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Claimed {
-    /// The task, or nothing to take.
+    /// The task; null if none is available.
     pub task: Option<Task>,
     /// The hold on it.
     pub hold: Option<Hold>,
     /// The rule that chose it.
     pub rule: ChoiceRule,
-    /// The rule in words, or why there is nothing.
+    /// The rule in words, or the reason why no task is available.
     pub reason: String,
-    /// Paths that were held for the task when its hold lapsed, and are now held anew.
+    /// Paths that were held for the task when its hold expired, and are now held again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Hold>,
-    /// What stands in the way of those that are not.
+    /// The blockers of the paths that are not free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_paths: Vec<Blocker>,
 }
@@ -515,7 +516,7 @@ pub struct NextChoice {
     pub task: Option<Task>,
     /// The rule that chose it.
     pub rule: ChoiceRule,
-    /// The rule in words, or why there is nothing.
+    /// The rule in words, or the reason why no task is available.
     pub reason: String,
 }
 
@@ -526,9 +527,9 @@ pub struct Finished {
     /// The task.
     #[serde(flatten)]
     pub task: Task,
-    /// Whether the hold had lapsed, and nobody had taken over.
+    /// Whether the hold had expired, and no agent had taken over.
     pub late: bool,
-    /// The tasks that became ready by this, at most 1,000.
+    /// The tasks that this made ready, at most 1,000.
     pub unlocked: Vec<TaskId>,
 }
 
@@ -551,9 +552,9 @@ pub struct Noted {
     pub id: NoteId,
     /// The task it is on.
     pub task: TaskId,
-    /// Whether the author's hold had lapsed, and nobody had taken over.
+    /// Whether the author's hold had expired, and no agent had taken over.
     pub late: bool,
-    /// What was remembered with it.
+    /// The memories stored with it.
     #[serde(default)]
     pub memories: Vec<RememberedItem>,
     /// How many files it names.

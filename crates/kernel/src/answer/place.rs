@@ -16,33 +16,33 @@ use super::{Blocker, Instant};
 pub struct Place {
     /// Its id.
     pub id: PlaceId,
-    /// Who waits.
+    /// The waiting agent.
     pub agent: AgentName,
     /// `path` or `name`.
     pub kind: String,
-    /// What for, all of it at once.
+    /// All requested paths, or the lock.
     pub wanted: Vec<String>,
     /// `exclusive` or `shared`.
     pub mode: String,
-    /// What it is for.
+    /// The purpose.
     pub reason: String,
     /// `waiting`, `offered` or `ended`.
     pub state: String,
     /// The number in the line; none for an offer.
     pub place: Option<i64>,
-    /// Since when.
+    /// The start time.
     pub queued_at: Instant,
     /// How long that is.
     pub age_s: i64,
-    /// How long it is kept unless it is renewed, or the offer unless it is taken.
+    /// How long the place is kept without renewal, or the offer without acceptance.
     pub expires_in_s: i64,
-    /// The checkout that paths are wanted in; none for all of them.
+    /// The checkout of the paths; null for all checkouts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
     /// The id of that checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_id: Option<CheckoutId>,
-    /// What it is called.
+    /// The name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_name: Option<String>,
 }

@@ -46,7 +46,7 @@ pub struct ProjectSwitchedOn {
 pub struct ProjectName {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The name for people.
     pub label: String,
 }
 

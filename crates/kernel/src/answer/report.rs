@@ -25,15 +25,15 @@ pub struct NoteView {
     pub id: NoteId,
     /// The number of its event.
     pub number: EventNumber,
-    /// Who wrote it.
+    /// The author.
     pub agent: AgentName,
     /// When.
     pub at: Instant,
     /// The text.
     pub text: String,
-    /// Data given with it.
+    /// The data of the note.
     pub data: Option<Value>,
-    /// Whether its author's hold had lapsed.
+    /// Whether the author's hold had expired.
     pub late: bool,
 }
 
@@ -130,7 +130,7 @@ pub struct Shown {
     pub blocker_gone: bool,
     /// The newest notes on it, oldest first.
     pub notes: Vec<NoteView>,
-    /// The tasks that come after it, at most 100.
+    /// The dependents, at most 100.
     pub dependents: Vec<TaskId>,
     /// Its newest events, oldest first.
     pub events: Vec<LoggedEvent>,
@@ -155,11 +155,11 @@ impl<'de> Deserialize<'de> for Shown {
 pub struct Story {
     /// What it is about.
     pub subject: String,
-    /// What happened, oldest first.
+    /// The events, oldest first.
     pub story: Vec<Sentence>,
     /// Whether older sentences were left out.
     pub more: bool,
-    /// Whether it began with events that are no longer kept.
+    /// Whether it began with events that were removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }
@@ -170,7 +170,7 @@ pub struct Story {
 pub struct ProjectOverview {
     /// Its key.
     pub key: ProjectKey,
-    /// What people call it.
+    /// The name for people.
     pub label: String,
     /// Whether it is the one the question was asked in.
     pub here: bool,
@@ -182,7 +182,7 @@ pub struct ProjectOverview {
     pub cancelled: i64,
     /// How many events are kept.
     pub events: i64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: String,
     /// When the last op was run in it.
     pub last_at: String,
@@ -224,13 +224,13 @@ pub struct Agent {
     pub name: AgentName,
     /// The tool.
     pub tool: Option<String>,
-    /// Whether it is there.
+    /// Whether it is alive.
     pub liveness: Liveness,
     /// Its last op.
     pub last_seen: Instant,
     /// How long ago that was.
     pub last_seen_s: i64,
-    /// The task it means when it names none.
+    /// The task in focus.
     pub focus: Option<TaskId>,
     /// Its first op.
     pub registered_at: Instant,
@@ -264,16 +264,16 @@ pub struct HookRun {
     pub ago_s: i64,
 }
 
-/// A task that cannot go on, in `status`.
+/// A task that cannot continue, in `status`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hindered {
     /// The task.
     pub id: TaskId,
     /// Its title.
     pub title: String,
-    /// By what: a reason, a task, a list of cancelled dependencies.
+    /// The cause: a reason, a task, a list of cancelled dependencies.
     pub by: String,
-    /// Whether what blocked it is gone.
+    /// Whether it is no longer blocked.
     pub gone: bool,
 }
 
@@ -282,13 +282,13 @@ pub struct Hindered {
 pub struct Overview {
     /// What can be claimed.
     pub ready: i64,
-    /// What waits for a dependency.
+    /// Tasks that wait for a dependency.
     pub waiting: i64,
-    /// What is being worked on.
+    /// The tasks in progress.
     pub started: i64,
     /// What is blocked.
     pub blocked: i64,
-    /// What waits for a cancelled dependency.
+    /// Tasks that wait for a cancelled dependency.
     pub stuck: i64,
     /// Live holds.
     pub held: i64,
@@ -296,19 +296,19 @@ pub struct Overview {
     pub done: i64,
     /// Given up.
     pub cancelled: i64,
-    /// When the next hold ends unless renewed.
+    /// The time at which the next hold ends without renewal.
     pub next_expiry: Option<Instant>,
     /// How long until then.
     pub next_expiry_s: Option<i64>,
-    /// In one sentence: why nothing, or what, is happening.
+    /// A sentence that says what is happening and what is stuck.
     pub summary: String,
-    /// The first blocked tasks and by what.
+    /// The first blocked tasks with their causes.
     pub blocked_by: Vec<Hindered>,
-    /// The first stuck tasks and by what.
+    /// The first stuck tasks with their causes.
     pub stuck_by: Vec<Hindered>,
     /// The next holds to end.
     pub holds: Vec<Hold>,
-    /// Who waits for what, in the order of the line, at most 10.
+    /// The waiting agents in the order of the line, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub line: Vec<super::Place>,
     /// Requests between agents that have been open for too long, oldest first.

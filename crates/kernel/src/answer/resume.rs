@@ -14,27 +14,27 @@ use super::{Blocker, Hold, InboxPage, Instant, LoggedEvent, Task};
 /// The answer to `resume`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Resumed {
-    /// The task in focus from now on.
+    /// The new task in focus.
     pub focus: Option<TaskId>,
-    /// The task, or nothing to take.
+    /// The task; null if none is available.
     pub task: Option<Task>,
     /// The hold on it.
     pub hold: Option<Hold>,
     /// The rule that chose it.
     pub rule: ChoiceRule,
-    /// The rule in words, or why there is nothing.
+    /// The rule in words, or the reason why no task is available.
     pub reason: String,
-    /// That the task that was in focus is somebody else's now, in a sentence.
+    /// A sentence that says that another agent has the former task in focus.
     pub lost: Option<String>,
-    /// Paths that were held for the task when its hold lapsed, and are now held anew.
+    /// Paths that were held for the task when its hold expired, and are now held again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Hold>,
-    /// What stands in the way of those that are not.
+    /// The blockers of the paths that are not free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_paths: Vec<Blocker>,
-    /// What to know.
+    /// The text.
     pub brief: Brief,
-    /// What happened since the agent was last told.
+    /// The events since the agent last saw some.
     pub events: OfferedEvents,
     /// New messages to the agent.
     pub mail: InboxPage,
@@ -49,12 +49,12 @@ pub struct Brief {
     pub tokens: usize,
     /// How many it may have.
     pub budget: usize,
-    /// How many items did not fit.
+    /// The number of items that did not fit.
     pub left_out: usize,
-    /// Up to which event it tells what happened: whoever shows it, and nothing else, confirms that.
+    /// The last event that it shows; a client that shows the answer confirms this number.
     #[serde(default)]
     pub events: Option<EventNumber>,
-    /// The last message that stands in the text, by its number: what a door that shows the text confirms.
+    /// The number of the last message in the text; a client that shows the text confirms it.
     pub mail: Option<EventNumber>,
 }
 
@@ -66,14 +66,14 @@ pub struct OfferedEvents {
     pub items: Vec<News>,
     /// Whether there are more; the next call offers them once these are confirmed.
     pub more: bool,
-    /// Up to which event this is an offer; nothing where only a look was taken.
+    /// The last offered event; null if the call was a query.
     pub offered: Option<EventNumber>,
-    /// The oldest event that is kept, where some of those to be told were dropped before.
+    /// The oldest event, if some unshown events were removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<EventNumber>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct News {
     /// The event's number.
@@ -88,7 +88,7 @@ pub struct News {
     pub subject: String,
     /// The event in one sentence.
     pub text: String,
-    /// Whether it was offered before, and nobody confirmed that it was shown.
+    /// Whether it was offered before without a confirmation that it was shown.
     pub again: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct SessionStarted {
 pub struct LeftBehind {
     /// When that was.
     pub ended_at: String,
-    /// The task, if nobody has it now.
+    /// The task, if no agent holds it now.
     pub task: Option<TaskId>,
     /// Paths, the last ones first.
     pub paths: Vec<String>,

@@ -60,7 +60,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> 
         items.push(format!("- Earlier note, by {} at {}:\n{text}", note.agent, at(note.at)));
     }
     if items.is_empty() {
-        items.push("Nothing was done yet.".to_owned());
+        items.push("No work has been recorded yet.".to_owned());
     }
     Ok(items)
 }
@@ -91,7 +91,7 @@ fn changed(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec
     let tops = Checkouts::load(tx, ask.project, ask.host)?;
     for (checkout, files) in others {
         let top = tops.get(&checkout);
-        let place = top.map_or_else(|| "that is gone".to_owned(), |_| quoted(&tops.place(&checkout), 300));
+        let place = top.map_or_else(|| "that was removed".to_owned(), |_| quoted(&tops.place(&checkout), 300));
         items.push(format!("- Files changed for it in another checkout, {place}: {}", names(&files)));
     }
     Ok(items)
@@ -110,7 +110,7 @@ fn paths(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec<S
     }
     for blocker in ask.lost_paths.iter().take(FILES) {
         let pattern = quoted(blocker.pattern.as_deref().unwrap_or_default(), 200);
-        items.push(format!("- Not yours again: {} holds the path {pattern} by now", blocker.holder));
+        items.push(format!("- You did not get the path {pattern} back: {} now holds it", blocker.holder));
     }
     Ok(items)
 }

@@ -58,7 +58,8 @@ fn sentence(row: &hold::Row, other: &hold::Row) -> String {
     let what = quoted(&row.subject, 200);
     let has = if other.subject == row.subject { "it".to_owned() } else { quoted(&other.subject, 200) };
     format!(
-        "- The path {what} is no longer yours: your hold ended at {}, and {} has {has} since {} ({}). Leave it to them.",
+        "- The path {what} is no longer yours: your hold ended at {}, and {} has {has} since {} ({}). Do not change \
+         it.",
         at(ended_at),
         other.holder,
         at(other.granted_at),

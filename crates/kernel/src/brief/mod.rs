@@ -142,12 +142,12 @@ fn list() -> Action {
 }
 
 fn nothing(tx: &mut dyn Tx, ask: &BriefRequest<'_>) -> Result<Vec<String>> {
-    let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
+    let mut items = vec![format!("You are {}. No task is available: {}.", ask.me, ask.nothing)];
     // A held task without the given labels is not chosen, but it is still named.
     for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
         if hold.is_task() && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
             items.push(format!(
-                "You still hold {} {}, which the labels leave out.",
+                "You still hold {} {}, which the labels exclude.",
                 hold.subject,
                 quoted(&hold.reason, 120)
             ));
@@ -160,12 +160,12 @@ fn without_task(ask: &BriefRequest<'_>) -> Vec<String> {
     let say = |action: &Action| ask.phrasing.instruct(action);
     let (add, list, resume) = (say(&Action::AddTask { title: "TITLE".to_owned() }), say(&list()), say(&Action::Resume));
     if ask.tools {
-        vec![format!("- {} adds a task, {list} shows what there is, {resume} takes what is ready.", capital(&add))]
+        vec![format!("- {} adds a task, {list} shows the tasks, {resume} takes a ready one.", capital(&add))]
     } else {
         vec![
             format!("- {add} adds a task"),
-            format!("- {list} shows what there is"),
-            format!("- {resume} takes what is ready by then"),
+            format!("- {list} shows the tasks"),
+            format!("- {resume} takes a task when one is ready"),
         ]
     }
 }
@@ -182,7 +182,7 @@ fn what(ask: &BriefRequest<'_>, full: &task::Full) -> Vec<String> {
     }
     let holds = match (ask.task, &full.held) {
         (Some((_, true)), Some(held)) => {
-            format!("You are {} and hold it, fence {}; every call of yours renews the hold.", ask.me, held.fence)
+            format!("You are {} and hold it, fence {}; each of your calls renews the hold.", ask.me, held.fence)
         }
         _ => format!("You are {} and do not hold it yet.", ask.me),
     };
@@ -207,10 +207,10 @@ fn next(ask: &BriefRequest<'_>) -> Vec<String> {
         let text = "what you did, found or decided".to_owned();
         let reason = "what is missing".to_owned();
         vec![
-            format!("- When what it asks for is true: {}", say(Action::Done)),
+            format!("- When the task is complete: {}", say(Action::Done)),
             format!("- While you work: {}", say(Action::Note { task: None, text: Some(text) })),
             format!(
-                "- If it cannot go on: {}; to give it back: {}",
+                "- If it cannot continue: {}; to return it: {}",
                 say(Action::Block { reason }),
                 say(Action::Release { what: None })
             ),
@@ -218,7 +218,7 @@ fn next(ask: &BriefRequest<'_>) -> Vec<String> {
     } else {
         vec![
             format!("- To take it and get this brief: {}", say(Action::Resume)),
-            format!("- To see what else there is: {}", say(list())),
+            format!("- To see the other tasks: {}", say(list())),
         ]
     }
 }

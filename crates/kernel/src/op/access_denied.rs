@@ -21,10 +21,10 @@ const KEPT: usize = 200;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessDenied {
-    /// The principal, empty for somebody who has not shown who it is.
+    /// The principal, empty for an unauthenticated caller.
     #[serde(default)]
     pub principal: AgentName,
-    /// As whom it wanted to act, empty for itself.
+    /// The agent that the caller named, empty for itself.
     #[serde(default)]
     pub agent: AgentName,
     /// The op, the query or the page.
@@ -34,10 +34,10 @@ pub struct AccessDenied {
     pub project: ProjectKey,
     /// The code of the refusal.
     pub code: String,
-    /// Where it came from, as the door saw it; empty if unknown.
+    /// The client's address as the server saw it; empty if unknown.
     #[serde(default)]
     pub from: String,
-    /// How many more of its kind there were since one was last written down.
+    /// The number of similar refusals since the last recorded one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: i64,
 }
@@ -48,7 +48,7 @@ fn is_zero(number: &i64) -> bool {
 
 impl Operation for AccessDenied {
     const NAME: &'static str = "access_denied";
-    const ABOUT: &'static str = "Writes down that somebody was denied something; doors call it";
+    const ABOUT: &'static str = "Record a denied request; called by servers";
     const DOORS: &'static [Door] = &[];
     // Only the door runs it; no principal may request it.
     const ACCESS: Access = Access::NONE;

@@ -24,7 +24,7 @@ pub struct Add {
     /// More lines, at most 64 KiB.
     #[serde(default)]
     pub description: String,
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     #[serde(default)]
     pub acceptance: String,
     /// 0 is first, 4 is last.
@@ -33,10 +33,10 @@ pub struct Add {
     /// At most 20 of 64 characters.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// The tasks it comes after.
+    /// The dependencies.
     #[serde(default)]
     pub after: Vec<TaskId>,
-    /// The agent it is for.
+    /// The assignee.
     #[serde(default)]
     pub assignee: Option<AgentName>,
 }
@@ -112,7 +112,7 @@ pub(crate) fn row(work: &UnitOfWork<'_>, id: TaskId, number: i64, draft: TaskDra
 
 impl Operation for Add {
     const NAME: &'static str = "add";
-    const ABOUT: &'static str = "Adds a task";
+    const ABOUT: &'static str = "Add a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;

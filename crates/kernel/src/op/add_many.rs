@@ -54,13 +54,13 @@ pub struct NewTask {
     /// Labels.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// What must be true when it is done.
+    /// The acceptance criteria.
     #[serde(default)]
     pub acceptance: String,
     /// Ids of tasks, or keys of this batch.
     #[serde(default)]
     pub after: Vec<String>,
-    /// A name by which others of this batch refer to it.
+    /// A name for references from other tasks of this batch.
     #[serde(default)]
     pub key: Option<String>,
     /// The line of the input it stands on, for messages.
@@ -87,7 +87,7 @@ impl AddMany {
     pub fn parse(input: &[u8]) -> Result<AddMany> {
         if input.len() > BYTES_MAX {
             return Err(
-                Error::usage(Code::InputTooLong, "the input has more than 64 MiB").hint("Send it in several calls.")
+                Error::usage(Code::InputTooLong, "the input is larger than 64 MiB").hint("Send it in several calls.")
             );
         }
         // Counted before parsing, because an error about too many items should come first.
@@ -119,7 +119,7 @@ impl AddMany {
     /// All work that needs no store. It runs before the lock, so no other writer waits for it.
     fn batch(&self) -> Result<CheckedBatch> {
         if self.items.is_empty() {
-            return Err(Error::usage(Code::NothingToAdd, "there is no task in the input"));
+            return Err(Error::usage(Code::NothingToAdd, "the input contains no task"));
         }
         if self.items.len() > AT_MOST {
             return Err(too_many(self.items.len()));
@@ -151,8 +151,7 @@ impl AddMany {
             if let Some(first) = keys.insert(key, index) {
                 let (first, key) = (self.items[first].line, excerpt(key));
                 return Err(on_line(item.line)(
-                    Error::usage(Code::DuplicateKey, format!("the key `{key}` stands on line {first} already"))
-                        .entity(key),
+                    Error::usage(Code::DuplicateKey, format!("the key `{key}` is already on line {first}")).entity(key),
                 ));
             }
         }
@@ -187,7 +186,7 @@ impl AddMany {
         }
         shown.extend(nodes.first().map(named));
         Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
-            .hint("Nothing was added. Take one of these dependencies out.")
+            .hint("Nothing was added. Remove one of these dependencies.")
             .detail("cycle", shown)
     }
 }
@@ -209,7 +208,7 @@ struct Fitting {
 
 impl Operation for AddMany {
     const NAME: &'static str = "add_many";
-    const ABOUT: &'static str = "Adds many tasks, all or none";
+    const ABOUT: &'static str = "Add many tasks, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Added;
@@ -293,7 +292,7 @@ fn known(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<HashMap<Task
 }
 
 fn too_many(count: usize) -> Error {
-    Error::usage(Code::TooManyItems, format!("{count} tasks given, at most {AT_MOST} fit into one call"))
+    Error::usage(Code::TooManyItems, format!("the input has {count} tasks; the limit for one call is {AT_MOST}"))
         .hint("Nothing was added. Split the input and add it in several calls.")
         .detail("given", count)
         .detail("limit", AT_MOST)

@@ -23,15 +23,15 @@ use crate::unit_of_work::UnitOfWork;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    /// The task; without it the one in focus.
+    /// The task; by default the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
     /// Why.
     pub reason: String,
-    /// The task that blocks it: when that is done, the blocker is gone.
+    /// The task that blocks it, until that task is done.
     #[serde(default)]
     pub on: Option<TaskId>,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -41,7 +41,7 @@ pub struct Block {
 
 impl Operation for Block {
     const NAME: &'static str = "block";
-    const ABOUT: &'static str = "Says that a task cannot go on, and why";
+    const ABOUT: &'static str = "Block a task that cannot continue, with a reason";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;

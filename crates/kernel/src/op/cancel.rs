@@ -19,13 +19,13 @@ use crate::unit_of_work::UnitOfWork;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// The task; without it the one in focus.
+    /// The task; by default the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
     /// Why.
     #[serde(default)]
     pub reason: String,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -35,7 +35,7 @@ pub struct Cancel {
 
 impl Operation for Cancel {
     const NAME: &'static str = "cancel";
-    const ABOUT: &'static str = "Gives a task up";
+    const ABOUT: &'static str = "Cancel a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;

@@ -21,7 +21,7 @@ use crate::unit_of_work::{Grant, LoadedTask, UnitOfWork, held_by};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The task; without it the best that can be taken.
+    /// The task; by default the best one that is available.
     #[serde(default)]
     pub task: Option<TaskId>,
     /// How long the hold lives after the holder's last op, 1 second to 24 hours.
@@ -34,7 +34,7 @@ pub struct Claim {
 
 impl Operation for Claim {
     const NAME: &'static str = "claim";
-    const ABOUT: &'static str = "Takes a task: the one named, or the best that is ready";
+    const ABOUT: &'static str = "Claim a task: the named one, or the best ready one";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents];
@@ -271,6 +271,6 @@ fn not_ready(task: &task::Row, state: TaskState, edges: &[dep::Edge]) -> Error {
         .entity(&task.id)
         .attempt(Action::ClaimTask { task: None })
         .attempt(Action::show_graph(&task.id))
-        .person("A person can change what it comes after with `edit` and --after.")
+        .person("A person can change the dependencies with `edit` and --after.")
         .detail("unmet", unmet)
 }

@@ -40,20 +40,20 @@ pub struct Committed {
     pub commit: String,
     /// Its files, relative to the top of the checkout, at most 10,000.
     pub paths: Vec<String>,
-    /// How many files it has beyond those.
+    /// The number of further files.
     #[serde(default)]
     pub more: i64,
-    /// Those of the files that are as they were committed.
+    /// The files that still have the committed content.
     #[serde(default)]
     pub clean: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
 }
 
 impl Operation for Committed {
     const NAME: &'static str = "committed";
-    const ABOUT: &'static str = "Says what was committed: ends the holds on it, and tells those who hold it elsewhere";
+    const ABOUT: &'static str = "Record a commit, which ends the holds on its files";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::CommitRecorded;
@@ -65,7 +65,7 @@ impl Operation for Committed {
         }
         for paths in [&self.paths, &self.clean] {
             if paths.len() > PATHS_MAX {
-                let message = format!("{} files, at most {PATHS_MAX} fit", paths.len());
+                let message = format!("there are {} files; the limit is {PATHS_MAX}", paths.len());
                 return Err(Error::usage(Code::TooManyPaths, message));
             }
             paths.iter().try_for_each(|path| super::tool_used::check_path(path))?;

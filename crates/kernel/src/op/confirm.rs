@@ -14,17 +14,17 @@ use crate::unit_of_work::UnitOfWork;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Confirm {
-    /// Events up to this number were shown.
+    /// The number of the last event that was shown.
     #[serde(default)]
     pub events: Option<EventNumber>,
-    /// Mail up to this number was shown.
+    /// The number of the last message that was shown.
     #[serde(default)]
     pub mail: Option<EventNumber>,
 }
 
 impl Operation for Confirm {
     const NAME: &'static str = "confirm";
-    const ABOUT: &'static str = "Says that what was offered was shown; doors call it, nobody types it";
+    const ABOUT: &'static str = "Confirm what a client has shown; called by clients";
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Confirmed;

@@ -1,4 +1,4 @@
-//! Finishes a task. Tasks that waited only for it become ready in the same transaction.
+//! Finishing a task. Tasks that waited only for it become ready in the same transaction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,10 +18,10 @@ use crate::unit_of_work::UnitOfWork;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
-    /// The task; without it the one in focus.
+    /// The task; by default the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -31,7 +31,7 @@ pub struct Done {
 
 impl Operation for Done {
     const NAME: &'static str = "done";
-    const ABOUT: &'static str = "Finishes a task";
+    const ABOUT: &'static str = "Finish a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Finished;

@@ -16,7 +16,7 @@ use super::operation::{Access, Door, Operation, Role};
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork, people_only};
 
-/// The request. What is absent stays as it is.
+/// The request. Absent fields stay unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
@@ -37,13 +37,13 @@ pub struct Edit {
     /// Labels to add.
     #[serde(default)]
     pub add_labels: Vec<String>,
-    /// Labels to take away.
+    /// Labels to remove.
     #[serde(default)]
     pub remove_labels: Vec<String>,
-    /// The agent it is for; empty for anyone.
+    /// The assignee; empty for any agent.
     #[serde(default)]
     pub assignee: Option<AgentName>,
-    /// The tasks it comes after, in place of those it has. People only.
+    /// The new dependencies, which replace all others. People only.
     #[serde(default)]
     pub after: Option<Vec<TaskId>>,
     /// The version that the change was made for.
@@ -53,7 +53,7 @@ pub struct Edit {
 
 impl Operation for Edit {
     const NAME: &'static str = "edit";
-    const ABOUT: &'static str = "Changes a task";
+    const ABOUT: &'static str = "Change a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;
@@ -72,7 +72,7 @@ impl Operation for Edit {
             || self.assignee.is_some()
             || self.after.is_some();
         if !changes {
-            return Err(Error::usage(Code::NothingToChange, "nothing to change was given")
+            return Err(Error::usage(Code::NothingToChange, "the request names no change")
                 .hint("Give at least one of --title, --description, --acceptance, --priority, --label, --unlabel, --for, --after."));
         }
         self.title.as_deref().map(text::title).transpose()?;
@@ -92,7 +92,7 @@ impl Operation for Edit {
         if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
             return Err(Error::new(
                 Code::StaleVersion,
-                format!("{} has version {} and not {expected}", old.id, old.version),
+                format!("{} has version {}, not {expected}", old.id, old.version),
             )
             .entity(&old.id)
             .attempt(Action::show(&old.id))

@@ -23,16 +23,16 @@ const BLOCKERS_MAX: usize = 50;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
-    /// The project's key, once more: what is about to go is named by whoever lets it go.
+    /// The project's key, as a confirmation.
     pub key: ProjectKey,
-    /// Although tasks are held.
+    /// Whether to delete it although tasks are held.
     #[serde(default)]
     pub force: bool,
 }
 
 impl Operation for Forget {
     const NAME: &'static str = "forget";
-    const ABOUT: &'static str = "Forgets a project and everything in it";
+    const ABOUT: &'static str = "Delete a project and everything in it";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Admin);
     type Answer = answer::Forgotten;
@@ -44,7 +44,7 @@ impl Operation for Forget {
         if self.key != work.project.key {
             return Err(Error::new(
                 Code::OtherProject,
-                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), work.project.key),
+                format!("the request is to forget `{}`, but this project is {}", excerpt(&self.key), work.project.key),
             )
             .entity(excerpt(&self.key)));
         }
@@ -56,12 +56,12 @@ impl Operation for Forget {
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
             return Err(Error::new(
                 Code::ProjectInUse,
-                format!("agents are at work in {}: holds that live: {held}", work.project.label),
+                format!("agents are working in {}: live holds: {held}", work.project.label),
             )
             .entity(&self.key)
             .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
             .attempt(Action::ListProjects)
-            .person("A person may say --force: what is held is forgotten with the rest.")
+            .person("A person may pass --force: the holds are then deleted with the project.")
             .detail("blockers", json!(blockers))
             .detail("total", held));
         }

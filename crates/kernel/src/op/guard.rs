@@ -26,18 +26,18 @@ pub(crate) const ELSEWHERE_MAX: usize = 100;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guard {
-    /// The files, relative to the top of the checkout, at most 2,048: paths as they are, never globs.
+    /// The files, relative to the top of the checkout, at most 2,048: literal paths, no globs.
     pub paths: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
-    /// What the hook has to say besides.
+    /// Further information from the hook.
     pub says: tool_used::ToolUsed,
 }
 
 impl Operation for Guard {
     const NAME: &'static str = "guard";
-    const ABOUT: &'static str = "Takes the files that an edit is about to change, all or none; the edit guard calls it";
+    const ABOUT: &'static str = "Reserve the files of an edit; called by the edit guard";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = Guarded;

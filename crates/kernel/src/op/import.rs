@@ -48,7 +48,7 @@ pub struct Import {
     /// The notes, oldest first.
     #[serde(default)]
     pub notes: Vec<ExportedNote>,
-    /// How many events stood in the input; they are counted and left out.
+    /// The number of events in the input, which are not imported.
     #[serde(default)]
     pub events: usize,
 }
@@ -120,7 +120,7 @@ impl Import {
         }
         shown.extend(nodes.first().map(named));
         Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
-            .hint("Nothing was imported. Take one of these dependencies out.")
+            .hint("Nothing was imported. Remove one of these dependencies.")
             .detail("cycle", shown)
     }
 }
@@ -136,9 +136,9 @@ pub(crate) struct CheckedImport {
 
 /// The advice for an import that is too large.
 fn split() -> Advice {
-    let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
+    let part = "Nothing was imported. Import it in parts, beginning with the tasks that others depend on; ";
     Advice::from(part)
-        .text("a whole store moves by ")
+        .text("to move a whole store, use ")
         .action(Action::Backup { named: false })
         .text(" and ")
         .action(Action::Restore { named: false })
@@ -146,7 +146,7 @@ fn split() -> Advice {
 }
 
 fn too_many(count: usize, what: &str, most: usize) -> Error {
-    Error::usage(Code::TooManyItems, format!("{count} {what} given, at most {most} fit into one import"))
+    Error::usage(Code::TooManyItems, format!("the input has {count} {what}; the limit for one import is {most}"))
         .hint(split())
         .detail("given", count)
         .detail("limit", most)
@@ -154,7 +154,7 @@ fn too_many(count: usize, what: &str, most: usize) -> Error {
 
 fn duplicate(id: &str, first: usize) -> Error {
     let shown = text::excerpt(id);
-    Error::usage(Code::DuplicateId, format!("`{shown}` stands on line {first} already")).entity(shown)
+    Error::usage(Code::DuplicateId, format!("`{shown}` is already on line {first}")).entity(shown)
 }
 
 /// A task in the canonical form, with every check that needs no store.
@@ -166,7 +166,7 @@ fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     for id in after.iter().chain(&given.blocked_on) {
         known_shape(id)?;
         if *id == given.id {
-            return Err(Error::new(Code::Cycle, format!("{id} waits for itself")).entity(id));
+            return Err(Error::new(Code::Cycle, format!("{id} depends on itself")).entity(id));
         }
     }
     for name in [&given.assignee, &given.was_held_by, &given.finished_by].into_iter().flatten() {
@@ -181,19 +181,23 @@ fn fit_task(given: &ExportedTask) -> Result<ExportedTask> {
     };
     let closed = given.status.is_closed();
     if given.status == TaskStatus::Started {
-        return Err(shape(given, "is started: holds are not imported, so it is open, and was_held_by says who had it"));
+        return Err(shape(
+            given,
+            "has the state started, but holds are not imported: use open, and name the holder in \
+                                 was_held_by",
+        ));
     }
     if given.finished_by.is_some() != closed || given.finished_at.is_some() != closed {
-        return Err(shape(given, "has finished_by and finished_at exactly if it is done or cancelled"));
+        return Err(shape(given, "must have finished_by and finished_at if it is done or cancelled, and only then"));
     }
     if given.was_held_by.is_some() && closed {
-        return Err(shape(given, "is over, and so is its last hold: it has no was_held_by"));
+        return Err(shape(given, "is done or cancelled, so it cannot have was_held_by"));
     }
     if given.not_before.is_some() && closed {
-        return Err(shape(given, "is over and is not offered again: it has no not_before"));
+        return Err(shape(given, "is done or cancelled, so it cannot have not_before"));
     }
     if given.blocked_on.is_some() && given.status != TaskStatus::Blocked {
-        return Err(shape(given, "has blocked_on and is not blocked"));
+        return Err(shape(given, "has blocked_on but is not blocked"));
     }
     count("attempt", given.attempt, 0)?;
     count("version", given.version, 1)?;
@@ -239,7 +243,10 @@ fn count(what: &str, value: i64, least: i64) -> Result<()> {
     if (least..=COUNT_MAX).contains(&value) {
         return Ok(());
     }
-    Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
+    Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!(
+        "It must be {least} to \
+                                              {COUNT_MAX}."
+    )))
 }
 
 /// A time after 1970. Zero is how an absent time is stored.
@@ -263,7 +270,7 @@ pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Resul
 
 impl Operation for Import {
     const NAME: &'static str = "import";
-    const ABOUT: &'static str = "Takes tasks and notes in that were exported elsewhere, all or none";
+    const ABOUT: &'static str = "Import exported tasks and notes, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Operator);
     type Answer = Imported;

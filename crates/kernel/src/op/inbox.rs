@@ -21,7 +21,7 @@ use crate::unit_of_work::{About, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inbox {
-    /// How many messages at the most, 1 to 100; 20 without it.
+    /// The maximum number of messages, 1 to 100; by default 20.
     #[serde(default)]
     pub limit: Option<usize>,
     /// Messages to acknowledge, by their ids. All or none.
@@ -31,7 +31,7 @@ pub struct Inbox {
 
 impl Operation for Inbox {
     const NAME: &'static str = "inbox";
-    const ABOUT: &'static str = "Offers new mail, and acknowledges what was read";
+    const ABOUT: &'static str = "Offer new mail and acknowledge messages";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const OFFERED: Option<fn(&answer::InboxPage) -> Offered> =
@@ -41,7 +41,7 @@ impl Operation for Inbox {
     fn check(&self) -> Result<()> {
         message::limit(self.limit)?;
         if self.ack.len() > ACKS_MAX {
-            let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
+            let text = format!("the request acknowledges {} messages; the limit is {ACKS_MAX}", self.ack.len());
             return Err(Error::usage(Code::TooManyAcks, text));
         }
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
@@ -92,7 +92,7 @@ fn acknowledge(work: &mut UnitOfWork<'_>, id: &MessageId) -> Result<()> {
 
 pub(super) fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
-    Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
+    Error::new(Code::NotFound, format!("your mail has no message `{shown}`"))
         .entity(shown)
         .attempt(Action::ReadMail { peek: true })
 }

@@ -1,4 +1,4 @@
-//! Makes a copy of the repository a checkout of the project. A person decides that both are one project.
+//! Make a copy of the repository a checkout of the project. A person decides that both are one project.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Join {}
 
 impl Operation for Join {
     const NAME: &'static str = "join";
-    const ABOUT: &'static str = "Makes a copy of the repository a checkout of the project";
+    const ABOUT: &'static str = "Make a copy of the repository a checkout of the project";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Admin);
     type Answer = answer::Joined;
@@ -27,7 +27,7 @@ impl Operation for Join {
             return Err(people_only("joining a copy to a project"));
         }
         let Some(here) = work.call.checkout.as_ref() else {
-            return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
+            return Err(Error::new(Code::NoCheckout, "the request names no repository to join"));
         };
         // The unit of work recorded the checkout when it first saw it.
         let joined = CheckoutJoined { host: here.host.clone() };

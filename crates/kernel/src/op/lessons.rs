@@ -27,7 +27,7 @@ pub struct Lessons {}
 
 impl Operation for Lessons {
     const NAME: &'static str = "lessons";
-    const ABOUT: &'static str = "Draws lessons from what happened, as the end of a session does";
+    const ABOUT: &'static str = "Derive lessons from the log; also runs when a session ends";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Remembered;

@@ -21,7 +21,7 @@ use crate::unit_of_work::{About, UnitOfWork};
 use crate::waiting::{self, Obstacles, WaitRequest, Want};
 use crate::{answer, locks, paths, takeover};
 
-/// What renews a lock.
+/// The way in which a lock is renewed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Renewal")]
@@ -29,7 +29,7 @@ pub enum LockRenewal {
     /// Any op of its holder.
     #[default]
     Session,
-    /// Only requests that show its fence: those of the process that runs a command under it.
+    /// Only requests with its fence: those of the process that runs a command under it.
     Runner,
 }
 
@@ -52,26 +52,26 @@ pub struct Lock {
     /// runner renews it.
     #[serde(default)]
     pub ttl_s: Option<i64>,
-    /// What it is for.
+    /// The purpose.
     #[serde(default)]
     pub reason: String,
-    /// The fence of the lock that is to be renewed.
+    /// The fence of the lock to renew.
     #[serde(default)]
     pub fence: Option<Fence>,
-    /// What renews it.
+    /// The way in which it is renewed.
     #[serde(default)]
     pub renewal: LockRenewal,
-    /// Whether it is taken from whoever has it: by a person, or by an agent from a holder that is gone.
+    /// Whether to take it from its holder: a person from any, an agent from a holder that is gone.
     #[serde(default)]
     pub force: bool,
     /// Whether to get a place in the waiting line where somebody has it. The same request again renews the place, or takes
     /// what is offered to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
-    /// How long the place is kept after the last such request; without it two minutes.
+    /// How long the place is kept after the last such request; by default two minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place_ttl_s: Option<i64>,
-    /// How long an offer is kept; without it one minute.
+    /// How long an offer is kept; by default one minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_ttl_s: Option<i64>,
 }
@@ -84,7 +84,7 @@ impl Lock {
 
 impl Operation for Lock {
     const NAME: &'static str = "lock";
-    const ABOUT: &'static str = "Takes a named lock, or renews it for whoever shows its fence";
+    const ABOUT: &'static str = "Take a named lock, or renew it with its fence";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     // With `force` any worker may take over from a dead holder. Taking over from a live one needs an operator, which
     // `apply` checks.
@@ -224,9 +224,9 @@ fn stale(work: &mut UnitOfWork<'_>, request: &Lock, live: Option<&hold::Row>) ->
     }
     let shown = cut(&request.name, 120);
     let newest = table::newest(work.tx, &work.project.id, &request.name, 1)?;
-    let error = Error::new(Code::Lapsed, format!("the lock {shown} is not held under that fence any more"))
+    let error = Error::new(Code::Lapsed, format!("the hold on the lock {shown} with this fence has ended"))
         .entity(shown)
-        .hint("What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.")
+        .hint("An ended hold cannot be renewed. Take the lock again without a fence, and check what has changed.")
         .attempt(Action::holds_of("name"))
         .detail("fence", request.fence);
     Ok(match newest.first() {

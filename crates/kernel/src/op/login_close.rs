@@ -13,21 +13,21 @@ use crate::access::{in_store, of_store, unknown_principal};
 use crate::answer;
 use crate::unit_of_work::{About, UnitOfWork};
 
-/// The request: one of the two.
+/// The request: exactly one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoginClose {
-    /// The SHA-256 of what the cookie of one session says: having it is the right to close it.
+    /// The SHA-256 of the value of one session's cookie, which proves the right to close the session.
     #[serde(default)]
     pub session: Option<String>,
-    /// Whose sessions are all closed.
+    /// The principal whose sessions are closed.
     #[serde(default)]
     pub principal: Option<AgentName>,
 }
 
 impl Operation for LoginClose {
     const NAME: &'static str = "login_close";
-    const ABOUT: &'static str = "Closes sessions of browsers: one, or all of a principal";
+    const ABOUT: &'static str = "Close one browser session, or all sessions of a principal";
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -21,11 +21,11 @@ const KEPT: Span = Span::days(7);
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoginOffer {
-    /// Whom it signs in: `person:NAME`.
+    /// The person to sign in: `person:NAME`.
     pub principal: AgentName,
     /// The SHA-256 of the link's secret, in hexadecimal.
     pub hash: String,
-    /// How long it lives, 1 second to 1 hour; 10 minutes without it.
+    /// The lifetime, 1 second to 1 hour; by default 10 minutes.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
 }
@@ -38,7 +38,7 @@ impl LoginOffer {
 
 impl Operation for LoginOffer {
     const NAME: &'static str = "login_offer";
-    const ABOUT: &'static str = "Offers a person a one-time link to sign in";
+    const ABOUT: &'static str = "Create a one-time sign-in link for a person";
     const DOORS: &'static [Door] = &[];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
@@ -50,7 +50,7 @@ impl Operation for LoginOffer {
         self.lifetime()?;
         if PrincipalKind::of(&self.principal) != PrincipalKind::Person {
             return Err(Error::usage(Code::NotAPerson, format!("`{}` is not a person", self.principal))
-                .hint("Links sign people in, person:NAME; services and agents show tokens."));
+                .hint("Links are for people, person:NAME; services and agents use tokens."));
         }
         Ok(())
     }
@@ -59,7 +59,7 @@ impl Operation for LoginOffer {
         of_store(work, "offering links")?;
         if login::get(work.tx, &self.hash)?.is_some() {
             return Err(
-                Error::new(Code::LoginKnown, "there is a link with this secret already").hint("Draw another secret.")
+                Error::new(Code::LoginKnown, "a link with this secret exists already").hint("Generate another secret.")
             );
         }
         known(work, &self.principal)?;

@@ -23,14 +23,14 @@ const FROM: usize = 200;
 pub struct LoginTake {
     /// The SHA-256 of the link's secret, in hexadecimal.
     pub link: String,
-    /// The SHA-256 of what the cookie will say.
+    /// The SHA-256 of the cookie's value.
     pub session: String,
-    /// The SHA-256 of what the forms will say.
+    /// The SHA-256 of the CSRF value of the forms.
     pub csrf: String,
-    /// How long the session lives, 1 second to 30 days; 12 hours without it.
+    /// The lifetime of the session, 1 second to 30 days; by default 12 hours.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
-    /// Where it was taken, as the door saw it; empty if unknown.
+    /// The client's address as the server saw it; empty if unknown.
     #[serde(default)]
     pub from: String,
 }
@@ -45,7 +45,7 @@ impl LoginTake {
 /// number of concurrent attempts on one link, exactly one succeeds.
 impl Operation for LoginTake {
     const NAME: &'static str = "login_take";
-    const ABOUT: &'static str = "Turns a one-time link into a session of a browser, once; doors call it";
+    const ABOUT: &'static str = "Exchange a sign-in link for a session; called by servers";
     const DOORS: &'static [Door] = &[];
     // Only the door runs it; no principal may request it.
     const ACCESS: Access = Access::NONE;
@@ -84,6 +84,6 @@ impl Operation for LoginTake {
 
 /// The same answer for an unknown, an expired and a used link, so that the visitor does not learn which it was.
 fn refused() -> Error {
-    Error::new(Code::LoginRefused, "this link is not valid: it is used up, has expired, or never was")
-        .hint("Ask for a new one: each is good once, and for minutes.")
+    Error::new(Code::LoginRefused, "this link is not valid: it was used already, has expired, or never existed")
+        .hint("Ask for a new link: each link works once and expires after a few minutes.")
 }

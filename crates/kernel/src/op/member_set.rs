@@ -17,18 +17,18 @@ use crate::unit_of_work::{About, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemberSet {
-    /// Who: `person:NAME`, `service:NAME` or the name of an agent.
+    /// The principal: `person:NAME`, `service:NAME` or the name of an agent.
     pub principal: AgentName,
-    /// The key of the project, or `*` for every project that has no row of its own.
+    /// The key of the project, or `*` for every project without a row of its own.
     pub project: ProjectKey,
-    /// The role from now on; none takes it away.
+    /// The new role; null removes the role.
     #[serde(default)]
     pub role: Option<Role>,
 }
 
 impl Operation for MemberSet {
     const NAME: &'static str = "member_set";
-    const ABOUT: &'static str = "Gives a principal a role in a project, or takes it away";
+    const ABOUT: &'static str = "Set or remove the role of a principal in a project";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
@@ -44,7 +44,7 @@ impl Operation for MemberSet {
     }
 
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Membership> {
-        of_store(work, "saying who may do what")?;
+        of_store(work, "managing access")?;
         let before = member::of(work.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
         match self.role {
             Some(_) => drop(known(work, &self.principal)?),

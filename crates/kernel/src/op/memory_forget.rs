@@ -24,7 +24,7 @@ pub struct MemoryForget {
 
 impl Operation for MemoryForget {
     const NAME: &'static str = "memory_forget";
-    const ABOUT: &'static str = "Forgets a memory";
+    const ABOUT: &'static str = "Delete a memory";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
@@ -34,7 +34,7 @@ impl Operation for MemoryForget {
         let row = own(work, &self.memory)?;
         // Only people pin a memory for everyone, and only they remove it.
         if row.pinned && row.scope.is_shared() && !work.call.actor.is_person() {
-            return Err(people_only("forgetting what is pinned for everybody"));
+            return Err(people_only("deleting a memory that is pinned for all"));
         }
         if row.pinned && row.scope.is_shared() {
             operator(work, "memory_forget")?;

@@ -22,13 +22,13 @@ use crate::unit_of_work::{About, UnitOfWork, people_only};
 pub struct MemoryPin {
     /// The memory.
     pub memory: MemoryId,
-    /// Whether it is pinned from now on.
+    /// Whether to pin it.
     pub pinned: bool,
 }
 
 impl Operation for MemoryPin {
     const NAME: &'static str = "memory_pin";
-    const ABOUT: &'static str = "Pins a memory or takes the pin out";
+    const ABOUT: &'static str = "Pin or unpin a memory";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
@@ -37,7 +37,7 @@ impl Operation for MemoryPin {
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Memory> {
         let mut row = own(work, &self.memory)?;
         if row.scope.is_shared() && !work.call.actor.is_person() {
-            return Err(people_only("pinning for everybody"));
+            return Err(people_only("pinning for all"));
         }
         if row.scope.is_shared() {
             operator(work, "memory_pin")?;
@@ -48,11 +48,11 @@ impl Operation for MemoryPin {
             if self.pinned && pins.len() >= most {
                 return Err(Error::new(
                     Code::TooManyPins,
-                    format!("{most} memories are pinned there, and no more fit"),
+                    format!("{most} memories are pinned there already, which is the limit"),
                 )
                 .entity(&row.id)
                 .attempt(Action::ListMemories { pinned: true })
-                .hint("Take another pin out first."));
+                .hint("Unpin another memory first."));
             }
             row.pinned = self.pinned;
             table::set_pinned(work.tx, &work.project.id, &row.id, row.pinned)?;

@@ -21,37 +21,37 @@ use crate::unit_of_work::{About, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
-    /// The task; without it the one in focus. With it anyone may note, and no hold is touched.
+    /// The task; by default the one in focus. A note on a named task needs no hold and renews none.
     #[serde(default)]
     pub task: Option<TaskId>,
     /// What was done, found or decided.
     pub text: String,
-    /// What to remember with it, at most 50; without a scope for the task.
+    /// Memories to store, at most 50; the default scope is the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<remember::NewMemory>,
-    /// Files that came of it, at most 50.
+    /// Files that the work produced, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// Structured data to keep with it.
+    /// Structured data of the note.
     #[serde(default)]
     pub data: Option<Value>,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
 }
 
-/// A file, as it was when it was noted.
+/// A file, with its content at the time of the note.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
-    /// Relative to the top of the checkout where it is inside.
+    /// The path, relative to the top of the checkout if it is inside.
     pub path: String,
-    /// What it is, such as `report`; `file` if left out.
+    /// The kind, such as `report`; by default `file`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: i64,
 }
 
@@ -75,14 +75,14 @@ impl Artifact {
 fn artifact(given: &Artifact) -> Result<Artifact> {
     let bad = |what: String| Err(Error::usage(Code::BadArtifact, what).entity(text::excerpt(&given.path)));
     if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
-        return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
+        return bad(format!("the path of a file must have 1 to {PATH_MAX} bytes and no control character"));
     }
     let is_sum = given.sha256.len() == 64 && given.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_sum {
-        return bad("the SHA-256 of a file has 64 hexadecimal digits".to_owned());
+        return bad("the SHA-256 of a file must have 64 hexadecimal digits".to_owned());
     }
     if given.size < 0 {
-        return bad("the size of a file is not below 0".to_owned());
+        return bad("the size of a file cannot be negative".to_owned());
     }
     let kind = text::label(given.kind.as_deref().unwrap_or("file"))?;
     Ok(Artifact { kind: Some(kind), sha256: given.sha256.to_ascii_lowercase(), ..given.clone() })
@@ -105,15 +105,15 @@ fn data(value: Option<&Value>) -> Result<Option<String>> {
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
             Code::DataTooLong,
-            format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
+            format!("the data has {} bytes; the limit is {}", stored.len(), text::TEXT_MAX),
         ));
     }
     if is_deeper(value, DEPTH_MAX) {
         let message = format!("the data is nested deeper than {DEPTH_MAX} levels");
-        return Err(Error::usage(Code::DataTooDeep, message).hint("Keep it in a file and name the file."));
+        return Err(Error::usage(Code::DataTooDeep, message).hint("Keep the data in a file and name the file."));
     }
     if has_nul(value) {
-        return Err(Error::usage(Code::ControlCharacter, "the data has the control character U+0000"));
+        return Err(Error::usage(Code::ControlCharacter, "the data contains the control character U+0000"));
     }
     Ok(Some(stored))
 }
@@ -128,7 +128,7 @@ pub(crate) fn given(raw: &str) -> Result<String> {
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
             Code::DataTooLong,
-            format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
+            format!("the data has {} bytes; the limit is {}", stored.len(), text::TEXT_MAX),
         ));
     }
     Ok(stored)
@@ -146,7 +146,7 @@ fn has_nul(value: &Value) -> bool {
 
 impl Operation for Note {
     const NAME: &'static str = "note";
-    const ABOUT: &'static str = "Notes progress on a task";
+    const ABOUT: &'static str = "Note progress on a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::Head];
@@ -156,7 +156,7 @@ impl Operation for Note {
         text::required(&self.text, "note")?;
         remember::check(&self.memories)?;
         if self.artifacts.len() > ARTIFACTS_MAX {
-            let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
+            let message = format!("the note names {} files; the limit is {ARTIFACTS_MAX}", self.artifacts.len());
             return Err(Error::usage(Code::TooManyArtifacts, message));
         }
         self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;

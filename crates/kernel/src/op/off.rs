@@ -1,4 +1,4 @@
-//! Switches the guards of a project off for a while, or on again. Only a person may: a guard that the guarded agents
+//! Switch the guards of a project off for a while, or on again. Only a person may: a guard that the guarded agents
 //! could switch off would be useless.
 
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use crate::unit_of_work::{About, UnitOfWork, people_only};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Off {
-    /// For how long, up to 24 hours; one hour without it; 0 switches them on again.
+    /// The duration, up to 24 hours; by default one hour; 0 switches the guards on again.
     #[serde(default)]
     pub for_s: Option<i64>,
 }
@@ -30,7 +30,7 @@ impl Off {
 
 impl Operation for Off {
     const NAME: &'static str = "off";
-    const ABOUT: &'static str = "Switches the guards of a project off for a while, or on again";
+    const ABOUT: &'static str = "Switch the guards of a project off for a while, or on again";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Operator);
     type Answer = GuardState;

@@ -20,13 +20,13 @@ use crate::unit_of_work::{About, UnitOfWork};
 pub struct PrincipalSet {
     /// Who.
     pub principal: AgentName,
-    /// Whether it is disabled from now on.
+    /// Whether to disable it.
     pub disabled: bool,
 }
 
 impl Operation for PrincipalSet {
     const NAME: &'static str = "principal_set";
-    const ABOUT: &'static str = "Disables a principal, or lets it count again";
+    const ABOUT: &'static str = "Disable or enable a principal";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -25,25 +25,25 @@ use crate::unit_of_work::UnitOfWork;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// The task; without it, and without a hold, paths or a lock, the one in focus.
+    /// The task; without any of task, hold, paths and lock, the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The hold, in place of a task.
+    /// A hold instead of a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<AnyId>,
-    /// Patterns, in place of a task: all own holds that they cover are given back.
+    /// Patterns instead of a task: all own holds that they cover are released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// The name of a lock, in place of a task.
+    /// The name of a lock instead of a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fold_case: bool,
     /// Why.
     #[serde(default)]
     pub reason: String,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -53,7 +53,7 @@ pub struct Release {
 
 impl Operation for Release {
     const NAME: &'static str = "release";
-    const ABOUT: &'static str = "Gives a task, paths or a lock back";
+    const ABOUT: &'static str = "Release a task, paths or a lock";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Released;
@@ -68,7 +68,7 @@ impl Operation for Release {
         if named.into_iter().filter(|named| *named).count() > 1 {
             return Err(Error::usage(
                 Code::ReleaseWhat,
-                "a task, a hold, paths or a lock are released, not several of them at once",
+                "one request releases a task, a hold, paths or a lock, and not several of these",
             )
             .hint("Make one call for each."));
         }
@@ -102,13 +102,13 @@ impl Operation for Release {
 /// A lapsed hold cannot be released. Finishing late is allowed, releasing late is not.
 fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
-        return Err(Error::new(Code::Lapsed, format!("your hold on {task} has lapsed: there is nothing to give back"))
+        return Err(Error::new(Code::Lapsed, format!("your hold on {task} has expired: there is nothing to release"))
             .entity(task)
             .attempt(Action::claim(task))
             .attempt(Action::NextTask));
     }
     if full.held.is_none() && full.task.status == TaskStatus::Open {
-        return Err(Error::new(Code::NotHeld, format!("{task} is not held by anyone"))
+        return Err(Error::new(Code::NotHeld, format!("{task} has no holder"))
             .entity(task)
             .attempt(Action::show(task)));
     }

@@ -23,50 +23,50 @@ pub struct Remember {
     pub items: Vec<NewMemory>,
 }
 
-/// Something to remember.
+/// A memory to store.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Item")]
 #[serde(expecting = "struct Item")]
 pub struct NewMemory {
-    /// What it says, in a few sentences.
+    /// The text, a few sentences.
     pub text: String,
-    /// What it is about, such as `db/schema`; made from its first words if left out.
+    /// The subject, such as `db/schema`; by default made from the first words.
     #[serde(default)]
     pub key: Option<String>,
     /// What it is.
     #[serde(default)]
     pub kind: MemoryKind,
-    /// For whom it is; without it for the task in focus, or for the project where there is none.
+    /// The scope; by default the task in focus, or the project without a focus.
     #[serde(default)]
     pub scope: Option<MemoryReach>,
-    /// The task it is for, in place of the one in focus.
+    /// The task; by default the one in focus.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// How long it lives; for good without it.
+    /// The lifetime; by default unlimited.
     #[serde(default)]
     pub ttl_s: Option<i64>,
 }
 
-/// For whom a memory is, as it is asked for.
+/// The requested scope of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Reach")]
 pub enum MemoryReach {
-    /// Whoever works on the task.
+    /// All agents that work on the task.
     Task,
     /// The agent that remembers.
     Agent,
-    /// Everybody in the project.
+    /// All callers in the project.
     Project,
-    /// Everybody in the store.
+    /// All callers in the store.
     Global,
 }
 
 /// Checks everything that needs no store.
 pub(crate) fn check(items: &[NewMemory]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
-        let message = format!("{} memories in one request, at most {} fit", items.len(), memory::BATCH_MAX);
+        let message = format!("the request has {} memories; the limit is {}", items.len(), memory::BATCH_MAX);
         return Err(Error::usage(Code::TooManyMemories, message));
     }
     for item in items {
@@ -74,7 +74,7 @@ pub(crate) fn check(items: &[NewMemory]) -> Result<()> {
         item.key.as_deref().map(memory::key).transpose()?;
         item.ttl_s.map(|seconds| memory::ttl(Span::seconds(seconds))).transpose()?;
         if item.task.is_some() && item.scope.is_some_and(|scope| scope != MemoryReach::Task) {
-            return Err(Error::usage(Code::TaskAndScope, "a task is named, and the scope is not that of a task"));
+            return Err(Error::usage(Code::TaskAndScope, "the memory names a task, but its scope is not a task"));
         }
     }
     Ok(())
@@ -82,7 +82,7 @@ pub(crate) fn check(items: &[NewMemory]) -> Result<()> {
 
 impl Operation for Remember {
     const NAME: &'static str = "remember";
-    const ABOUT: &'static str = "Remembers facts, directives and lessons, all or none";
+    const ABOUT: &'static str = "Store facts, directives and lessons, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     // A memory that is shown to every agent needs an operator, which `apply` checks.
     const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
@@ -91,7 +91,7 @@ impl Operation for Remember {
     fn check(&self) -> Result<()> {
         check(&self.items)?;
         if self.items.is_empty() {
-            return Err(Error::usage(Code::NothingToRemember, "there is nothing to remember"));
+            return Err(Error::usage(Code::NothingToRemember, "the request names no memory"));
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ fn write_one(
     }
     // Only people pin a memory for everyone, and only they change it.
     if live.is_some_and(|row| row.pinned && row.scope.is_shared()) && !work.call.actor.is_person() {
-        return Err(people_only("changing what is pinned for everybody").entity(key));
+        return Err(people_only("changing a memory that is pinned for all").entity(key));
     }
     let id = match &found {
         Some(row) => row.id.clone(),
@@ -192,8 +192,8 @@ fn scope(work: &mut UnitOfWork<'_>, item: &NewMemory, about: Option<&TaskId>) ->
         (None, None) => MemoryReach::Project,
     };
     if (reach == MemoryReach::Global) != whole_store {
-        return Err(Error::usage(Code::GlobalApart, "what is remembered for the whole store is remembered on its own")
-            .hint("Send it in a request without memories of other scopes."));
+        return Err(Error::usage(Code::GlobalApart, "memories for the whole store need a request of their own")
+            .hint("Send them in a request without memories of other scopes."));
     }
     match reach {
         MemoryReach::Global => Ok(MemoryScope::Global),

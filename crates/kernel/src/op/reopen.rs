@@ -25,7 +25,7 @@ pub struct Reopen {
 
 impl Operation for Reopen {
     const NAME: &'static str = "reopen";
-    const ABOUT: &'static str = "Opens a finished or cancelled task again";
+    const ABOUT: &'static str = "Reopen a finished or cancelled task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;

@@ -33,33 +33,33 @@ pub struct Reserve {
     /// Patterns relative to the top of the checkout, at most 256: a path as it is, a directory with a trailing `/`, or a
     /// glob after `glob:`.
     pub paths: Vec<String>,
-    /// Whether others may have them too, if they share them.
+    /// Whether to share the paths with other shared reservations.
     #[serde(default)]
     pub shared: bool,
     /// How long the holds live after the holder's last op, 1 second to 24 hours; without it as the task in focus, else
     /// one hour.
     #[serde(default)]
     pub ttl_s: Option<i64>,
-    /// What they are for.
+    /// The purpose.
     #[serde(default)]
     pub reason: String,
-    /// Whether the paths are meant in every checkout of the project.
+    /// Whether the paths apply to every checkout of the project.
     #[serde(default)]
     pub all_checkouts: bool,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
     /// Whether to get a place in the waiting line where others stand in the way. The same request again renews the place,
     /// or takes what is offered to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
-    /// How long the place is kept after the last such request; without it two minutes.
+    /// How long the place is kept after the last such request; by default two minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place_ttl_s: Option<i64>,
-    /// How long an offer is kept; without it one minute.
+    /// How long an offer is kept; by default one minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_ttl_s: Option<i64>,
-    /// Whether they are taken from whoever has them: by a person, or by an agent from holders that are gone.
+    /// Whether to take them from their holders: a person from any, an agent from holders that are gone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
@@ -104,7 +104,7 @@ struct Bound {
 
 impl Operation for Reserve {
     const NAME: &'static str = "reserve";
-    const ABOUT: &'static str = "Takes paths, all or none";
+    const ABOUT: &'static str = "Reserve paths, all or none";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     // With `force` any worker may take over from a dead holder. Taking over from a live one needs an operator, which
     // `apply` checks.
@@ -219,7 +219,7 @@ pub(super) fn refusal(
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
         Some(_) => refusal.attempt(again(typed, true)),
-        None => refusal.hint("The same request with --wait waits in line."),
+        None => refusal.hint("The same request with --wait joins the waiting line."),
     })
 }
 
@@ -285,8 +285,11 @@ pub(super) fn place(work: &UnitOfWork<'_>, all_checkouts: bool) -> Result<Option
         return Ok(None);
     }
     if work.checkout.is_none() {
-        return Err(Error::new(Code::NoCheckout, "the request comes from no checkout, and paths are relative to one")
-            .hint("Call from inside a checkout, or ask for all of them."));
+        return Err(Error::new(
+            Code::NoCheckout,
+            "the request names no checkout, and paths are relative to a checkout",
+        )
+        .hint("Call from inside a checkout, or request the path in all checkouts."));
     }
     Ok(work.checkout.clone())
 }

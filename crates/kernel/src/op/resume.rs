@@ -44,10 +44,10 @@ pub struct Resume {
     /// How long a new hold lives after the holder's last op, 1 second to 24 hours.
     #[serde(default)]
     pub ttl_s: Option<i64>,
-    /// The size of the brief in tokens of 4 bytes, 1,500 if left out.
+    /// The size of the brief in tokens of 4 bytes; by default 1,500.
     #[serde(default)]
     pub budget: Option<i64>,
-    /// How many events are offered at the most, 20 if left out.
+    /// The maximum number of events to offer; by default 20.
     #[serde(default)]
     pub limit: Option<usize>,
 }
@@ -61,7 +61,7 @@ impl Resume {
 
 impl Operation for Resume {
     const NAME: &'static str = "resume";
-    const ABOUT: &'static str = "Chooses what to work on, takes it, and says everything that is needed to go on";
+    const ABOUT: &'static str = "Continue your task or claim the best one, with all context";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     const INPUTS: &'static [Input] = &[Input::DeadAgents, Input::WorkingTree];
@@ -189,7 +189,8 @@ pub(crate) fn lost(
     Ok(match &full.held {
         Some(held) if held.holder == me => None,
         Some(held) if !over(held) => Some(format!(
-            "{named} is no longer yours: {} took it over at {} (fence {}). Leave it to them; what you did is kept in its notes.",
+            "{named} is no longer yours: {} took it over at {} (fence {}). Leave it to that agent; your notes are \
+             kept.",
             held.holder, held.granted_at, held.fence
         )),
         None if full.task.status.is_closed() && full.task.finished_by.as_ref() != Some(me) => Some(format!(

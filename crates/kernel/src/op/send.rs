@@ -22,19 +22,19 @@ use crate::unit_of_work::{self, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// The agents it is for, at most 20, or `all` for every other agent that is not gone. Without them the author of the
-    /// message that it answers, else the holder of what it is about.
+    /// The recipients, at most 20, or `all` for every other agent that is not gone. By default the author of the message
+    /// that it replies to, else the holder of the subject.
     #[serde(default)]
     pub to: Vec<AgentName>,
-    /// What it is about: a task or a hold. About a hold, or to the holder of a task, it ends when the hold ends.
+    /// The subject: a task or a hold. A message about a hold, or to the holder of a task, ends with the hold.
     #[serde(default)]
     pub about: Option<String>,
-    /// What it says, in at most 8 KiB.
+    /// The text, at most 8 KiB.
     pub text: String,
-    /// How soon it should be looked at.
+    /// The urgency.
     #[serde(default)]
     pub urgency: Urgency,
-    /// Whether you wait for something: it is open until the hold ends or a recipient acknowledges it.
+    /// Whether the author asks for an action: the message is open until the hold ends or a recipient acknowledges it.
     #[serde(default)]
     pub request: bool,
     /// The message that it answers, which you wrote or received. The reply is about the same thing unless it says
@@ -54,7 +54,7 @@ struct MessageSubject {
 
 impl Operation for Send {
     const NAME: &'static str = "send";
-    const ABOUT: &'static str = "Sends a message: to agents, or to whoever holds a task";
+    const ABOUT: &'static str = "Send a message to agents, or to the holder of a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Sent;
@@ -62,12 +62,12 @@ impl Operation for Send {
     fn check(&self) -> Result<()> {
         message::text(&self.text)?;
         if self.to.is_empty() && self.about.is_none() && self.reply.is_none() {
-            return Err(Error::usage(Code::NoRecipient, "nobody is named to send it to")
+            return Err(Error::usage(Code::NoRecipient, "the message names no recipient")
                 .hint("Name an agent, or with --about a task whose holder gets it.")
                 .attempt(Action::ListAgents));
         }
         if self.to.len() > RECIPIENTS_MAX {
-            let message = format!("{} recipients, at most {RECIPIENTS_MAX} fit", self.to.len());
+            let message = format!("the message has {} recipients; the limit is {RECIPIENTS_MAX}", self.to.len());
             return Err(Error::usage(Code::TooManyRecipients, message));
         }
         self.to.iter().try_for_each(|to| name::check(to).map(|_| ()))?;
@@ -107,11 +107,17 @@ impl Operation for Send {
             None => {}
         }
         if to.iter().any(|to| to == work.me()) {
-            return Err(Error::new(Code::ToYourself, "that would be a message to yourself").entity(work.me()).hint(
+            return Err(Error::new(
+                Code::ToYourself,
+                "the recipient of the message is its \
+                                                     sender",
+            )
+            .entity(work.me())
+            .hint(
                 Advice::from(Action::RememberOwn)
-                    .text(" keeps something for you; ")
+                    .text(" stores a memory for yourself; ")
                     .action(Action::Note { task: None, text: None })
-                    .text(" says it to whoever comes next."),
+                    .text(" tells the next holder of the task."),
             ));
         }
         let urgency = answered.as_ref().map_or(self.urgency, |answered| self.urgency.max(answered.urgency));
@@ -232,7 +238,7 @@ fn find(work: &mut UnitOfWork<'_>, about: &str) -> Result<MessageSubject> {
 }
 
 fn nobody(task: &str) -> Error {
-    Error::new(Code::NotHeld, format!("{task} is not held by anyone: there is nobody to send it to"))
+    Error::new(Code::NotHeld, format!("{task} has no holder, so the message has no recipient"))
         .entity(task)
         .attempt(Action::show(task))
         .attempt(Action::note(task))

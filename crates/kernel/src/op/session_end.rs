@@ -21,7 +21,7 @@ pub struct SessionEnd {
     /// Why, in the tool's word: with `clear` and `resume` the session goes on in its process.
     #[serde(default)]
     pub reason: String,
-    /// The hook that said so.
+    /// The hook that reported it.
     #[serde(default)]
     pub event: String,
 }
@@ -35,7 +35,7 @@ impl SessionEnd {
 
 impl Operation for SessionEnd {
     const NAME: &'static str = "session_end";
-    const ABOUT: &'static str = "Says that a session is over: what it holds is free now";
+    const ABOUT: &'static str = "End a session and release its holds";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::SessionEnded;

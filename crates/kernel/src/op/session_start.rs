@@ -22,19 +22,19 @@ pub struct SessionStart {
     pub tool: String,
     /// The id of the session.
     pub session: String,
-    /// How it began.
+    /// The way in which the session began.
     pub source: Start,
     /// Whether the agent was named by a person: then it is that one, whatever its process.
     #[serde(default)]
     pub given: bool,
-    /// The hook that said so.
+    /// The hook that reported it.
     #[serde(default)]
     pub event: String,
 }
 
 impl Operation for SessionStart {
     const NAME: &'static str = "session_start";
-    const ABOUT: &'static str = "Registers a session of an agent tool and its process; takes nothing";
+    const ABOUT: &'static str = "Register a session of an agent tool and its process";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::SessionStarted;
@@ -142,13 +142,13 @@ fn left_behind(work: &mut UnitOfWork<'_>, began_at: Time) -> Result<Option<answe
 fn other_session(agent: &str) -> Error {
     Error::new(Code::OtherSession, format!("this session is {agent}"))
         .entity(agent)
-        .hint("Ask again who it is; another process of the same session was quicker.")
+        .hint("Repeat the request: another process registered this session first.")
 }
 
 /// The refusal for a hook in an unused project: a hook never creates a project.
 pub(crate) fn not_switched_on() -> Error {
-    Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet").hint(
-        Advice::from("A hook does nothing here until a first `tenure` command or ")
+    Error::new(Code::NotSwitchedOn, "this project has no event yet").hint(
+        Advice::from("Hooks do nothing here until the first writing `tenure` command or ")
             .action(Action::Setup { tool: None })
             .text("."),
     )

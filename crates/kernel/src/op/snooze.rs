@@ -1,4 +1,4 @@
-//! Lets a task not be offered before a time.
+//! Withhold a task until a given time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,23 +16,23 @@ use crate::unit_of_work::{About, UnitOfWork};
 /// The longest time for which a task can be snoozed.
 pub(crate) const LONGEST: Span = Span::days(366);
 
-/// The request: for how long, or until when.
+/// The request: a duration or a time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snooze {
     /// The task.
     pub task: TaskId,
-    /// For how many seconds, up to 366 days; 0 ends it.
+    /// The duration in seconds, up to 366 days; 0 ends the snooze.
     #[serde(default)]
     pub for_s: Option<i64>,
-    /// Until when. A time that has passed ends it.
+    /// The end of the snooze; a past time ends it at once.
     #[serde(default)]
     pub until: Option<Time>,
 }
 
 impl Operation for Snooze {
     const NAME: &'static str = "snooze";
-    const ABOUT: &'static str = "Lets a task not be offered before a time";
+    const ABOUT: &'static str = "Withhold a task until a given time";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;
@@ -42,7 +42,7 @@ impl Operation for Snooze {
             (Some(seconds), None) if (0..=LONGEST.as_seconds()).contains(&seconds) => Ok(()),
             (Some(_), None) => Err(too_long()),
             (None, Some(_)) => Ok(()),
-            _ => Err(Error::usage(Code::NothingToChange, "a task is snoozed either for a while or until a time")
+            _ => Err(Error::usage(Code::NothingToChange, "the request needs a duration or a time, and not both")
                 .hint("Give exactly one of `for_s` and `until`.")),
         }
     }
@@ -51,12 +51,11 @@ impl Operation for Snooze {
         let mut loaded = work.load(&self.task)?;
         let row = &mut loaded.full.task;
         if row.status.is_closed() {
-            let error =
-                Error::new(Code::IllegalTransition, format!("{} is {}: snooze is not possible", row.id, row.status))
-                    .entity(&row.id)
-                    .detail("status", row.status.as_str())
-                    .attempt(Action::why(&row.id))
-                    .attempt(Action::Reopen { task: row.id.to_string() });
+            let error = Error::new(Code::IllegalTransition, format!("{} is already {}", row.id, row.status))
+                .entity(&row.id)
+                .detail("status", row.status.as_str())
+                .attempt(Action::why(&row.id))
+                .attempt(Action::Reopen { task: row.id.to_string() });
             return Err(finished(error, row));
         }
         let until = self.until.unwrap_or_else(|| work.now + Span::seconds(self.for_s.unwrap_or(0)));
@@ -79,8 +78,7 @@ impl Operation for Snooze {
 }
 
 fn too_long() -> Error {
-    Error::usage(Code::BadDuration, "a task is snoozed for 366 days at the most")
-        .hint("Give a shorter time, such as 2h.")
+    Error::usage(Code::BadDuration, "the limit for a snooze is 366 days").hint("Give a shorter time, such as 2h.")
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct SwitchOn {}
 // unit of work begins, and a project with an event is switched on.
 impl Operation for SwitchOn {
     const NAME: &'static str = "switch_on";
-    const ABOUT: &'static str = "Switches a project on, so that hooks act in it";
+    const ABOUT: &'static str = "Switch a project on, so that hooks act in it";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::ProjectSwitchedOn;

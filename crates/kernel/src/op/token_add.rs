@@ -18,20 +18,20 @@ use crate::unit_of_work::{About, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenAdd {
-    /// Whose it is: `person:NAME`, `service:NAME` or the name of an agent.
+    /// The principal: `person:NAME`, `service:NAME` or the name of an agent.
     pub principal: AgentName,
     /// The SHA-256 of the secret, in hexadecimal.
     pub hash: String,
-    /// What it is for: at most 200 characters on one line.
+    /// The label: at most 200 characters on one line.
     #[serde(default)]
     pub label: String,
-    /// The most it may, whatever its principal may.
+    /// The maximum role.
     #[serde(default)]
     pub role: Option<Role>,
-    /// The keys of the projects it is good for, at most 100; all without it.
+    /// The keys of the projects that it is valid for, at most 100; by default all.
     #[serde(default)]
     pub projects: Option<Vec<ProjectKey>>,
-    /// How long it lives, 1 second to 365 days; 90 days without it.
+    /// The lifetime, 1 second to 365 days; by default 90 days.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
 }
@@ -44,7 +44,7 @@ impl TokenAdd {
 
 impl Operation for TokenAdd {
     const NAME: &'static str = "token_add";
-    const ABOUT: &'static str = "Gives a principal a token; its secret is never in the request";
+    const ABOUT: &'static str = "Create a token for a principal, from the hash of its secret";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;
@@ -60,8 +60,12 @@ impl Operation for TokenAdd {
         if let Some(keys) = &self.projects {
             // A token needs at least one project, and a list must not contain `*`.
             if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
-                return Err(Error::usage(Code::BadTokenProjects, "the projects of a token are 1 to 100 keys")
-                    .hint("Leave them out for a token that is good for all projects of its principal."));
+                return Err(Error::usage(
+                    Code::BadTokenProjects,
+                    "the list of projects of a token must have 1 to 100 \
+                                                                 keys",
+                )
+                .hint("Omit the list for a token for all projects of its principal."));
             }
             keys.iter().try_for_each(|key| access::project(key).map(drop))?;
         }
@@ -69,11 +73,10 @@ impl Operation for TokenAdd {
     }
 
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Token> {
-        of_store(work, "giving tokens")?;
+        of_store(work, "creating tokens")?;
         if token::of_hash(work.tx, &self.hash)?.is_some() {
-            return Err(
-                Error::new(Code::TokenKnown, "there is a token with this secret already").hint("Draw another secret.")
-            );
+            return Err(Error::new(Code::TokenKnown, "a token with this secret exists already")
+                .hint("Generate another secret."));
         }
         known(work, &self.principal)?;
         let projects = self.projects.clone().map(|mut keys| {

@@ -23,7 +23,7 @@ pub struct TokenRevoke {
 
 impl Operation for TokenRevoke {
     const NAME: &'static str = "token_revoke";
-    const ABOUT: &'static str = "Revokes a token";
+    const ABOUT: &'static str = "Revoke a token";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -26,7 +26,7 @@ pub(crate) const LOOK_BACK: usize = 64;
 /// The minimum interval between two recorded runs of a hook.
 pub const FIRED_EVERY: Span = Span::minutes(1);
 
-/// The request. Without the name of a tool it is presence alone.
+/// The request. Without the name of a tool it only records presence.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolUsed {
@@ -34,7 +34,7 @@ pub struct ToolUsed {
     pub tool: String,
     /// The id of the session.
     pub session: String,
-    /// The hook that said so.
+    /// The hook that reported it.
     #[serde(default)]
     pub event: String,
     /// The tool that was used.
@@ -46,31 +46,31 @@ pub struct ToolUsed {
     /// Files that it changed, relative to the top of the checkout.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// The program that it ran: a base name, with a plain verb for some.
+    /// The program that it ran: a base name, for some programs with a verb.
     #[serde(default)]
     pub program: Option<String>,
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
-    /// The exit status, where there is one.
+    /// The exit status, if any.
     #[serde(default)]
     pub exit_status: Option<i64>,
-    /// How long it took, where that is known.
+    /// The duration, if known.
     #[serde(default)]
     pub duration_ms: Option<i64>,
     /// The sub-agent that used it: a label, never a holder.
     #[serde(default)]
     pub sub_agent: Option<String>,
-    /// A beginning of what it said when it failed; only where the configuration asks for it.
+    /// The beginning of its output if it failed; only if the configuration enables it.
     #[serde(default)]
     pub output: Option<String>,
-    /// Whether the session is told something now.
+    /// Whether the answer is shown to the session.
     #[serde(default)]
     pub told: bool,
-    /// When what it is told was found out; what came up since is told another time. Without it now.
+    /// The time up to which changes are shown; later changes are shown next time. By default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_as_of: Option<String>,
-    /// What becomes of the session's context now.
+    /// The change of the session's context.
     #[serde(default)]
     pub context: session::Context,
     /// Whether this event is the one that registered the session in its process.
@@ -98,7 +98,7 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
 
 impl Operation for ToolUsed {
     const NAME: &'static str = "tool_used";
-    const ABOUT: &'static str = "Says what a tool call did: presence, files changed, failures";
+    const ABOUT: &'static str = "Record a tool call: presence, changed files, failures";
     const DOORS: &'static [Door] = &[Door::Hook];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::ToolUseRecorded;
@@ -115,7 +115,7 @@ impl Operation for ToolUsed {
             return Err(Error::usage(Code::BadProgram, format!("`{shown}` is more than the name of a program")));
         }
         if self.paths.len() > PATHS_MAX {
-            let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
+            let message = format!("the call names {} files; the limit is {PATHS_MAX}", self.paths.len());
             return Err(Error::usage(Code::TooManyPaths, message));
         }
         self.paths.iter().try_for_each(|path| check_path(path))

@@ -25,12 +25,12 @@ use crate::unit_of_work::{Grant, LoadedTask, UnitOfWork};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// The task; without it, and without a hold, paths, a lock or `all`, the one in focus.
+    /// The task; by default the one in focus, unless the request names a hold, paths, a lock or `all`.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The agent that gets it.
+    /// The new holder.
     pub to: AgentName,
-    /// The fence to act under, in place of the one last shown.
+    /// The fence to use instead of the one last shown.
     #[serde(default)]
     pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
@@ -58,7 +58,7 @@ pub struct Transfer {
 
 impl Operation for Transfer {
     const NAME: &'static str = "transfer";
-    const ABOUT: &'static str = "Hands a task, paths, a lock or everything held to another agent";
+    const ABOUT: &'static str = "Transfer a task, paths, a lock or everything held to another agent";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Transferred;
@@ -115,7 +115,7 @@ impl Transfer {
         if right == Right::Late {
             return Err(Error::new(
                 Code::Lapsed,
-                format!("your hold on {task} has lapsed: there is nothing to hand over"),
+                format!("your hold on {task} has expired: there is nothing to transfer"),
             )
             .entity(&task)
             .attempt(Action::claim(task)));
@@ -123,7 +123,7 @@ impl Transfer {
         let Some(held) = &loaded.full.held else {
             return Err(Error::new(
                 Code::NothingToTransfer,
-                format!("{task} is not held by anyone: nothing to hand over"),
+                format!("{task} has no holder: there is nothing to transfer"),
             )
             .entity(&task)
             .attempt(Action::claim(task)));

@@ -24,7 +24,7 @@ pub struct Unblock {
 
 impl Operation for Unblock {
     const NAME: &'static str = "unblock";
-    const ABOUT: &'static str = "Says that a blocked task can go on";
+    const ABOUT: &'static str = "Unblock a task";
     const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = answer::Task;

@@ -63,11 +63,11 @@ pub(crate) fn stale(work: &mut UnitOfWork<'_>, row: &hold::Row) -> Result<Error>
     let ended_at = row.ended.map_or(row.expires_at, |ended| ended.at);
     let how = match &ended_by {
         Some(by) => format!("{by} ended it at {ended_at}"),
-        None => format!("it lapsed at {ended_at}"),
+        None => format!("it expired at {ended_at}"),
     };
     let since = match &now_with {
-        Some(other) => format!("{} has had {} since {}", other.holder, cut(&other.subject, 120), other.granted_at),
-        None => "nobody has it now".to_owned(),
+        Some(other) => format!("{} has held {} since {}", other.holder, cut(&other.subject, 120), other.granted_at),
+        None => "it has no holder now".to_owned(),
     };
     let message = format!("your hold on {shown} is over: {how}, and {since}; there is nothing to give back");
     let error = Error::new(Code::Lapsed, message)

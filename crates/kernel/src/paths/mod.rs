@@ -48,11 +48,14 @@ pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
 /// The same with another maximum.
 pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
-        return Err(Error::usage(Code::NoPath, "no path is named").hint("Name at least one path or pattern."));
+        return Err(Error::usage(Code::NoPath, "the request names no path").hint("Name at least one path or pattern."));
     }
     if typed.len() > most {
-        return Err(Error::usage(Code::TooManyPaths, format!("{} paths, at most {most} fit", typed.len()))
-            .hint("Name a directory, or give several requests."));
+        return Err(Error::usage(
+            Code::TooManyPaths,
+            format!("the request has {} paths; the limit is {most}", typed.len()),
+        )
+        .hint("Name a directory, or send several requests."));
     }
     let case = if folded { Case::Folded } else { Case::Kept };
     let mut seen = BTreeSet::new();

@@ -155,20 +155,17 @@ pub(crate) fn held_by(
     };
     let message = match (total, holds) {
         (1, 1) => format!("{asked} is held by {}", first.holder),
-        (1, _) => format!("{asked} is free, and {} waits for it", first.holder),
-        (_, 0) => format!("{asked} is free, and {total} wait for it, the first is {}", first.holder),
+        (1, _) => format!("{asked} is free, but {} waits for it", first.holder),
+        (_, 0) => format!("{asked} is free, but {total} agents wait for it; the first is {}", first.holder),
         (_, holds) if holds == total => {
-            format!("{asked}: {total} holds stand in the way, the first is that of {}", first.holder)
+            format!("{asked}: {total} holds conflict; the first is held by {}", first.holder)
         }
         (_, holds) => {
             let waiting = total - holds;
             let waiting = if waiting == 1 { "1 more waits".to_owned() } else { format!("{waiting} more wait") };
             match holds {
-                1 => format!("{asked}: 1 hold stands in the way, that of {}, and {waiting}", first.holder),
-                _ => format!(
-                    "{asked}: {holds} holds stand in the way, the first is that of {}, and {waiting}",
-                    first.holder
-                ),
+                1 => format!("{asked}: 1 hold conflicts, held by {}, and {waiting}", first.holder),
+                _ => format!("{asked}: {holds} holds conflict; the first is held by {}, and {waiting}", first.holder),
             }
         }
     };

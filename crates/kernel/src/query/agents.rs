@@ -45,7 +45,7 @@ pub(super) fn seen(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, rows: &[agent::Row]
 
 impl Query for Agents {
     const NAME: &'static str = "agents";
-    const ABOUT: &'static str = "Agents by name, or those seen lately";
+    const ABOUT: &'static str = "List agents by name, or those seen recently";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Page<Agent>;

@@ -22,7 +22,7 @@ pub struct ResolveAny {
 
 impl Query for ResolveAny {
     const NAME: &'static str = "any_id";
-    const ABOUT: &'static str = "The task or hold whose id begins with a text";
+    const ABOUT: &'static str = "Find the task or hold whose id begins with a text";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = String;

@@ -18,7 +18,7 @@ use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::resume::{Resume, lost};
 
-/// What a session is shown when it begins: the brief of the task in its focus, or up to some ready tasks. One snapshot,
+/// Get the text for the start of a session: the brief of the task in its focus, or up to some ready tasks. One snapshot,
 /// and nothing is gathered that is not shown.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +29,7 @@ pub struct Beginning {
     pub ready: usize,
 }
 
-/// What a session is shown when it begins.
+/// Get the text for the start of a session.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionOpening {
@@ -46,7 +46,7 @@ pub enum SessionOpening {
 
 impl Query for Beginning {
     const NAME: &'static str = "beginning";
-    const ABOUT: &'static str = "What a session is shown when it begins";
+    const ABOUT: &'static str = "Get the text for the start of a session";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = SessionOpening;

@@ -29,13 +29,13 @@ pub struct Check {
     pub shared: bool,
     /// Whether they are meant in every checkout.
     pub all_checkouts: bool,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     pub fold_case: bool,
 }
 
 impl Query for Check {
     const NAME: &'static str = "check";
-    const ABOUT: &'static str = "Whether paths are free for the asker";
+    const ABOUT: &'static str = "Check whether paths are free for the caller";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Checked;

@@ -46,7 +46,7 @@ pub struct Exported {
 
 impl Query for Export {
     const NAME: &'static str = "export";
-    const ABOUT: &'static str = "Everything of the project, as lines";
+    const ABOUT: &'static str = "Export the project as lines";
     const PUBLIC: bool = true;
     /// The export includes the private memories of agents.
     const ACCESS: Access = Access::project(Role::Admin);
@@ -143,7 +143,7 @@ pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
             let readable = times.into_iter().flatten().all(|time| Time::parse(time).is_ok());
             let counted = (0..=COUNT_MAX).contains(&task.attempt) && (1..=COUNT_MAX).contains(&task.version);
             if !readable || !counted {
-                return Err(corrupt(format!("a number or time of {} is out of its range", task.id)).entity(&task.id));
+                return Err(corrupt(format!("a number or time of {} is out of range", task.id)).entity(&task.id));
             }
         }
     }
@@ -212,7 +212,7 @@ impl ExportSink for ExportBuffer {
     fn line(&mut self, line: &str) -> Result<()> {
         if self.text.len() + line.len() >= self.most {
             let most = self.most / (1024 * 1024);
-            return Err(Error::usage(Code::ExportTooLarge, format!("the export has more than {most} MiB")).hint(
+            return Err(Error::usage(Code::ExportTooLarge, format!("the export is larger than {most} MiB")).hint(
                 Advice::from("Run ")
                     .action(Action::Export)
                     .text(" where the store is: on the server, or with TENURE_STORE."),

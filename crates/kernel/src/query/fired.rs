@@ -10,14 +10,14 @@ use crate::answer;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// When each hook last ran in this project, by tool and event.
+/// Get the time of each hook's last run in this project, by tool and event.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fired {}
 
 impl Query for Fired {
     const NAME: &'static str = "fired";
-    const ABOUT: &'static str = "When each hook last ran";
+    const ABOUT: &'static str = "Get the time of each hook's last run";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Vec<answer::HookRun>;

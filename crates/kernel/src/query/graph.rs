@@ -27,7 +27,7 @@ pub struct Graph {
     pub id: String,
 }
 
-/// A task and everything it is connected with.
+/// Get a task and all tasks that it is connected with.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskGraph {
     /// The task in the middle.
@@ -42,7 +42,7 @@ pub struct TaskGraph {
 
 impl Query for Graph {
     const NAME: &'static str = "graph";
-    const ABOUT: &'static str = "A task and everything it is connected with";
+    const ABOUT: &'static str = "Get a task and all tasks that it is connected with";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = TaskGraph;

@@ -17,7 +17,7 @@ pub struct Guards {}
 
 impl Query for Guards {
     const NAME: &'static str = "guards";
-    const ABOUT: &'static str = "Whether the guards are off";
+    const ABOUT: &'static str = "Get whether the guards are off";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = answer::GuardState;

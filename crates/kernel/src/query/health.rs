@@ -11,7 +11,7 @@ use crate::backup::check_events;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// Whether the rows of the project fit together.
+/// Check the consistency of the project's rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Health {}
@@ -37,7 +37,7 @@ pub struct HealthReport {
 
 impl Query for Health {
     const NAME: &'static str = "health";
-    const ABOUT: &'static str = "Whether the rows of the project fit together";
+    const ABOUT: &'static str = "Check the consistency of the project's rows";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Operator);
     type Answer = HealthReport;

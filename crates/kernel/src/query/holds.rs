@@ -24,7 +24,7 @@ use crate::waiting;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// Only those of an agent.
+    /// Only holds of this agent.
     pub holder: Option<AgentName>,
     /// Only those of a kind: `task`, `path` or `name`.
     pub kind: Option<String>,
@@ -58,7 +58,7 @@ impl Holds {
 
 impl Query for Holds {
     const NAME: &'static str = "holds";
-    const ABOUT: &'static str = "Live holds, the next to end first, and who waits";
+    const ABOUT: &'static str = "List live holds by their end, and the waiting line";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Page<Hold>;

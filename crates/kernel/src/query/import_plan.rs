@@ -18,7 +18,7 @@ pub struct ImportPlan(pub Import);
 
 impl Query for ImportPlan {
     const NAME: &'static str = "import_plan";
-    const ABOUT: &'static str = "What an import would do";
+    const ABOUT: &'static str = "Show what an import would do";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Operator);
     type Answer = Imported;

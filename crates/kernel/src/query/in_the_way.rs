@@ -23,14 +23,14 @@ use crate::waiting;
 pub struct InTheWay {
     /// The files.
     pub files: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
 }
 
 impl Query for InTheWay {
     const NAME: &'static str = "in_the_way";
-    const ABOUT: &'static str = "The refusal that an edit of files would meet";
+    const ABOUT: &'static str = "Get the refusal that an edit of files would get";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<Error>;

@@ -15,7 +15,7 @@ pub struct LastTime {}
 
 impl Query for LastTime {
     const NAME: &'static str = "last_time";
-    const ABOUT: &'static str = "The time of the last op";
+    const ABOUT: &'static str = "Get the time of the last op";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Time;

@@ -98,7 +98,7 @@ impl List {
 
 impl Query for List {
     const NAME: &'static str = "list";
-    const ABOUT: &'static str = "Tasks in the order of choice";
+    const ABOUT: &'static str = "List tasks in the order in which they are chosen";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Page<Task>;

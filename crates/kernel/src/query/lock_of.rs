@@ -10,7 +10,7 @@ use crate::answer::Hold;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// The lock of a name as it is now, or, where no agent has it, the last there was. A text that is no name of a lock has
+/// The current state of a named lock, or, if no agent has it, its last holder. A text that is not a lock name has
 /// none.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ pub struct LockOf {
 
 impl Query for LockOf {
     const NAME: &'static str = "lock_of";
-    const ABOUT: &'static str = "The lock of a name as it is now";
+    const ABOUT: &'static str = "Get the current state of a named lock";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<Hold>;

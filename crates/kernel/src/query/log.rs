@@ -49,7 +49,7 @@ pub struct Log {
 
 impl Query for Log {
     const NAME: &'static str = "log";
-    const ABOUT: &'static str = "Events by number";
+    const ABOUT: &'static str = "List events by number";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
     type Answer = Page<LoggedEvent>;
@@ -214,7 +214,7 @@ fn resolve(
     let stale = |message: String| {
         Err(Error::new(Code::StaleCursor, message)
             .at(Stage::Read)
-            .hint("Read again from the oldest cursor, and take what it gives as the whole truth.")
+            .hint("Read again from the oldest cursor and discard the earlier state.")
             .detail("oldest", oldest)
             .detail("oldest_cursor", format!("{}.{oldest}", snapshot.identity.incarnation))
             .detail("newest", last))

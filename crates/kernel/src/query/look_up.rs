@@ -43,7 +43,7 @@ pub enum Found {
 
 impl Query for LookUp {
     const NAME: &'static str = "look_up";
-    const ABOUT: &'static str = "A task or a hold by the beginning of its id";
+    const ABOUT: &'static str = "Find a task or a hold by the beginning of its id";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Found;

@@ -76,7 +76,7 @@ pub(super) fn overdue(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, limit: usize) ->
     Ok(late.take(limit).map(|row| Overdue::of(row, snapshot.now)).collect())
 }
 
-/// New mail, without offering it: it stays as new as it was.
+/// Read new mail without offering it: it stays as new as it was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
@@ -87,7 +87,7 @@ pub struct Mail {
 
 impl Query for Mail {
     const NAME: &'static str = "mail";
-    const ABOUT: &'static str = "New mail, without offering it";
+    const ABOUT: &'static str = "Read new mail without offering it";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = InboxPage;

@@ -38,13 +38,13 @@ const SINCE_MAX: usize = 2_000;
 pub struct MayCommit {
     /// The files, relative to the top of the checkout.
     pub paths: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     pub fold_case: bool,
 }
 
 impl Query for MayCommit {
     const NAME: &'static str = "may_commit";
-    const ABOUT: &'static str = "Whether files may be committed by the asker";
+    const ABOUT: &'static str = "Check whether the caller may commit files";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<Committing>;

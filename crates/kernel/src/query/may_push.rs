@@ -26,7 +26,7 @@ use crate::paths::FileSet;
 pub struct MayPush {
     /// The commits.
     pub commits: Vec<Made>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
 }
@@ -37,7 +37,7 @@ pub struct MayPush {
 pub struct Made {
     /// Its id.
     pub id: String,
-    /// When it was made.
+    /// The time of creation.
     pub at: Time,
     /// Its files.
     pub paths: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Made {
 
 impl Query for MayPush {
     const NAME: &'static str = "may_push";
-    const ABOUT: &'static str = "Whether commits may be pushed by the asker";
+    const ABOUT: &'static str = "Check whether the caller may push commits";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<Pushing>;

@@ -32,7 +32,7 @@ pub struct Members {
 
 impl Query for Members {
     const NAME: &'static str = "members";
-    const ABOUT: &'static str = "Who has which role where";
+    const ABOUT: &'static str = "List principals with their roles and projects";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

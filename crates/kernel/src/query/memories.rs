@@ -36,7 +36,7 @@ pub struct Memories {
 
 impl Query for Memories {
     const NAME: &'static str = "memories";
-    const ABOUT: &'static str = "Memories, the newest first";
+    const ABOUT: &'static str = "List memories, newest first";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
     type Answer = Page<Memory>;

@@ -46,7 +46,7 @@ pub struct ShowMemory {
 
 impl Query for ShowMemory {
     const NAME: &'static str = "memory";
-    const ABOUT: &'static str = "One memory";
+    const ABOUT: &'static str = "Get one memory";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
     type Answer = answer::Memory;

@@ -20,7 +20,7 @@ pub struct ResolveMemory {
 
 impl Query for ResolveMemory {
     const NAME: &'static str = "memory_id";
-    const ABOUT: &'static str = "The memory whose id begins with a text, and whether it is of the whole store";
+    const ABOUT: &'static str = "Find the memory whose id begins with a text, and its scope";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
     type Answer = (bool, String);

@@ -19,7 +19,7 @@ pub struct ResolveMessage {
 
 impl Query for ResolveMessage {
     const NAME: &'static str = "message_id";
-    const ABOUT: &'static str = "The message in the asker's mail whose id begins with a text";
+    const ABOUT: &'static str = "Find a message of the caller by the beginning of its id";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = String;

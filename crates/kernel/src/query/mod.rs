@@ -285,7 +285,7 @@ pub fn limit(rows: usize) -> Result<usize> {
 pub(crate) fn bad_cursor(text: &str) -> Error {
     Error::new(Code::BadCursor, format!("`{}` is not a cursor", excerpt(text)))
         .at(Stage::Arguments)
-        .hint("Take `next` of the page before.")
+        .hint("Take `next` of the previous page.")
 }
 
 /// A page of rows, of which one more was read than the page has. `at` is the cursor after a row.

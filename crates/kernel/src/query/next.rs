@@ -28,7 +28,7 @@ pub struct Next {
 
 impl Query for Next {
     const NAME: &'static str = "next";
-    const ABOUT: &'static str = "What `claim` would choose now, and why";
+    const ABOUT: &'static str = "Show the task that `claim` would choose, and why";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = answer::NextChoice;

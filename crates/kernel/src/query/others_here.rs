@@ -23,7 +23,7 @@ pub struct OthersHere {}
 
 impl Query for OthersHere {
     const NAME: &'static str = "others_here";
-    const ABOUT: &'static str = "Who else holds anything in the checkout of the call";
+    const ABOUT: &'static str = "List the other holders in the caller's checkout";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Checked;

@@ -26,12 +26,12 @@ pub struct Outlook {
     pub look: Standing,
     /// The files.
     pub files: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     #[serde(default)]
     pub fold_case: bool,
 }
 
-/// How an edit stands before anything is written.
+/// Check an edit without writing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EditOutlook {
     /// What is known of the session.
@@ -42,7 +42,7 @@ pub struct EditOutlook {
 
 impl Query for Outlook {
     const NAME: &'static str = "outlook";
-    const ABOUT: &'static str = "How an edit stands before anything is written";
+    const ABOUT: &'static str = "Check an edit without writing";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<EditOutlook>;

@@ -17,13 +17,13 @@ use crate::kernel::Kernel;
 pub struct OwnFiles {
     /// The files, relative to the top of the checkout.
     pub paths: Vec<String>,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     pub fold_case: bool,
 }
 
 impl Query for OwnFiles {
     const NAME: &'static str = "own_files";
-    const ABOUT: &'static str = "The asker's holds on single files of this checkout";
+    const ABOUT: &'static str = "List the caller's holds on single files of this checkout";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Vec<String>;

@@ -22,14 +22,14 @@ use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::resume::{EVENTS, MAIL, Resume, kept_from, lost, news};
 
-/// What `resume` would answer now.
+/// What `resume` would answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Peek(pub Resume);
 
 impl Query for Peek {
     const NAME: &'static str = "peek";
-    const ABOUT: &'static str = "What `resume` would answer now";
+    const ABOUT: &'static str = "Show what `resume` would answer";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = answer::Resumed;

@@ -26,7 +26,7 @@ pub struct Principals {
 
 impl Query for Principals {
     const NAME: &'static str = "principals";
-    const ABOUT: &'static str = "All who access was given to";
+    const ABOUT: &'static str = "List all principals";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -33,7 +33,7 @@ pub struct ProjectCalled {
 
 impl Query for ProjectCalled {
     const NAME: &'static str = "project_called";
-    const ABOUT: &'static str = "The one project that has a key or is called a name";
+    const ABOUT: &'static str = "Find the project with a given key or name";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     const DOMAIN: Domain = Domain::Anywhere;
@@ -55,7 +55,7 @@ impl Query for ProjectCalled {
                 let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key.into()).collect();
                 Err(Error::usage(
                     Code::AmbiguousProject,
-                    format!("several projects are called `{}`", excerpt(&self.name)),
+                    format!("several projects have the name `{}`", excerpt(&self.name)),
                 )
                 .entity(excerpt(&self.name))
                 .hint("Give the key instead.")

@@ -27,7 +27,7 @@ pub struct Projects {
 
 impl Query for Projects {
     const NAME: &'static str = "projects";
-    const ABOUT: &'static str = "The projects of the store";
+    const ABOUT: &'static str = "List the projects of the store";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     const DOMAIN: Domain = Domain::Anywhere;

@@ -119,7 +119,7 @@ fn refuse_nul(json: &str) -> Result<()> {
     }
     let has_nul = serde_json::from_str::<Value>(json).is_ok_and(|value| text_with_nul(&value));
     match has_nul {
-        true => Err(Error::usage(Code::ControlCharacter, "the request has a control character in it: NUL")),
+        true => Err(Error::usage(Code::ControlCharacter, "the request contains a NUL")),
         false => Ok(()),
     }
 }

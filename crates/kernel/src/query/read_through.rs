@@ -16,7 +16,7 @@ pub struct ReadThrough {}
 
 impl Query for ReadThrough {
     const NAME: &'static str = "read_through";
-    const ABOUT: &'static str = "Reads every row of the project, for doctors";
+    const ABOUT: &'static str = "Read every row of the project, for `doctor`";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Operator);
     type Answer = ();

@@ -25,7 +25,7 @@ pub struct Recall {
 
 impl Query for Recall {
     const NAME: &'static str = "recall";
-    const ABOUT: &'static str = "Memories by words";
+    const ABOUT: &'static str = "Search memories by words";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Page<Memory>;

@@ -28,7 +28,7 @@ pub struct SessionOf {
 
 impl Query for SessionOf {
     const NAME: &'static str = "session_of";
-    const ABOUT: &'static str = "Who a command is that runs inside a tool";
+    const ABOUT: &'static str = "Find the agent of a command that runs inside an agent tool";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = CommandOwner;

@@ -31,7 +31,7 @@ pub struct Show {
 
 impl Query for Show {
     const NAME: &'static str = "show";
-    const ABOUT: &'static str = "One task with its notes, dependents and newest events";
+    const ABOUT: &'static str = "Get one task with its notes, dependents and newest events";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Shown;

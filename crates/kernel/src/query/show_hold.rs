@@ -12,7 +12,7 @@ use crate::answer::Hold;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// One hold, ended or not.
+/// One hold, live or ended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowHold {
@@ -22,7 +22,7 @@ pub struct ShowHold {
 
 impl Query for ShowHold {
     const NAME: &'static str = "show_hold";
-    const ABOUT: &'static str = "One hold, ended or not";
+    const ABOUT: &'static str = "Get one hold, live or ended";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Hold;

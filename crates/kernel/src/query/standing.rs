@@ -25,7 +25,7 @@ pub const SEEN_ENOUGH: Span = Span::seconds(30);
 /// A file that was recorded as changed within this time need not be recorded again.
 const TOUCHED_ENOUGH: Span = Span::minutes(1);
 
-/// What a hook must know before it does anything; nothing in a project that is not switched on.
+/// Get the state that a hook needs first; nothing in a project that is not switched on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Standing {
@@ -101,7 +101,7 @@ pub struct LostTask {
     pub task: TaskId,
     /// Who has it, or finished it.
     pub by: AgentName,
-    /// Since when.
+    /// The start time.
     pub since: Time,
     /// Whether it is finished or given up.
     pub closed: bool,
@@ -109,7 +109,7 @@ pub struct LostTask {
 
 impl Query for Standing {
     const NAME: &'static str = "standing";
-    const ABOUT: &'static str = "What a hook must know before it does anything";
+    const ABOUT: &'static str = "Get the state that a hook needs first";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Option<HookContext>;

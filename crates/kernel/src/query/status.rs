@@ -29,7 +29,7 @@ pub struct Status {}
 
 impl Query for Status {
     const NAME: &'static str = "status";
-    const ABOUT: &'static str = "The project at a glance";
+    const ABOUT: &'static str = "Summarize the project";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Overview;
@@ -148,13 +148,13 @@ fn summary(
         (0, held) => {
             let until =
                 next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));
-            format!("{held} under way, nothing else is ready{until}")
+            format!("{held} in progress, no other task is ready{until}")
         }
         (ready, 0) => {
             let claim = phrasing.advise(&Action::ClaimTask { task: None });
-            format!("{ready} ready and nobody is working: {claim} takes one")
+            format!("{ready} ready and none in progress: {claim} takes one")
         }
-        (ready, held) => format!("{held} under way, {ready} ready"),
+        (ready, held) => format!("{held} in progress, {ready} ready"),
     }
 }
 

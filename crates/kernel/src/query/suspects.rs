@@ -12,7 +12,7 @@ use crate::access;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
-/// The agents of one machine that hold something and whose process is known.
+/// List the holders on one machine whose process is known.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspects {
@@ -31,7 +31,7 @@ pub struct Suspect {
 
 impl Query for Suspects {
     const NAME: &'static str = "suspects";
-    const ABOUT: &'static str = "The agents of one machine that hold something and whose process is known";
+    const ABOUT: &'static str = "List the holders on one machine whose process is known";
     const PUBLIC: bool = false;
     const ACCESS: Access = Access::project(Role::Worker);
     type Answer = Vec<Suspect>;

@@ -16,7 +16,7 @@ pub struct SwitchedOn {}
 
 impl Query for SwitchedOn {
     const NAME: &'static str = "switched_on";
-    const ABOUT: &'static str = "Whether the project has any event";
+    const ABOUT: &'static str = "Check whether the project has any event";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = bool;

@@ -19,7 +19,7 @@ pub struct ResolveTask {
 
 impl Query for ResolveTask {
     const NAME: &'static str = "task_id";
-    const ABOUT: &'static str = "The task whose id begins with a text";
+    const ABOUT: &'static str = "Find the task whose id begins with a text";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = String;

@@ -20,7 +20,7 @@ pub struct ResolveToken {
 
 impl Query for ResolveToken {
     const NAME: &'static str = "token_id";
-    const ABOUT: &'static str = "The token whose id begins with a text";
+    const ABOUT: &'static str = "Find the token whose id begins with a text";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -29,7 +29,7 @@ pub struct Tokens {
 
 impl Query for Tokens {
     const NAME: &'static str = "tokens";
-    const ABOUT: &'static str = "Tokens of the store, without their hashes";
+    const ABOUT: &'static str = "List the tokens of the store, without their hashes";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::store(Role::Admin);
     const DOMAIN: Domain = Domain::Store;

@@ -9,7 +9,7 @@ use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::{answer, waiting};
 
-/// How a place in the waiting line stands, for callers that look again and again.
+/// Get the state of a place in the waiting line, for callers that look again and again.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -22,7 +22,7 @@ pub struct Turn {
 
 impl Query for Turn {
     const NAME: &'static str = "turn";
-    const ABOUT: &'static str = "How a place in the waiting line stands";
+    const ABOUT: &'static str = "Get the state of a place in the waiting line";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = answer::PlaceTurn;

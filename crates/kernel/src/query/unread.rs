@@ -20,7 +20,7 @@ pub struct Unread {
 
 impl Query for Unread {
     const NAME: &'static str = "unread";
-    const ABOUT: &'static str = "How many messages are new, and the first of them";
+    const ABOUT: &'static str = "Count new messages and get the first";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = (Vec<Message>, usize);

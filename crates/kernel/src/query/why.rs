@@ -39,7 +39,7 @@ const OF_HOLD: [&str; 6] = [
 /// The first event of a memory's history.
 const OF_MEMORY: [&str; 1] = [kind::MEMORY_ADDED];
 
-/// The story of a task, a hold or a memory.
+/// Tell the story of a task, a hold or a memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Why {
@@ -49,7 +49,7 @@ pub struct Why {
 
 impl Query for Why {
     const NAME: &'static str = "why";
-    const ABOUT: &'static str = "The story of a task, a hold or a memory";
+    const ABOUT: &'static str = "Tell the story of a task, a hold or a memory";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
     type Answer = Story;
@@ -147,7 +147,7 @@ pub(super) fn over(snapshot: &Snapshot<'_>, row: &hold::Row) -> Option<Sentence>
         let at = row.expires_at.min(snapshot.now).to_string();
         Sentence {
             number: EventNumber::START,
-            text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)),
+            text: format!("the hold of {} on {} expired", row.holder, cut(&row.subject, 200)),
             at,
         }
     })

@@ -21,7 +21,7 @@ pub struct WhyLock {
 
 impl Query for WhyLock {
     const NAME: &'static str = "why_lock";
-    const ABOUT: &'static str = "The story of a named lock";
+    const ABOUT: &'static str = "Tell the story of a named lock";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Story;

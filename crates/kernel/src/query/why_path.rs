@@ -33,7 +33,7 @@ const COMMITS: usize = 500;
 /// How many notes of a task are searched for the commit of a change.
 const NOTES: usize = 50;
 
-/// The story of one path or pattern, in all checkouts.
+/// Tell the story of one path or pattern, in all checkouts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WhyPath {
@@ -43,13 +43,13 @@ pub struct WhyPath {
     pub shared: bool,
     /// As for `check`; a story does not depend on it.
     pub all_checkouts: bool,
-    /// Whether the checkout's file system does not tell `A` from `a`.
+    /// Whether the checkout's file system ignores case.
     pub fold_case: bool,
 }
 
 impl Query for WhyPath {
     const NAME: &'static str = "why_path";
-    const ABOUT: &'static str = "The story of one path or pattern";
+    const ABOUT: &'static str = "Tell the story of one path or pattern";
     const PUBLIC: bool = true;
     const ACCESS: Access = Access::project(Role::Viewer);
     type Answer = Story;
@@ -57,7 +57,10 @@ impl Query for WhyPath {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
         let patterns = paths::read(&self.paths, self.fold_case)?;
         let [pattern] = patterns.as_slice() else {
-            return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
+            return Err(Error::usage(Code::OnePath, "the request names several paths").hint(
+                "Ask for each path \
+                                                    separately.",
+            ));
         };
         kernel.in_snapshot(call, |tx, snapshot| tell(tx, snapshot, pattern))
     }

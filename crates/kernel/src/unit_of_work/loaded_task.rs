@@ -45,7 +45,7 @@ impl UnitOfWork<'_> {
     /// The task of an op: the named one, else the actor's focus.
     pub(crate) fn meant(&self, named: Option<&TaskId>) -> Result<TaskId> {
         named.or_else(|| self.focus()).cloned().ok_or_else(|| {
-            Error::new(Code::NoFocus, "no task is named and you have none in focus")
+            Error::new(Code::NoFocus, "the request names no task, and you have no task in focus")
                 .attempt(Action::ClaimTask { task: None })
                 .attempt(Action::ListTasks { which: Tasks::Unfinished })
         })

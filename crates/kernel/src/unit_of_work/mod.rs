@@ -361,7 +361,7 @@ impl<'a> UnitOfWork<'a> {
         Ok(Error::new(Code::UnknownAgent, format!("no agent `{name}` has been seen in this project"))
             .entity(name)
             .attempt(Action::ListAgents)
-            .hint(format!("{meant}An agent is known from its first call on.")))
+            .hint(format!("{meant}An agent is known after its first call.")))
     }
 }
 
@@ -392,7 +392,7 @@ fn told(op: &str, how: Ending) -> &'static str {
 
 /// The refusal of an op that only people may run.
 pub(crate) fn people_only(what: &str) -> Error {
-    Error::new(Code::PeopleOnly, format!("{what} is for people"))
+    Error::new(Code::PeopleOnly, format!("{what} is reserved for people"))
         .hint("Ask a person, or work on another task.")
         .attempt(Action::NextTask)
 }

@@ -95,12 +95,15 @@ fn queue(work: &mut UnitOfWork<'_>, want: &Want<'_>, asking: &WaitRequest<'_>) -
     let me = work.me();
     let own = table::of_agent(work.tx, &work.project.id, me)?.len();
     if own >= PLACES_AGENT || work.project.waiting >= PLACES_PROJECT {
-        return Err(Error::new(Code::TooManyWaiting, format!(
-                "there are many in the line: {own} places of yours (at most {PLACES_AGENT}), {} in the project (at most \
-                 {PLACES_PROJECT})",
+        return Err(Error::new(
+            Code::TooManyWaiting,
+            format!(
+                "the waiting line is full: {own} places of yours (at most {PLACES_AGENT}), {} in the project (at \
+                 most {PLACES_PROJECT})",
                 work.project.waiting
-            ))
-        .hint("Ask for several paths at once, or leave the line somewhere else first.")
+            ),
+        )
+        .hint("Ask for several paths in one request, or leave the line for something else first.")
         .attempt(Action::holds()));
     }
     let mut place = Row {
@@ -125,11 +128,11 @@ fn in_a_circle(circle: &[AgentName]) -> Error {
     let others: Vec<&str> = circle.iter().skip(1).map(AgentName::as_str).collect();
     let chain = others.iter().map(|agent| cut(agent, 64)).collect::<Vec<_>>().join(", who waits for ");
     let first = circle.get(1).map_or("", AgentName::as_str);
-    Error::new(Code::WaitsInCircle, format!("you would wait for {chain}: nobody would ever go on"))
-        .hint("You are not in the line. Give back what the others wait for, then ask again.")
+    Error::new(Code::WaitsInCircle, format!("you would wait for {chain}: this is a deadlock"))
+        .hint("You are not in the waiting line. Release what the others wait for, then ask again.")
         .attempt(Action::own_holds())
         .attempt(Action::SendTo { to: first.to_string() })
-        .person("A person can end a hold of the circle: `release` with its id and --force.")
+        .person("A person can end a hold of the cycle: `release` with its id and --force.")
         .detail("circle", json!(circle))
 }
 

@@ -135,7 +135,7 @@ impl Drop for StrangerSlot<'_> {
 }
 
 fn gave_way() -> Error {
-    Error::new(Code::Overloaded, "the body did not arrive before newer requests needed its place")
+    Error::new(Code::Overloaded, "the body arrived too slowly, and newer requests took its place")
         .at(Stage::Arguments)
-        .hint("Nothing was done. Send the body together with the head.")
+        .hint("Nothing was done. Send the body together with the headers.")
 }

@@ -153,9 +153,9 @@ impl Server {
         if credentials.is_from_here() {
             return Ok(());
         }
-        let error = Error::new(Code::OtherOrigin, "a page of another site asks")
+        let error = Error::new(Code::OtherOrigin, "the request comes from a page of another site")
             .at(Stage::Resolve)
-            .hint("Ask without the header `Origin`, or from a page of this server.");
+            .hint("Omit the header `Origin`, or send the request from a page of this server.");
         self.audit(&error, Some(&caller.grants.principal), &caller.name, &credentials.what(), "", &credentials.from)
             .await;
         Err(error)
@@ -175,9 +175,9 @@ impl Server {
         let reads = matches!(*credentials.method, Method::GET | Method::HEAD);
         let said = credentials.header(CSRF)?;
         if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &csrf)) {
-            let error = Error::new(Code::Csrf, "the request does not come from a page of ours")
+            let error = Error::new(Code::Csrf, "the request does not come from a page of this server")
                 .at(Stage::Resolve)
-                .hint(format!("Send the `{CSRF}` header that the page was given."));
+                .hint(format!("Send the `{CSRF}` header with the value that the page received."));
             return Err(self.denied(error, Some(&grants.principal), "change something", credentials).await);
         }
         Ok(Some((grants, proof)))
@@ -344,8 +344,7 @@ impl Server {
 
     async fn write_down(&self, request: access_denied::AccessDenied) {
         if let Err(failure) = self.run(ours(), Op::new(request)).await {
-            self.log
-                .line("error", &[("message", "a denial could not be written down"), ("code", failure.code().as_str())]);
+            self.log.line("error", &[("message", "a denial could not be recorded"), ("code", failure.code().as_str())]);
         }
     }
 
@@ -411,8 +410,8 @@ fn checkout(typed: &str) -> Result<Checkout> {
             trust: Trust::Any,
             tree: WorkingTree::default(),
         }),
-        _ => Err(Error::usage(Code::BadHeader, format!("`{}` is not a checkout", text::excerpt(typed)))
+        _ => Err(Error::usage(Code::BadHeader, format!("`{}` is not a valid checkout", text::excerpt(typed)))
             .entity(CHECKOUT)
-            .hint("Give HOST:PATH, with the whole path of the working tree.")),
+            .hint("Give HOST:PATH, with the absolute path of the working tree.")),
     }
 }

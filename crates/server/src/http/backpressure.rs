@@ -56,9 +56,9 @@ impl Server {
 }
 
 fn too_many() -> Error {
-    Error::new(Code::Overloaded, "too many answers of this server wait to be read")
+    Error::new(Code::Overloaded, "too many answers of this server are unread")
         .at(Stage::Reply)
-        .hint("Read the answers that were asked for, or ask again in a moment.")
+        .hint("Read the pending answers, or retry in a moment.")
 }
 
 /// The body of an answer, handed over in pieces. The connection asks for the next piece once it has sent the last.

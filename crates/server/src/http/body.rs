@@ -75,8 +75,8 @@ impl Read {
     async fn on(&mut self, body: &mut Body, most: usize, heard_out: usize) -> Result<()> {
         while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
             let frame = frame.map_err(|error| {
-                Error::usage(Code::BodyBroken, "the body is malformed, or broke off")
-                    .hint("Send as much as Content-Length says, or chunks with their lengths.")
+                Error::usage(Code::BodyBroken, "the request body is malformed or truncated")
+                    .hint("Send as many bytes as Content-Length says, or chunks with their lengths.")
                     .cause(error)
             })?;
             let Ok(data) = frame.into_data() else { continue };
@@ -98,11 +98,14 @@ impl Read {
 }
 
 fn too_many() -> Error {
-    Error::new(Code::Overloaded, "the server reads as many bodies as it takes")
+    Error::new(Code::Overloaded, "the server has reached its limit of concurrent request bodies")
         .at(Stage::Arguments)
-        .hint("Nothing was done. Ask again in a moment, with the same request id.")
+        .hint("Nothing was done. Retry in a moment with the same request id.")
 }
 
 fn too_long(most: usize) -> Error {
-    Error::usage(Code::BodyTooLarge, format!("the body is longer than {most} bytes")).hint("Send less at once.")
+    Error::usage(Code::BodyTooLarge, format!("the request body is longer than {most} bytes")).hint(
+        "Send less in one \
+                                              request.",
+    )
 }

@@ -56,15 +56,15 @@ pub(super) fn unless_seen(asked: &Credentials<'_>, body: String) -> Result<Respo
 pub(super) fn if_match(asked: &Credentials<'_>, name: &str, content: String) -> Result<String> {
     let Some(said) = asked.header(header::IF_MATCH.as_str())? else { return Ok(content) };
     if name != TAKES_VERSION {
-        return Err(refused("this op is not told a version")
-            .hint(format!("Of all ops `{TAKES_VERSION}` takes If-Match. Leave it out.")));
+        return Err(refused("this op does not support If-Match")
+            .hint(format!("Omit the header: only `{TAKES_VERSION}` supports If-Match.")));
     }
     // `*` matches any existing task, which every edit requires anyway.
     if said.trim() == "*" {
         return Ok(content);
     }
     let version = told(said).ok_or_else(|| {
-        refused("If-Match does not name a version").hint("Give the ETag that the task was read with, one of them.")
+        refused("If-Match does not name a version").hint("Give one ETag, the one that the task was read with.")
     })?;
     let mut content: Value = serde_json::from_str(&content)
         .map_err(|error| Error::usage(Code::BadArguments, format!("the request is not JSON: {error}")))?;

@@ -47,7 +47,14 @@ pub(super) async fn stream(
         named.push(project_named(&asked, &given, &caller)?);
     }
     if named.len() > PROJECTS {
-        return Err(Error::usage(Code::TooManyProjects, format!("one stream is of at most {PROJECTS} projects")).into());
+        return Err(Error::usage(
+            Code::TooManyProjects,
+            format!(
+                "one stream can have at most {PROJECTS} \
+                                                                projects"
+            ),
+        )
+        .into());
     }
     let mut calls = Vec::new();
     for name in &named {
@@ -95,8 +102,8 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
     match calls {
         [call] => Ok(vec![(call.clone(), Some(from))]),
         _ if from == Since::Time(Time(0)) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
-        _ => Err(Error::usage(Code::BadCursor, "that is a place in one log, and the stream is of several")
-            .hint("Give the id of the last event of such a stream, 0 for all there is, or nothing for what comes.")),
+        _ => Err(Error::usage(Code::BadCursor, "the id is a position in one log, but the stream has several projects")
+            .hint("Give the id of the last event of such a stream, 0 for all events, or omit it for new events only.")),
     }
 }
 

@@ -52,16 +52,31 @@ pub(super) async fn metrics(State(server): ServerState, caller: AuthenticatedCal
     let unsent = server.unsent.taken() + server.unsent_to_strangers.taken();
     let figure = |name, help, sort, value| Figure { name, help, sort, value };
     let figures = [
-        figure("ops_total", "Ops that were answered.", "counter", count(&counts.ops)),
-        figure("batches_total", "Transactions that ops shared.", "counter", count(&counts.batches)),
-        figure("ops_not_run_total", "Ops whose asker had left.", "counter", count(&counts.unwanted)),
-        figure("ops_turned_away_total", "Ops that found the line full.", "counter", count(&counts.turned_away)),
-        figure("configuration_reloads_total", "Times it was read anew.", "counter", count(&server.reloads[0])),
-        figure("configuration_refusals_total", "Times it was bad.", "counter", count(&server.reloads[1])),
-        figure("line", "Ops in line.", "gauge", server.queue.len() as f64),
-        figure("http_requests", "Requests being answered.", "gauge", server.doors.requests() as f64),
-        figure("http_unsent_bytes", "Bytes of answers that wait to be read.", "gauge", unsent as f64),
-        figure("http_listeners", "Listeners to events.", "gauge", server.doors.listeners() as f64),
+        figure("ops_total", "Answered ops.", "counter", count(&counts.ops)),
+        figure("batches_total", "Transactions shared by ops.", "counter", count(&counts.batches)),
+        figure("ops_not_run_total", "Ops whose client had disconnected.", "counter", count(&counts.unwanted)),
+        figure(
+            "ops_turned_away_total",
+            "Ops refused because the queue was full.",
+            "counter",
+            count(&counts.turned_away),
+        ),
+        figure(
+            "configuration_reloads_total",
+            "Successful reloads of the configuration.",
+            "counter",
+            count(&server.reloads[0]),
+        ),
+        figure(
+            "configuration_refusals_total",
+            "Failed reloads of the configuration.",
+            "counter",
+            count(&server.reloads[1]),
+        ),
+        figure("line", "Queued ops.", "gauge", server.queue.len() as f64),
+        figure("http_requests", "Requests in progress.", "gauge", server.doors.requests() as f64),
+        figure("http_unsent_bytes", "Bytes of unread answers.", "gauge", unsent as f64),
+        figure("http_listeners", "Event listeners.", "gauge", server.doors.listeners() as f64),
     ];
     let mut response = json(server.metrics.text(&server.revision(), &figures));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");

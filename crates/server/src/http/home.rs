@@ -19,10 +19,10 @@ const SHOWN: usize = 100;
 const STRANGER: &str = "<h1>Tenure</h1>
 <p>You are not signed in here.</p>
 <h2>People</h2>
-<p>Open a link to sign in. <code>tenure up</code> prints one; an administrator of a team's server gives you one. Each is \
-good once, and for minutes.</p>
+<p>Open a link to sign in. <code>tenure up</code> prints one; for a team's server, ask its administrator. Each link \
+works once and expires after a few minutes.</p>
 <h2>Agents and programs</h2>
-<p>They show a token: <code>TENURE_URL</code> and <code>TENURE_TOKEN</code> for commands, \
+<p>They send a token: <code>TENURE_URL</code> and <code>TENURE_TOKEN</code> for commands, \
 <code>Authorization: Bearer</code> for everything else.</p>";
 
 /// `GET /`
@@ -78,14 +78,14 @@ fn own(grants: &Grants, listed: &Listed, csrf: &str, host: &str) -> String {
 <h2>For programs</h2>
 <p><a href=\"/api/v1/openapi.json\">The description of the API</a> · <a href=\"/api/v1/projects\">your projects</a> as JSON</p>
 <h2>How agents connect</h2>
-<p>Each shows a token that a person gives it. Commands and hooks on another machine:</p>
+<p>Each sends a token that a person creates. Commands and hooks on another machine:</p>
 <pre>tenure token add --for {me}
 export TENURE_URL=http://{host}
 export TENURE_TOKEN=…</pre>
 <p>Tools that speak MCP:</p>
 <pre>http://{host}/mcp?project=PROJECT
 Authorization: Bearer …</pre>
-<p class=\"quiet\">Behind a proxy that does TLS the address begins with https.</p>
+<p class=\"quiet\">Behind a TLS proxy, the address begins with https.</p>
 <form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"csrf\" value=\"{}\"><button class=\"plain\">Sign out</button></form>",
         roles(grants, listed),
         escaped(csrf),
@@ -106,7 +106,8 @@ fn roles(grants: &Grants, listed: &Listed) -> String {
         ));
     }
     if rows.is_empty() {
-        return "<h2>Your roles</h2>\n<p>You have none yet: an administrator gives them with <code>tenure member set</code>.</p>"
+        return "<h2>Your roles</h2>\n<p>You have no roles yet: an administrator assigns them with <code>tenure \
+                member set</code>.</p>"
             .to_owned();
     }
     let more = if listed.more { "<p><a href=\"/api/v1/projects\">All of your projects</a></p>" } else { "" };

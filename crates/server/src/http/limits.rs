@@ -171,9 +171,9 @@ impl RateLimiter {
         bucket.left = (bucket.left + passed * rate).min(most);
         bucket.at = now;
         if bucket.left < cost {
-            return Err(Error::new(Code::TooManyRequests, format!("more than {per_second} requests a second"))
+            return Err(Error::new(Code::TooManyRequests, format!("more than {per_second} requests per second"))
                 .at(Stage::Arguments)
-                .hint("Nothing was done. Ask again in a second, with the same request id."));
+                .hint("Nothing was done. Retry in a second with the same request id."));
         }
         bucket.left -= cost;
         Ok(())
@@ -181,9 +181,9 @@ impl RateLimiter {
 }
 
 fn full(what: &str) -> Error {
-    Error::new(Code::Overloaded, format!("the server has as many {what} as it takes"))
+    Error::new(Code::Overloaded, format!("the server has reached its limit of {what}"))
         .at(Stage::Lock)
-        .hint("Nothing was done. Ask again in a moment, with the same request id.")
+        .hint("Nothing was done. Retry in a moment with the same request id.")
 }
 
 #[cfg(test)]

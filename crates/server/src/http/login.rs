@@ -23,8 +23,9 @@ use super::{HandlerResult, Server, ServerState, body_of_form, empty};
 const FORM: Duration = Duration::from_secs(5);
 
 /// The page of a link that is used or expired.
-const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any more: each is good once, and for minutes.</p>\n\
-                    <p><a href=\"/\">Go on</a></p>";
+const OVER: &str = "<h1>Tenure</h1>\n<p>This link is no longer valid: each link works once and expires after a few \
+                    minutes.</p>\n\
+                    <p><a href=\"/\">Continue</a></p>";
 
 /// The action recorded for a denied sign-in.
 const WHAT: &str = "sign in";
@@ -163,7 +164,7 @@ fn checked(link: &str) -> Result<&str> {
 }
 
 fn no_link() -> Error {
-    Error::new(Code::LoginRefused, "this is not a link to sign in with")
+    Error::new(Code::LoginRefused, "this is not a sign-in link")
         .at(Stage::Arguments)
-        .hint("Ask for a new one: each is good once, and for minutes.")
+        .hint("Ask for a new link: each link works once and expires after a few minutes.")
 }

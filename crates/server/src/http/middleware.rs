@@ -111,7 +111,7 @@ pub(super) fn drawn() -> String {
 pub(super) fn too_long() -> Error {
     Error::new(Code::TookTooLong, "the request was not answered in time")
         .at(Stage::Lock)
-        .hint("It may have been carried out. Ask again with the same request id to find out.")
+        .hint("It may have been executed. Repeat it with the same request id to find out.")
 }
 
 /// A future that turns a panic into an error.

@@ -242,7 +242,7 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
     let media = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
     if !media.eq_ignore_ascii_case("application/json") {
-        return Err(Error::usage(Code::UnsupportedMediaType, "the body is not said to be JSON")
+        return Err(Error::usage(Code::UnsupportedMediaType, "the Content-Type of the request is not JSON")
             .hint("Send it with Content-Type: application/json."));
     }
     let bytes = body::whole(server, parts, body).await?;
@@ -262,7 +262,7 @@ fn no_such_address() -> Error {
 }
 
 fn no_such_method() -> Error {
-    Error::usage(Code::UnknownMethod, "this address is not asked that way")
+    Error::usage(Code::UnknownMethod, "this address does not support the method")
         .hint("The methods are in /api/v1/openapi.json.")
 }
 

@@ -33,14 +33,21 @@ pub(super) fn document() -> Value {
     let project_list = parts.schema("projects", (QueryEntry::of::<Projects>().answer)().as_value());
     paths.insert(
         "/api/v1/projects".to_owned(),
-        value!({ "get": read("projects", "Projects that you have a role in", &paging(), &project_list) }),
+        value!({ "get": read("projects", "List the projects in which you have a role", &paging(), &project_list) }),
     );
     for resource in RESOURCES {
         let path = format!("/api/v1/projects/{{project}}/{}", resource.path);
         paths.insert(path, value!({ "get": parts.resource(resource) }));
     }
     paths.insert("/api/v1/events".to_owned(), value!({ "get": events() }));
-    for (path, what) in [("/livez", "Whether the process answers"), ("/readyz", "Whether the store answers")] {
+    for (path, what) in [
+        ("/livez", "Check whether the process answers"),
+        (
+            "/readyz",
+            "Check whether the store \
+                           answers",
+        ),
+    ] {
         let answer =
             value!({ "description": what, "content": { "application/json": { "schema": { "type": "object" } } } });
         let responses =
@@ -67,7 +74,7 @@ pub(super) fn document() -> Value {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "schemas": parts.schemas,
             "responses": { "problem": {
-                "description": "What went wrong, and what to do",
+                "description": "The error, and what to do",
                 "content": { problem::TYPE: { "schema": { "$ref": "#/components/schemas/problem" } } },
             } },
         },
@@ -85,14 +92,14 @@ impl OpenApiParts {
         let answer = self.schema(&format!("{}_answer", entry.name), (entry.answer)().as_value());
         let mut parameters = value!([
             { "name": "project", "in": "query", "schema": { "type": "string", "minLength": 1 },
-              "description": "The project, by its name or key; needed by whoever belongs to several" },
+              "description": "The project, by its name or key; required for members of several projects" },
             header(IDEMPOTENCY, "The id that every retry of this request carries", "^[!-~]{1,128}$"),
             header(AGENT, "The agent of yours that acts", NAME),
-            header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
-            such_as("here:/work/web", header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", TREE)),
+            header(PROJECT, "The project, if the address does not name it", "^[!-~]{1,500}$"),
+            such_as("here:/work/web", header(CHECKOUT, "The working tree of the paths, as HOST:PATH", TREE)),
         ]);
         if let Some(parameters) = parameters.as_array_mut().filter(|_| entry.name == TAKES_VERSION) {
-            let what = "The ETag that the task was read with: refused (412) where its version is another";
+            let what = "The ETag that the task was read with; another version is refused (412)";
             let pattern = r#"^(\*|"[0-9]{1,18}(-[0-9a-f]{1,16})?")$"#;
             parameters.push(such_as("*", header("if-match", what, pattern)));
         }
@@ -107,7 +114,7 @@ impl OpenApiParts {
                     "description": "Done",
                     "headers": {
                         "idempotency-replayed": {
-                            "schema": { "type": "string" }, "description": "`true` where an earlier answer was repeated",
+                            "schema": { "type": "string" }, "description": "`true` if an earlier answer was repeated",
                         },
                         "etag": { "schema": { "type": "string" }, "description": "\"VERSION-MARK\" of the task in the answer" },
                     },
@@ -197,9 +204,9 @@ fn tagged(read: &mut Value) {
     if let Some(parameters) = read["parameters"].as_array_mut() {
         parameters.push(header("if-none-match", "The ETag of what you have", "^[!-~][ -~]{0,200}$"));
     }
-    let what = "\"VERSION-MARK\": the version, and a mark that changes with anything else that is answered";
+    let what = "\"VERSION-MARK\": the version, and a mark that changes with the rest of the answer";
     read["responses"]["200"]["headers"] = value!({ "etag": { "schema": { "type": "string" }, "description": what } });
-    read["responses"]["304"] = value!({ "description": "What you have is what there is" });
+    read["responses"]["304"] = value!({ "description": "Not modified" });
 }
 
 fn paging() -> Vec<Value> {
@@ -223,17 +230,17 @@ fn such_as(example: &str, mut parameter: Value) -> Value {
 fn events() -> Value {
     value!({
         "operationId": "events",
-        "summary": "Events as they happen (server-sent events); `id` of each is where to go on from",
+        "summary": "Live events (server-sent events); the `id` of each event is the position to continue from",
         "tags": ["live"],
         "parameters": [
             { "name": "project", "in": "query", "schema": { "type": "array", "items": { "type": "string", "minLength": 1 } },
               "description": "One or several projects" },
             { "name": "since", "in": "query", "schema": { "type": "string", "minLength": 1 },
-              "description": "The id of the last event seen, a number, or 0 for all there is" },
+              "description": "The id of the last event seen, a number, or 0 for all events" },
             header("last-event-id", "The same, as browsers send it", "^[!-~]{1,8000}$"),
         ],
         "responses": {
-            "200": { "description": "A stream without an end", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
+            "200": { "description": "An endless stream", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
             "default": { "$ref": "#/components/responses/problem" },
         },
     })

@@ -70,7 +70,7 @@ pub(super) fn project_named(asked: &Credentials<'_>, given: &Given, caller: &Aut
     let mut own = caller.grants.members.keys();
     match (own.next(), own.next()) {
         (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.to_string()),
-        _ => Err(Error::usage(Code::ProjectMissing, "the request does not say which project it is about")
+        _ => Err(Error::usage(Code::ProjectMissing, "the request names no project")
             .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
     }
 }

@@ -34,13 +34,13 @@ pub(crate) fn outward(error: &Error) -> Error {
     if !inside {
         return error.repeated();
     }
-    let later = "Ask again later with the same request id; whoever runs the server finds the cause in its log.";
+    let later = "Retry later with the same request id; the operator finds the cause in the server's log.";
     let (message, hint) = match (error.kind(), error.code()) {
-        (Kind::Internal, _) => ("something went wrong inside the server", later),
+        (Kind::Internal, _) => ("the server had an internal error", later),
         // This is not a secret, and the caller can tell the operator what to do.
         (_, Code::DiskFull) => (
             "the disk of the server's store is full",
-            "Nothing was changed, and queries still answer. Whoever runs the server makes room; then call again.",
+            "Nothing was changed, and queries still work. The operator must free some space; then repeat the call.",
         ),
         _ => ("the store of the server cannot be used now", later),
     };

@@ -100,7 +100,7 @@ impl Server {
 }
 
 fn too_late() -> Error {
-    Error::new(wire::NOT_RUN, "the request was not carried out in the time its client waits").at(Stage::Lock)
+    Error::new(wire::NOT_RUN, "the deadline of the client passed before the request was executed").at(Stage::Lock)
 }
 
 /// Validates a call from another machine: the project has a key that a command would derive, and text shown to others
@@ -112,7 +112,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     let names = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
     let process = call.actor.process.iter().flat_map(|one| [&one.host, &one.boot, &one.pidns]).all(|text| plain(text));
     if !places || !names || !process {
-        return Err(Error::usage(Code::BadCall, "the call has a control character in it, or too long a name"));
+        return Err(Error::usage(Code::BadCall, "the call contains a control character, or a name that is too long"));
     }
     let key = call.project.key.as_str();
     if key == access::WHOLE_STORE || key.is_empty() && !is_op {
@@ -122,7 +122,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     match key.split_once(':') {
         Some(("name", name)) => tenure_core::name::project(name),
         Some(("id" | "url" | "dir", rest)) if !rest.is_empty() => Ok(()),
-        _ => Err(Error::usage(Code::BadProjectKey, "that is not the key of a project")
+        _ => Err(Error::usage(Code::BadProjectKey, "the value is not the key of a project")
             .hint("Keys begin with name:, id:, url: or dir:, as `tenure project list` shows them.")),
     }
 }

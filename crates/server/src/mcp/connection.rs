@@ -62,7 +62,7 @@ fn end(own: &ToolCaller, host: &dyn Host) {
     let ended = host.run(own, None, &Op::new(over));
     host.log(&match ended {
         Ok(_) => format!("{} is over", own.name),
-        Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
+        Err(error) => format!("{} is over, but recording this failed: {error}", own.name),
     });
 }
 
@@ -234,7 +234,7 @@ impl ServerHandler for Connection {
     ) -> std::result::Result<ListResourcesResult, ErrorData> {
         let brief = Resource::new(BRIEF, "brief")
             .with_title("Brief")
-            .with_description("What `resume` would say now; reading it takes nothing")
+            .with_description("What `resume` would answer now; reading it claims no task")
             .with_mime_type(MARKDOWN);
         Ok(ListResourcesResult::with_all_items(vec![brief]))
     }
@@ -246,7 +246,7 @@ impl ServerHandler for Connection {
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
         if request.uri != BRIEF {
             let uri = tenure_core::text::excerpt(&request.uri);
-            return Err(ErrorData::resource_not_found(format!("no such resource: {uri}"), None));
+            return Err(ErrorData::resource_not_found(format!("unknown resource: {uri}"), None));
         }
         let origin = self.origin(&context, request.meta.as_ref());
         let look = |_: &Connection, who: &ToolCaller, origin: &Origin| {
@@ -278,7 +278,7 @@ impl ServerHandler for Connection {
         }
         let params = params.unwrap_or_default();
         let Some(name) = params["name"].as_str() else {
-            return Err(ErrorData::invalid_params("`name` is missing: the tool to call", None));
+            return Err(ErrorData::invalid_params("`name`, the tool to call, is missing", None));
         };
         tool::named(name).ok_or_else(|| unknown(name))?;
         let refusal = Error::usage(Code::BadArguments, "`arguments` is not an object").entity("arguments");
@@ -295,7 +295,7 @@ fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
     let id = said["id"].as_str().filter(|id| tenure_core::session::id(id).is_ok());
     match (tool, id, said.as_object().map(Map::len)) {
         (Some(tool), Some(id), Some(2)) => Ok(Some(Thread { tool: Some(tool.to_owned()), id: id.to_owned() })),
-        _ => Err(Error::usage(Code::BadArguments, format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
+        _ => Err(Error::usage(Code::BadArguments, format!("`{SESSION}` must be a tool and an id")).entity(SESSION)),
     }
 }
 

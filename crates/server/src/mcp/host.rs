@@ -78,7 +78,7 @@ pub trait Host: Send + Sync + 'static {
     /// Asks a query as an agent. Nothing is created or changed.
     fn ask(&self, who: &ToolCaller, ask: &Ask<'_>) -> Result<()>;
 
-    /// What `resume` would answer now. Nothing is claimed, offered or confirmed.
+    /// What `resume` would answer. Nothing is claimed, offered or confirmed.
     fn peek(&self, who: &ToolCaller, request: &resume::Resume) -> Result<Resumed>;
 
     /// A file of the checkout in its current state: its location, checksum and size.

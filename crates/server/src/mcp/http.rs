@@ -247,7 +247,7 @@ impl McpEndpoint {
         let (greeting, content) = greeting.into_parts();
         let answer = SPOKEN.scope(spoken(&parts.headers), self.pass(visitor, greeting, content)).await?;
         if !answer.status().is_success() {
-            return Err(Error::bug(format!("a session cannot be gone on with: {}", answer.status())));
+            return Err(Error::bug(format!("a session cannot be continued: {}", answer.status())));
         }
         self.is_ready(id, visitor);
         Ok(())
@@ -328,16 +328,16 @@ impl McpEndpoint {
 }
 
 fn too_many() -> Error {
-    Error::new(Code::Overloaded, "there are as many sessions as the server takes")
+    Error::new(Code::Overloaded, "the server has reached its limit of sessions")
         .at(Stage::Lock)
-        .hint("End sessions that are no longer used; quiet ones end by themselves.")
+        .hint("End unused sessions; idle sessions expire.")
 }
 
 /// The same error as for a session that never existed: the client starts a new one.
 fn unknown_session() -> Error {
-    Error::new(Code::UnknownSession, "there is no such session")
+    Error::new(Code::UnknownSession, "the session does not exist")
         .at(Stage::Resolve)
-        .hint("Begin a new one with `initialize`.")
+        .hint("Begin a new session with `initialize`.")
 }
 
 /// Whether a request uses the protocol without sessions. The token then names the agent.

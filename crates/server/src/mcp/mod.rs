@@ -20,11 +20,11 @@ use connection::Connection;
 pub use host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 
 /// The server's instructions for clients.
-pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
-     gives you a task and everything known about it. Work, and `note` progress as you go: whoever continues after you \
-     reads it. `reserve` files before you edit them. End with `done`, or `block` with a reason. `add` what you find \
-     besides; `memory` keeps what others should know. Without an id, note, done, block and release mean your task. An \
-     error says what stands in the way and what helps; retry only when `retryable`.";
+pub const INSTRUCTIONS: &str = "\
+    Tenure keeps the tasks that agents share in this repository. Start with `resume`: it gives you a task and its context. \
+    Work, and `note` progress for the next agent. `reserve` files before you edit them. End with `done`, or `block` with a \
+    reason. `add` tasks that you discover; `memory` stores what other agents should know. Without an id, note, done, block \
+    and release apply to your task. Errors name the blocker and the next step; retry only if `retryable`.";
 
 /// The URI of the only resource.
 pub const BRIEF: &str = "tenure://brief";
@@ -56,9 +56,9 @@ async fn converse(connection: Connection) -> Result<()> {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
-            return Err(Error::new(Code::BadHandshake, "the client did not introduce itself")
+            return Err(Error::new(Code::BadHandshake, "the client did not send `initialize`")
                 .at(Stage::Arguments)
-                .hint("This command is started by an MCP client, which speaks first: `initialize`.")
+                .hint("An MCP client starts this command and sends `initialize` first.")
                 .cause(error));
         }
     };

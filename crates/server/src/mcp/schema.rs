@@ -148,7 +148,7 @@ fn check_at(schema: &Map<String, Value>, value: &Value, at: &str) -> Result<()> 
         && !words.contains(value)
     {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-        return Err(unfit(at, format!("{} is none of {}", named(at), words.join(", "))));
+        return Err(unfit(at, format!("{} is not one of {}", named(at), words.join(", "))));
     }
     if let (Some(Value::Object(fields)), Value::Object(given)) = (schema.get("properties"), value) {
         let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
@@ -158,8 +158,8 @@ fn check_at(schema: &Map<String, Value>, value: &Value, at: &str) -> Result<()> 
                 Some(_) => {}
                 None => {
                     let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                    return Err(unfit(&below(name), format!("{} is not known here", named(&below(name))))
-                        .hint(format!("Known are: {}.", known.join(", "))));
+                    return Err(unfit(&below(name), format!("{} is unknown", named(&below(name))))
+                        .hint(format!("Known fields: {}.", known.join(", "))));
                 }
             }
         }
@@ -195,7 +195,7 @@ fn article(kind: &str) -> &'static str {
 }
 
 fn named(at: &str) -> String {
-    if at.is_empty() { "what was given".to_owned() } else { format!("`{}`", tenure_core::text::excerpt(at)) }
+    if at.is_empty() { "the value".to_owned() } else { format!("`{}`", tenure_core::text::excerpt(at)) }
 }
 
 fn unfit(at: &str, message: String) -> Error {

@@ -34,7 +34,7 @@ impl Backup {
         look_over(path).map_err(|error| match error.code() {
             // A failure of our own copy says nothing about the original file.
             Code::NewerSchema | Code::BadBackup | Code::DiskFull | Code::IoFailure => error,
-            _ => bad("it cannot be read as one").cause(error),
+            _ => bad("it cannot be read as a backup").cause(error),
         })
     }
 
@@ -56,10 +56,10 @@ impl Backup {
 
 /// The refusal of a file that is not a backup, or a damaged one.
 pub fn bad(why: impl std::fmt::Display) -> Error {
-    Error::new(Code::BadBackup, format!("this is not a sound backup of a Tenure store: {why}")).at(Stage::Read).hint(
+    Error::new(Code::BadBackup, format!("this is not a valid backup of a Tenure store: {why}")).at(Stage::Read).hint(
         Advice::from("Nothing was changed. Give a file that ")
             .action(Action::Backup { named: false })
-            .text(" made, as it was made."),
+            .text(" wrote, unchanged."),
     )
 }
 
@@ -86,7 +86,9 @@ pub fn declared_size(head: &[u8]) -> Result<u64> {
 fn refuse_other(application: i64) -> Result<()> {
     match application {
         BACKUP_ID => Ok(()),
-        APPLICATION_ID => Err(bad("it is a store, or a copy of its file, which may lack acknowledged changes").hint(
+        APPLICATION_ID => Err(bad("it is a store or a copy of a store's file, which may lack acknowledged \
+                                   changes")
+        .hint(
             Advice::from("Nothing was changed. Take a backup of that store with ")
                 .action(Action::Backup { named: true })
                 .text("."),
@@ -106,7 +108,7 @@ fn look_over(path: &Path) -> Result<Backup> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id").map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => bad("it is not a database").cause(error),
-        Some(ErrorCode::DatabaseCorrupt) => bad("it is damaged or cut short").cause(error),
+        Some(ErrorCode::DatabaseCorrupt) => bad("it is damaged or truncated").cause(error),
         _ => open(error),
     })?;
     refuse_other(application)?;
@@ -117,7 +119,7 @@ fn look_over(path: &Path) -> Result<Backup> {
     // SQLite reads the missing end of a truncated last page as zeros, which would change rows there.
     let whole = number("PRAGMA page_count").map_err(open)?.saturating_mul(number("PRAGMA page_size").map_err(open)?);
     if std::fs::metadata(path).map(|meta| i64::try_from(meta.len())).ok() != Some(Ok(whole)) {
-        return Err(bad("it is cut short"));
+        return Err(bad("it is truncated"));
     }
     if version < 1 || schema(&connection).map_err(open)? != expected(version)? {
         return Err(bad("its tables are not those of a store"));
@@ -141,12 +143,12 @@ fn look_over(path: &Path) -> Result<Backup> {
     let (identity, _, _) = project::enter(&mut tx, "", project::LockMode::Read)?;
     let is_id = |id: &str| id.len() > 2 && id.starts_with("s-") && tenure_core::id::is_prefix(id);
     if !is_id(&identity.id) || !is_id(&identity.incarnation) {
-        return Err(bad("it does not say which store it is of"));
+        return Err(bad("it does not name its store"));
     }
     for (table, statements) in layout::all() {
         let Some(orphans) = statements.orphans else { continue };
         if tx.query(orphans, &[])?.first().map(|row| row.int(0)).transpose()? != Some(0) {
-            return Err(bad(format!("{} has rows of projects that are not in it", table.name)));
+            return Err(bad(format!("{} has rows of projects that the backup lacks", table.name)));
         }
     }
     let counts = counts(&mut tx)?;

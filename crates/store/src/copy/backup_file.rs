@@ -84,14 +84,14 @@ fn no_room(path: &Path) -> Error {
     Error::new(Code::DiskFull, format!("no space left for {}", path.display()))
         .at(Stage::Write)
         .entity(path.display().to_string())
-        .hint("Nothing was changed. Make room, or name a file on another disk.")
+        .hint("Nothing was changed. Free some space, or name a file on another disk.")
 }
 
 fn write_failed(path: &Path, why: &str) -> Error {
     Error::new(Code::BackupUnwritable, format!("{} cannot be written{why}", path.display()))
         .at(Stage::Write)
         .entity(path.display().to_string())
-        .hint("Nothing was changed. Name a file in a directory that exists and that you may write.")
+        .hint("Nothing was changed. Name a file in a directory that exists and is writable.")
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {

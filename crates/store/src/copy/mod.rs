@@ -54,7 +54,7 @@ impl Copied {
 pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &BackupFile, progress: CopyProgress<'_>) -> Result<Copied> {
     let found = project::schema(tx)?;
     if entered.identity.id.is_empty() {
-        return Err(error::absent().hint("There is nothing to back up: the first write makes the store."));
+        return Err(error::absent().hint("There is nothing to back up: the first write creates the store."));
     }
     if found > VERSION {
         // Its rows have columns that this version does not know and would lose.
@@ -84,7 +84,7 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: CopyProgress<'_>) -> 
     }
     backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
         // Damage found while reading is the backup's: the store is only written here.
-        (Code::CorruptStore, Stage::Read) => bad("a row of it is damaged").cause(error),
+        (Code::CorruptStore, Stage::Read) => bad("one of its rows is damaged").cause(error),
         _ => error,
     })?;
     shown_fence::forget_unknown(tx)?;
@@ -149,7 +149,7 @@ fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
         .iter()
         .map(|value| match value {
             // No door accepts a NUL, and PostgreSQL cannot store it.
-            Value::Text(text) if text.contains('\0') => Err(corrupt("a stored text has a NUL character in it")),
+            Value::Text(text) if text.contains('\0') => Err(corrupt("a stored text contains a NUL character")),
             Value::Text(text) => Ok(text.as_str().into()),
             Value::Int(number) => Ok((*number).into()),
             Value::NullInt => Ok(serde_json::Value::Null),

@@ -113,19 +113,19 @@ fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
         Error::new(Code::BadRootCertificates, format!("sslrootcert {}: {what}", path.display()))
             .at(Stage::Open)
             .entity(path.display().to_string())
-            .hint("sslrootcert names a PEM file with the certificates of the authorities to trust.")
+            .hint("Set sslrootcert to a PEM file with the certificates of the trusted authorities.")
     };
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
         .map_err(|error| wrong(error.to_string()).cause(error))?;
     if certificates.is_empty() {
-        return Err(wrong("no certificate in it".into()));
+        return Err(wrong("it contains no certificate".into()));
     }
     // In a file that was written for this purpose, an unusable certificate is a mistake to report.
     for certificate in &certificates {
         RootCertStore::empty()
             .add(certificate.clone())
-            .map_err(|error| wrong(format!("a certificate in it cannot be used: {error}")).cause(error))?;
+            .map_err(|error| wrong(format!("one of its certificates cannot be used: {error}")).cause(error))?;
     }
     Ok(certificates)
 }
@@ -140,7 +140,10 @@ fn from_system() -> Result<Vec<CertificateDer<'static>>> {
         )
         .at(Stage::Open)
         .detail("reasons", reasons)
-        .hint("Name a PEM file of authorities with sslrootcert in the store's URL, or install the system's."));
+        .hint(
+            "Name a PEM file of authorities with sslrootcert in the store's URL, or install the system's \
+               certificates.",
+        ));
     }
     Ok(found.certs)
 }

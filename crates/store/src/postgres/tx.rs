@@ -184,19 +184,19 @@ fn refused(target: &PostgresTarget, error: &tokio_postgres::Error, shaken: Optio
     let has_reason = std::error::Error::source(error).is_some();
     let before_handshake = shaken.is_some_and(|shaken| !shaken.load(Ordering::Relaxed));
     let refused = if of_tls || (has_reason && !of_system && before_handshake) {
-        Error::new(Code::TlsRefused, format!("no TLS connection could be made to PostgreSQL at {}", target.display)).at(Stage::Open)
+        Error::new(Code::TlsRefused, format!("the TLS connection to PostgreSQL at {} failed", target.display)).at(Stage::Open)
         .hint(
             "Nothing was changed. Check sslmode and sslrootcert in the store URL, the server's certificate, and that \
-             the server has TLS switched on.",
+             TLS is enabled on the server.",
         )
     } else if has_reason && !of_system {
-        Error::new(Code::PostgresLogin, "PostgreSQL asked for a login that could not be given")
+        Error::new(Code::PostgresLogin, "PostgreSQL requires an authentication method that Tenure does not support")
             .at(Stage::Open)
             .hint("Check user and password in the store URL.")
     } else if forbidden {
         unreachable(target).hint(
-            "The system forbids the connection: this looks like a sandbox without network. Use the MCP tools of tenure, \
-             which run outside it.",
+            "The system forbids the connection, probably because of a sandbox without network. Use the MCP tools of \
+             Tenure, which run outside it.",
         )
     } else {
         unreachable(target)
@@ -212,7 +212,7 @@ fn is_forbidden(kind: std::io::ErrorKind) -> bool {
 pub(super) fn unreachable(target: &PostgresTarget) -> Error {
     Error::new(Code::Unreachable, format!("PostgreSQL cannot be reached at {}", target.display))
         .at(Stage::Open)
-        .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
+        .hint("Check that the server runs and that host, port and TLS settings of the store URL are correct.")
 }
 
 /// The driver's error with its sources, which its own text omits.
@@ -452,21 +452,21 @@ impl Tx for PostgresTx<'_> {
     fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
         match self.send(PipelinedRequest::Execute(sql, args.to_vec()), Stage::Write)? {
             PipelinedAnswer::Count(count) => Ok(count),
-            _ => Err(Error::bug("rows where a count was asked")),
+            _ => Err(Error::bug("the answer has rows, but a count was expected")),
         }
     }
 
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
         match self.send(PipelinedRequest::Query(sql, args.to_vec()), Stage::Read)? {
             PipelinedAnswer::Rows(rows) => decode(rows),
-            _ => Err(Error::bug("another answer where rows were asked")),
+            _ => Err(Error::bug("the answer has no rows, but rows were expected")),
         }
     }
 
     fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<RowsWithin<Row>> {
         match self.send(PipelinedRequest::QueryWithin(sql, args.to_vec(), bytes), Stage::Read)? {
             PipelinedAnswer::Within(found) => Ok(RowsWithin { rows: decode(found.rows)?, cut: found.cut }),
-            _ => Err(Error::bug("another answer where rows were asked")),
+            _ => Err(Error::bug("the answer has no rows, but rows were expected")),
         }
     }
 
@@ -479,7 +479,7 @@ impl Tx for PostgresTx<'_> {
             .into_iter()
             .map(|answer| match answer {
                 PipelinedAnswer::Rows(rows) => decode(rows),
-                _ => Err(Error::bug("another answer where rows were asked")),
+                _ => Err(Error::bug("the answer has no rows, but rows were expected")),
             })
             .collect()
     }

@@ -183,10 +183,10 @@ pub fn reached(url: &str) -> Result<Reached> {
         hosts: hosts.collect::<Vec<_>>().join(", "),
         database: target.config.get_dbname().unwrap_or("that of the user").to_owned(),
         tls: match target.tls {
-            Tls::Disable => "no: everything is sent as it is",
-            Tls::Prefer => "only if the server offers it, and anybody can answer for the server",
-            Tls::Require if target.root_certificates.is_none() => "yes, but anybody can answer for the server",
-            Tls::Require | Tls::VerifyCa => "yes, with a certificate of a trusted authority, whatever host it names",
+            Tls::Disable => "no: everything is sent unencrypted",
+            Tls::Prefer => "only if the server offers it, without checking the server's identity",
+            Tls::Require if target.root_certificates.is_none() => "yes, but without checking the server's identity",
+            Tls::Require | Tls::VerifyCa => "yes, with a certificate of a trusted authority for any host",
             Tls::VerifyFull => "yes, with a certificate for the host",
         },
     })
@@ -208,7 +208,7 @@ impl UrlSettings {
             "schema" => {
                 let schema = value()?;
                 if !is_schema(&schema) {
-                    return Err(bad(url, "the schema name is not a plain one").hint(
+                    return Err(bad(url, "the schema name is not valid").hint(
                         "A schema name is 1 to 63 characters: lower-case letters, digits and _, not starting with a \
                          digit.",
                     ));
@@ -223,8 +223,8 @@ impl UrlSettings {
                     "verify-ca" => Tls::VerifyCa,
                     "verify-full" => Tls::VerifyFull,
                     _ => {
-                        return Err(bad(url, "unknown sslmode")
-                            .hint("sslmode is one of disable, prefer, require, verify-ca, verify-full."));
+                        return Err(bad(url, "the sslmode is unknown")
+                            .hint("Set sslmode to disable, prefer, require, verify-ca or verify-full."));
                     }
                 });
             }
@@ -272,8 +272,8 @@ impl<'a> UrlParts<'a> {
             return Err(bad(url, "it has no scheme").hint(FORM));
         };
         if scheme != "postgres" && scheme != "postgresql" {
-            return Err(Error::usage(Code::UnknownStoreScheme, format!("{}: unknown scheme of a store", shown(url)))
-                .hint("A store is a file path or a postgres:// URL."));
+            return Err(Error::usage(Code::UnknownStoreScheme, format!("{}: the scheme is unknown", shown(url)))
+                .hint("Give a file path or a postgres:// URL."));
         }
         if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(bad(url, "it contains white space or control characters").hint(ENCODE));
@@ -282,16 +282,16 @@ impl<'a> UrlParts<'a> {
         let signs = |text: &str| text.bytes().filter(|byte| *byte == b'@').count();
         // The client splits at the first `@` of the whole URL, so a later one would move the host.
         if signs(&rest[..authority_end]) > 1 || signs(&rest[authority_end..]) > 0 {
-            return Err(bad(url, "an @ stands where it cannot be told what it separates").hint(ENCODE));
+            return Err(bad(url, "an @ is ambiguous").hint(ENCODE));
         }
         let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
         Ok(UrlParts { before_query, query })
     }
 }
 
-const FORM: &str = "The form is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&schema=tenure.";
-const ENCODE: &str = "Write special characters in user, password and parameters percent-encoded: @ is %40, / is %2F, \
-                      ? is %3F, & is %26, a space is %20.";
+const FORM: &str = "Write postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&schema=tenure.";
+const ENCODE: &str = "Percent-encode special characters in user, password and parameters: @ is %40, / is %2F, ? is \
+                      %3F, & is %26, a space is %20.";
 
 fn fill_user(url: &str, config: &mut Config, defaults: &UrlDefaults) -> Result<()> {
     if config.get_user().is_none_or(str::is_empty) {
@@ -323,10 +323,10 @@ fn fill_hosts(url: &str, config: &mut Config, session_given: bool) -> Result<()>
             .hint("Write postgres://USER@HOST/DATABASE; for a local socket add ?host=/directory/of/the/socket."));
     }
     if !addresses.is_empty() && addresses.len() != hosts {
-        return Err(bad(url, "it has another number of hosts than of hostaddrs"));
+        return Err(bad(url, "the numbers of hosts and hostaddrs differ"));
     }
     if config.get_ports().len() > 1 && config.get_ports().len() != hosts {
-        return Err(bad(url, "it has another number of ports than of hosts"));
+        return Err(bad(url, "the numbers of ports and hosts differ"));
     }
     // Of several hosts, all but one are normally standbys, which accept no writes.
     if hosts > 1 && !session_given {

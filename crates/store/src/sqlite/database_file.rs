@@ -82,8 +82,8 @@ pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
     .entity(dir.display().to_string())
     .detail("file_system", name)
     .hint(
-        "Put the store on a local disk, or use PostgreSQL for many machines; \
-         TENURE_FORCE_FILE_SYSTEM=1 uses this place all the same.",
+        "Put the store on a local disk, or use PostgreSQL for many machines; TENURE_FORCE_FILE_SYSTEM=1 overrides \
+         this check.",
     ))
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => remarks.push(format!("{} cannot be looked at: {error}", file.display())),
+            Err(error) => remarks.push(format!("{} cannot be inspected: {error}", file.display())),
         }
     }
     let dir = parent(path);
@@ -221,14 +221,14 @@ pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
             let mode = meta.permissions().mode() & 0o7777;
             if mode & 0o022 != 0 {
                 remarks.push(format!(
-                    "the directory {} can be written by {} (mode {mode:04o}); chmod go-w keeps them out",
+                    "the directory {} can be written by {} (mode {mode:04o}); chmod go-w removes the permission",
                     dir.display(),
                     others(mode, 0o020, 0o002),
                 ));
             }
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => remarks.push(format!("the directory {} cannot be looked at: {error}", dir.display())),
+        Err(error) => remarks.push(format!("the directory {} cannot be inspected: {error}", dir.display())),
     }
     remarks
 }
@@ -369,7 +369,7 @@ fn or_here(dir: &Path) -> &Path {
 pub(crate) fn symlinked(path: &Path) -> Error {
     Error::new(
         Code::SymlinkedStore,
-        format!("{} is a symbolic link; the same store under two names would have two sets of locks", path.display()),
+        format!("{} is a symbolic link, and a store with two names would have two sets of locks", path.display()),
     )
     .at(Stage::Open)
     .entity(path.display().to_string())
@@ -398,18 +398,18 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
         ),
         ErrorKind::NotADirectory => (
             Code::NotADirectory,
-            format!("{} cannot be made: something above it is not a directory", path.display()),
+            format!("{} cannot be created: something above it is not a directory", path.display()),
             "Name another place for the store.".to_owned(),
         ),
         ErrorKind::NotFound => (
             Code::NoDirectory,
-            format!("{} cannot be made: {} does not exist", path.display(), dir.display()),
+            format!("{} cannot be created: {} does not exist", path.display(), dir.display()),
             "Something removed the directory, or a symbolic link above it leads nowhere.".to_owned(),
         ),
         _ => (
             Code::IoFailure,
-            format!("{} cannot be made or opened: {error}", path.display()),
-            format!("See what is wrong with {}, or name another place for the store.", dir.display()),
+            format!("{} cannot be created or opened: {error}", path.display()),
+            format!("Check {}, or name another place for the store.", dir.display()),
         ),
     };
     Error::new(code, message).at(Stage::Open).entity(path.display().to_string()).hint(hint).cause(error)
@@ -432,19 +432,19 @@ fn denied(path: &Path, error: io::Error) -> Error {
     let dir = parent(path).display().to_string();
     let sandboxed = is_sandboxed(path, &error);
     let message = if sandboxed {
-        format!("{} cannot be written ({error}): this looks like a sandbox, or a read-only mount", path.display())
+        format!("{} cannot be written ({error}), probably because of a sandbox or a read-only mount", path.display())
     } else {
         format!("{} cannot be written ({error}): permissions are missing", path.display())
     };
     let hint = if sandboxed {
         Advice::from(
-            "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
-             or let a person run ",
+            "Nothing was changed, and queries still answer. Use the MCP tools of Tenure, which run outside the \
+             sandbox; or let a person run ",
         )
         .action(Action::Setup { tool: None })
         .text(format!(" outside it, which allows writing {dir}."))
     } else {
-        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.").into()
+        format!("Nothing was changed. Check the owner and the permissions of {dir} and of the files in it.").into()
     };
     Error::new(Code::NotWritable, message)
         .at(Stage::Open)
@@ -470,7 +470,10 @@ fn unreadable(path: &Path, error: io::Error) -> Error {
     Error::new(Code::Unreadable, format!("{} cannot be read: {error}", path.display()))
         .at(Stage::Open)
         .entity(path.display().to_string())
-        .hint("Check who owns the store and every directory above it, and whether a sandbox hides it.")
+        .hint(
+            "Check the owner of the store, the permissions of every directory above it, and whether a sandbox \
+               hides it.",
+        )
         .cause(error)
 }
 

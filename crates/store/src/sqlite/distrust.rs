@@ -52,7 +52,10 @@ fn foreign(sort: &str, name: &str) -> Error {
     let (sort, name) = (tenure_core::text::excerpt(sort), tenure_core::text::excerpt(name));
     Error::new(
         Code::ForeignSchema,
-        format!("the store has a {sort} `{name}`, which tenure does not make: somebody else has changed its schema"),
+        format!(
+            "the store has a {sort} `{name}`, which Tenure does not create: another program has changed its \
+                 schema"
+        ),
     )
     .at(Stage::Open)
     .hint("Nothing was read or changed. Find out where the file comes from; restore a backup, or name another store.")

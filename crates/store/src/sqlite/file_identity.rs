@@ -144,10 +144,12 @@ fn moved(path: &Path, stage: Stage) -> Error {
     let error = Error::new(Code::StoreMoved, message).at(stage).entity(path.display().to_string());
     match stage {
         Stage::Commit => error.hint(
-            "What was written may be in the file that was moved. Put it back, and ask again with the same request id.",
+            "The written data may be in the moved file. Put the file back, and repeat the call with the same request \
+             id.",
         ),
-        _ => {
-            error.hint("Nothing was written. Put the file back; to use another store, end what runs on this one first.")
-        }
+        _ => error.hint(
+            "Nothing was written. Put the file back; to use another store, first end the programs that \
+                        use this one.",
+        ),
     }
 }

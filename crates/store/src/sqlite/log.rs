@@ -112,12 +112,12 @@ pub(super) fn gone(path: &Path, stage: Stage) -> Error {
     let error = Error::new(Code::StoreMoved, message).at(stage).entity(path.display().to_string());
     match stage {
         Stage::Commit => error.hint(
-            "What was written may be lost. End this program in order, which saves what it still has, and ask again with \
-             the same request id.",
+            "The written data may be lost. Shut this program down normally, which saves its data, and repeat the \
+             call with the same request id.",
         ),
         _ => error.hint(
-            "Nothing was written. End this program in order, which saves what it still has, and start it again. Do not \
-             remove -wal or -shm of a store that is in use.",
+            "Nothing was written. Shut this program down normally, which saves its data, and start it again. Do not \
+             remove the -wal or -shm file of a store that is in use.",
         ),
     }
 }

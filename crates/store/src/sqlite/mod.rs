@@ -149,7 +149,7 @@ impl Sqlite {
         let is_ours =
             self.read_raw(&|connection| Ok(user_version(connection)? > VERSION || copy::is_own_schema(connection)?))?;
         if !is_ours {
-            found.push("the schema is not the one that tenure makes".to_owned());
+            found.push("the schema is not the one that Tenure creates".to_owned());
         }
         Ok(found)
     }
@@ -451,7 +451,12 @@ fn wal_mode(connection: &Connection) -> Result<()> {
             connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(mode) => return Err(corrupt(format!("the store cannot use WAL on this file system (it stays {mode})"))),
+            Ok(mode) => {
+                return Err(corrupt(format!(
+                    "the store cannot use WAL on this file system (the mode stays \
+                                                    {mode})"
+                )));
+            }
             Err(error) => {
                 let error = error::sqlite(error, Stage::Open);
                 tries += 1;

@@ -121,11 +121,11 @@ fn is_another(recorded: FileId, found: FileId, path: &Path) -> bool {
 
 fn copied(path: &Path) -> Error {
     let message =
-        format!("{} is not the file that the store was written in: it is a copy, or was put back", path.display());
+        format!("{} is not the original file of the store: it is a copy, or was restored by hand", path.display());
     Error::new(Code::CopiedFile, message)
         .at(Stage::Lock)
         .entity(path.display().to_string())
-        .hint("Nothing was written. The next write continues the store as after a restore; call again.")
+        .hint("Nothing was written. Repeat the call: the next write continues the store as after a restore.")
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Sqlite {
         }
         Err(last
             .filter(|error| error.kind() == Kind::Storage)
-            .unwrap_or_else(|| error::busy(Code::ChangingStore, "the store changed under each of 20 reads")))
+            .unwrap_or_else(|| error::busy(Code::ChangingStore, "the store changed during each of 20 reads")))
     }
 
     fn open_immutable(&self, path: &Path) -> Result<Connection> {
@@ -216,8 +216,8 @@ impl Sqlite {
 fn wal_alone(path: &Path) -> Error {
     Error::new(
         Code::WalWithoutShm,
-        format!("{} has changes in its -wal file that cannot be read from a read-only place", path.display()),
+        format!("{} has changes in its -wal file that cannot be read on a read-only file system", path.display()),
     )
     .at(Stage::Open)
-    .hint("Open the store once where it can be written (any query does), or allow writing its directory.")
+    .hint("Open the store once where it can be written (any query does this), or make its directory writable.")
 }

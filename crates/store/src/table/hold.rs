@@ -165,7 +165,7 @@ pub(crate) fn counts(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
     first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
-/// One hold, ended or not.
+/// One hold, live or ended.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     one(tx.query(GET, &[project.into(), id.into()])?)
 }

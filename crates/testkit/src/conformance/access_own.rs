@@ -58,7 +58,7 @@ fn ownership(world: &World) {
     denied(refusal(run(world, &call(world, "codex-1", &ann), adding())));
     let owned: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.owned").collect();
     assert_eq!(owned.len(), 1);
-    assert_eq!(owned[0].sentence(), "codex-1 is an agent of person:bob from now on");
+    assert_eq!(owned[0].sentence(), "codex-1 now acts as an agent of person:bob");
     world.kernel.ask(&call(world, "codex-1", &bob), &query::mail::Mail { limit: None }).unwrap();
 }
 

@@ -257,5 +257,5 @@ fn names(world: &World) {
     assert_eq!(code_of(run(world, &call(world, "elsewhere", &ann), adding())), "not_yours");
     let told = world.events().into_iter().filter(|event| event.kind == "agent.owned").map(|event| event.sentence());
     let told: Vec<String> = told.collect();
-    assert_eq!(told, ["elsewhere is itself from now on, and no longer an agent of person:ann"]);
+    assert_eq!(told, ["elsewhere no longer acts as an agent of person:ann"]);
 }

@@ -129,7 +129,7 @@ fn too_many(world: &World) {
     let error = refusal(world.run("p", batch(items())));
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "too_many_items"));
     let (given, limit) = (add_many::AT_MOST + 1, add_many::AT_MOST);
-    assert_eq!(error.message(), format!("{given} tasks given, at most {limit} fit into one call"));
+    assert_eq!(error.message(), format!("the input has {given} tasks; the limit for one call is {limit}"));
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
     assert!(error.advice().unwrap().say(&Commands).contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);

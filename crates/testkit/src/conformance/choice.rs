@@ -237,7 +237,7 @@ fn assigned(world: &World) {
     world.release("b", &anyones).unwrap();
     assert_eq!(taken(&world.claim_any("b").unwrap()), anyones);
     let empty = world.claim_any("b").unwrap();
-    assert_eq!(empty["reason"], "1 ready, but all are assigned to others");
+    assert_eq!(empty["reason"], "1 ready, but all are assigned to other agents");
     let filter = list::List { assignee: Some("a".into()), ..list::List::default() };
     assert_eq!(world.list(&filter).len(), 1);
     assert_eq!(world.next("a", &[]).task.unwrap().id, for_a);
@@ -333,7 +333,7 @@ fn nothing_to_take(world: &World) {
     assert_eq!(reason("a"), "all 3 tasks are done or cancelled");
     world.add_ranked("fourth", 2, &["x"]);
     let filtered = world.claim_labelled("a", &["y"]).unwrap();
-    assert_eq!(filtered["reason"], "1 ready, but none has these labels or is yours to take");
+    assert_eq!(filtered["reason"], "1 ready, but none has these labels and is open to you");
 }
 
 fn snooze(world: &World, agent: &str, task: &str, for_s: i64) -> tenure_core::Result<serde_json::Value> {

@@ -154,7 +154,7 @@ fn lost_is_stale(world: &World) {
     let taken = world.reserve("b", &["x"]).unwrap();
     let error = refusal(world.release_paths("a", &["x"]));
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "lapsed"), "{}", error.message());
-    assert!(error.message().contains("b has had x since"), "{}", error.message());
+    assert!(error.message().contains("b has held x since"), "{}", error.message());
     assert_eq!(error.get("now_held_by").unwrap()["hold"], taken["holds"][0]["id"]);
     assert_eq!(code_of(world.release_paths("d", &["x"])), "path_held", "who never had it");
     assert_eq!(code_of(world.release_paths("c", &["x"])), "path_held", "who gave it back");
@@ -254,7 +254,7 @@ fn looking_agrees(world: &World) {
         world.kernel.ask(&call, &question).unwrap(),
     ] {
         let last = story.story.last().unwrap();
-        assert!(last.number == 0 && last.text.contains("lapsed"), "{story:?}");
+        assert!(last.number == 0 && last.text.contains("expired"), "{story:?}");
     }
     assert!(world.kernel.ask(&call, &query::others_here::OthersHere {}).unwrap().free);
     world.reserve("b", &["src/x"]).unwrap();

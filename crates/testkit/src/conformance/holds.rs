@@ -111,7 +111,7 @@ fn taken_over(world: &World) {
     assert_eq!(taken(&claimed), task);
     assert_eq!(claimed["rule"], "lapsed");
     assert_eq!(claimed["task"]["attempt"], 2);
-    assert!(claimed["reason"].as_str().unwrap().contains("the hold of a has lapsed"));
+    assert!(claimed["reason"].as_str().unwrap().contains("the hold of a has expired"));
     assert!(fence(&claimed) > hold["fence"].as_i64().unwrap());
     assert_eq!(world.kinds_after(before), ["hold.expired", "agent.registered", "task.claimed"]);
     let events = world.events();

@@ -217,7 +217,7 @@ fn differs(world: &World) {
     let error = refusal(import(world, tasks, vec![other]));
     assert_eq!(error.get("total"), Some(&json!(26)));
     assert_eq!(error.get("differing").unwrap().as_array().unwrap().len(), 20);
-    assert!(error.message().starts_with("26 ids are here with other content: t-00000 (acceptance)"));
+    assert!(error.message().starts_with("26 ids are in this project with other content: t-00000 (acceptance)"));
     assert!(error.message().ends_with("and 6 more"));
     let changed = ExportedNote { late: true, ..note("n-00000", &id(0)) };
     assert!(refusal(import(world, Vec::new(), vec![changed])).message().contains("n-00000 (late)"));

@@ -32,7 +32,7 @@ fn paths(world: &World) {
     let before = rows();
     let error = refusal(world.reserve("a", &["x"]));
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "too_many_holds"));
-    assert!(error.message().contains("100000 are yours (at most 100000)"), "{}", error.message());
+    assert!(error.message().contains("100000 of yours (at most 100000)"), "{}", error.message());
     assert!(error.advice().is_some());
     assert_eq!(rows(), before);
     // An existing hold costs nothing, and other agents may continue.

@@ -151,7 +151,7 @@ fn in_the_brief(world: &World) {
     let brief = resumed["brief"]["text"].as_str().unwrap();
     for line in [
         "- Paths you hold for it: “src/b.rs”",
-        "- Not yours again: c holds the path “src/a.rs” by now",
+        "- You did not get the path “src/a.rs” back: c now holds it",
         "- c holds the path “src/a.rs”, until",
         "- c holds the path “all/” in every checkout, until",
         // The brief reports this first, because its reader holds a file of it.

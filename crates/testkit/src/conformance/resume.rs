@@ -290,7 +290,7 @@ fn take_over(world: &World) {
         "> all tests pass",
         "> the long story",
         "Taken 2 times so far: the hold of a on",
-        "ran out of time",
+        "expired",
         "Last note, by a at",
         "> lexer done\n> ## Do next\n> nothing",
         "Last commit then: 0123456789ab; this working tree is at ffffffffffff",

@@ -29,15 +29,20 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<DoctorCheck> {
     let remarks = store.permissions();
     checks.push(match remarks.is_empty() {
         true => ok("permissions", "only you can read and write the store"),
-        false => {
-            remark("permissions", remarks.join("; "), Some("Take the rights of others away with chmod and chown."))
-        }
+        false => remark(
+            "permissions",
+            remarks.join("; "),
+            Some(
+                "Remove the permissions of other users with chmod and \
+                    chown.",
+            ),
+        ),
     });
     if store.is_read_only() {
         checks.push(remark(
             "writing",
-            "the store cannot be written from here: queries answer, changes are refused",
-            Some("In a sandbox: `tenure setup`, run outside it, allows writing the directory of the store."),
+            "the store cannot be written from here: queries work, changes are refused",
+            Some("In a sandbox, run `tenure setup` outside it: it grants access to the directory of the store."),
         ));
     }
     checks.extend(own_file(store.file_state()));
@@ -51,15 +56,14 @@ fn own_file(state: Result<FileState>) -> Option<DoctorCheck> {
         Ok(FileState::Own) => None,
         Ok(FileState::Copied) => Some(wrong(
             "file",
-            "the file is a copy, or an older one that was put back: what was written since is not in it",
+            "the file is a copy or an older version: it lacks the changes made since then",
             "Put the newer file back if there is one. Otherwise the next write continues as after a restore: all holds end, \
              and old fences and cursors are stale.",
         )),
         Ok(FileState::Continued(at)) => Some(remark(
             "file",
             format!(
-                "at {} the file turned out to be a copy, or an older one that was put back: the store continued as after a \
-                 restore",
+                "at {} the file was found to be a copy or an older version: the store continued as after a restore",
                 short(&at.to_string())
             ),
             None,
@@ -78,8 +82,11 @@ pub(super) fn git(env: &Env, database: &Path) -> Option<DoctorCheck> {
     if setup::githook::git(&checkout.top, &args).is_some_and(|found| !found.is_empty()) {
         return Some(wrong(
             "git",
-            format!("the last commit has {inside} of {top}: a reset or a checkout puts an old store in its place"),
-            "Commit that it is taken out of git's index.",
+            format!(
+                "the last commit contains {inside} of {top}: a reset or a checkout would replace the store by an \
+                     old one"
+            ),
+            "Remove it from git's index and commit the removal.",
         ));
     }
     Some(match GitIgnore::of(&checkout, env).has(&real) {
@@ -87,27 +94,27 @@ pub(super) fn git(env: &Env, database: &Path) -> Option<DoctorCheck> {
         false => remark(
             "git",
             format!("the store is in the checkout {top}, and git does not ignore it"),
-            Some("Name it in a .gitignore: once git tracks it, it is refused."),
+            Some("Add it to a .gitignore: Tenure refuses a store that git tracks."),
         ),
     })
 }
 
 fn turnstile(queue: Result<TurnstileState>) -> DoctorCheck {
     match queue {
-        Ok(TurnstileState::None) => ok("turnstile", "nobody has written yet"),
-        Ok(TurnstileState::Free) => ok("turnstile", "a writer gets its turn"),
+        Ok(TurnstileState::None) => ok("turnstile", "there was no write yet"),
+        Ok(TurnstileState::Free) => ok("turnstile", "writers get their turn"),
         Ok(TurnstileState::Stuck { file, holder }) => {
-            let waited = format!("no turn to write within {} s: {} is held", PATIENCE.as_secs(), file.display());
+            let waited = format!("no turn to write within {} s: {} is locked", PATIENCE.as_secs(), file.display());
             match holder {
                 Some((pid, program)) => wrong(
                     "turnstile",
                     format!("{waited} by process {pid} ({program})"),
-                    "See whether that process is stopped: let it go on, or end it. Nothing is lost by that.",
+                    "Check whether the process is stopped: continue it or end it. Neither loses data.",
                 ),
                 None => wrong(
                     "turnstile",
                     waited,
-                    "Find the process that has the file open (fuser, lsof) and let it go on, or end it.",
+                    "Find the process that has the file open (fuser, lsof), and continue it or end it.",
                 ),
             }
         }
@@ -135,11 +142,8 @@ pub(super) fn size(store: &Store) -> Vec<DoctorCheck> {
     if log > LOG_LARGE {
         checks.push(remark(
             "wal",
-            format!(
-                "the -wal file has grown to {}: it is not folded back while somebody reads without an end",
-                bytes(log)
-            ),
-            Some("End long readers of the store; the next write after that folds it back."),
+            format!("the -wal file has grown to {}: a long-running reader prevents its checkpoint", bytes(log)),
+            Some("End long-running readers of the store; the next write then checkpoints the file."),
         ));
     }
     checks

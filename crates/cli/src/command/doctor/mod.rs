@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "doctor",
     aliases: &["check-health"],
     group: Group::People,
-    about: "Check the store and this project; exit 1 when something is wrong",
+    about: "Check the store and this project; exit 1 on a problem",
     examples: &["tenure doctor", "tenure doctor --json"],
     args: |command| command,
     run: Run::Plain(|settings, out, _| {
@@ -121,7 +121,7 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
             checks.push(match place.check_no_pin() {
                 Ok(()) => remark(
                     "store",
-                    format!("{} does not exist yet: the first write makes it", place.store.display()),
+                    format!("{} does not exist yet: the first write creates it", place.store.display()),
                     None,
                 ),
                 Err(error) => fault("pin", &error),
@@ -141,11 +141,9 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
     checks.push(schema(store.schema_version()));
     checks.push(match store.integrity() {
         Ok(found) if found.is_empty() => ok("integrity", "no damage found"),
-        Ok(found) => wrong(
-            "integrity",
-            found.join("; "),
-            "Move the file away and restore a backup; nothing was changed by this check.",
-        ),
+        Ok(found) => {
+            wrong("integrity", found.join("; "), "Move the file away and restore a backup. This check changed nothing.")
+        }
         Err(error) => fault("integrity", &error),
     });
     if let StoreLocation::Sqlite(path) = &place.store {
@@ -163,13 +161,13 @@ fn examine(session: &Session<'_>) -> Vec<DoctorCheck> {
 /// How the command of `lock NAME -- COMMAND` is ended with all its descendants.
 fn processes(session: &Session<'_>) -> DoctorCheck {
     let how = if !cfg!(target_os = "linux") {
-        "by their process group: what leaves it is not found"
+        "by their process group, which misses processes that leave it"
     } else if !runner::wants_cgroup(session.settings.env) {
-        "by looking for their descendants, since TENURE_CGROUP is off"
+        "by finding their descendants, because TENURE_CGROUP is off"
     } else if tenure_engine::process::cgroup_holds() {
         "by a cgroup of their own"
     } else {
-        "by looking for their descendants: no cgroup is writable here"
+        "by finding their descendants, because no cgroup is writable here"
     };
     ok("processes", format!("commands under a lock are ended {how}"))
 }
@@ -192,14 +190,14 @@ fn server(session: &Session<'_>) -> Vec<DoctorCheck> {
         Err(error) => fault("pin", &error),
     });
     checks.push(match session.ask(&SwitchedOn {}) {
-        Ok(true) => ok("access", "the token is let in, and something has happened in this project"),
-        Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
+        Ok(true) => ok("access", "the token is accepted, and the project has events"),
+        Ok(false) => remark("access", "the token is accepted; the project has no event yet", None),
         Err(error) => fault("access", &error),
     });
     checks.extend(hooks(session));
     checks.push(guards(session));
     checks.push(processes(session));
-    checks.push(remark("store", "it is looked at where the server runs: `tenure doctor` there", None));
+    checks.push(remark("store", "run `tenure doctor` on the machine of the server to check it", None));
     checks
 }
 
@@ -219,10 +217,10 @@ fn schema(version: Result<i64>) -> DoctorCheck {
         Ok(found) if found == migrate::VERSION => ok("schema", format!("version {found}")),
         Ok(found) if found > migrate::VERSION => wrong(
             "schema",
-            format!("version {found}, this program knows versions up to {}", migrate::VERSION),
-            "Install the newer version of tenure on this machine.",
+            format!("version {found}, but this program knows only versions up to {}", migrate::VERSION),
+            "Install the newer version of Tenure on this machine.",
         ),
-        Ok(found) => remark("schema", format!("version {found}: the next write brings it up to date"), None),
+        Ok(found) => remark("schema", format!("version {found}: the next write migrates it"), None),
         Err(error) => fault("schema", &error),
     }
 }
@@ -266,7 +264,7 @@ fn rows(session: &Session<'_>, store: &Store) -> Vec<DoctorCheck> {
         Err(error) => return vec![fault("rows", &error)],
     };
     if !health.switched_on {
-        return vec![clock(&health, store), remark("rows", "nothing has happened in this project yet", None)];
+        return vec![clock(&health, store), remark("rows", "this project has no event yet", None)];
     }
     let keep = session.workspace.config.keep_events;
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
@@ -280,11 +278,11 @@ fn rows(session: &Session<'_>, store: &Store) -> Vec<DoctorCheck> {
         wrong(
             "counters",
             format!("{} counters differ from what they count", health.wrong_counters.len()),
-            "Please report this. A restored backup has them counted anew.",
+            "Please report this. Restoring a backup recomputes the counters.",
         )
     });
     if health.lapsed > 0 {
-        checks.push(remark("holds", format!("{} holds have lapsed: the next write ends them", health.lapsed), None));
+        checks.push(remark("holds", format!("{} holds have expired: the next write ends them", health.lapsed), None));
     }
     checks
 }
@@ -294,7 +292,7 @@ fn retention(health: &HealthReport, keep: Option<Span>) -> DoctorCheck {
     if !health.events_fit {
         return wrong(
             "retention",
-            "the events are not those that the project's row speaks of",
+            "the events do not match the project's row",
             "Restore a backup, and please report this.",
         );
     }
@@ -305,7 +303,7 @@ fn retention(health: &HealthReport, keep: Option<Span>) -> DoctorCheck {
             "{} events are kept, the oldest is {number} of {}; {}",
             health.events,
             short(&at.to_string()),
-            keep.map_or("none is ever dropped".to_owned(), |keep| format!("those older than {keep} are dropped"))
+            keep.map_or("none is removed".to_owned(), |keep| format!("those older than {keep} are removed"))
         ),
     )
 }
@@ -322,7 +320,7 @@ fn clock(health: &HealthReport, store: &Store) -> DoctorCheck {
         Ok(Some(ahead)) if ahead.as_seconds().abs() > CLOCKS_APART_S => remark(
             "clock",
             format!(
-                "this machine's clock and the database's are {} s apart; the database's counts",
+                "the clocks of this machine and the database differ by {} s; Tenure uses the database's",
                 ahead.as_seconds().abs()
             ),
             Some("Check the date of this machine and of the database server."),
@@ -347,6 +345,6 @@ fn page(out: &Printer, checks: &[DoctorCheck], healthy: bool) -> String {
         .collect();
     // The advice must not be truncated.
     let mut text = report(out, &["CHECK", "", "FOUND"], &rows);
-    text.push_str(if healthy { "\nNothing is wrong.\n" } else { "\nSomething is wrong.\n" });
+    text.push_str(if healthy { "\nNo problems found.\n" } else { "\nProblems found.\n" });
     text
 }

@@ -70,7 +70,7 @@ impl SetupJob<'_> {
         let mut text = String::new();
         if !is_any {
             text.push_str(if notes.is_empty() {
-                "Nothing is set up. `tenure setup` does it."
+                "Nothing is set up. Run `tenure setup`."
             } else {
                 "Nothing is set up.\n"
             });
@@ -92,9 +92,9 @@ impl SetupJob<'_> {
             let is_left = |finding: &HookFinding| [HookState::Works, HookState::Untrusted].contains(&finding.state);
             text.push_str(match (healthy, findings.iter().all(is_left)) {
                 (true, _) if notes.is_empty() => "\nEverything works.\n",
-                (true, _) => "\nEverything works; the notes above say what to look at.\n",
-                (false, true) => "\nSomething is left to do.\n",
-                (false, false) => "\nSomething is wrong: `tenure setup` puts it right.\n",
+                (true, _) => "\nEverything works; see the notes above.\n",
+                (false, true) => "\nSome steps remain; see above.\n",
+                (false, false) => "\nProblems found: `tenure setup` repairs them.\n",
             });
         }
         out.text(&text);

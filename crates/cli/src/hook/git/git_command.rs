@@ -42,7 +42,7 @@ impl GitPath {
 pub(super) fn staged() -> Result<Vec<GitPath>> {
     let args = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty"];
     let answer = git(&args, &[], ANSWER_MAX).filter(|answer| !answer.is_cut && answer.is_well);
-    Ok(names(&answer.ok_or_else(|| git_failed("what is staged"))?.bytes))
+    Ok(names(&answer.ok_or_else(|| git_failed("the staged files"))?.bytes))
 }
 
 /// The files that the commit under way gives another name, old and new. Nothing where git does not say.
@@ -65,7 +65,7 @@ pub(super) fn head() -> Result<Option<(String, Vec<GitPath>)>> {
         ["log", "-1", "-z", "--format=%H", "--name-only", "--no-renames", "--no-ext-diff", "-m", "--first-parent"];
     let answer = git(&[args.as_slice(), &["--ignore-submodules=dirty", "HEAD"]].concat(), &[], ANSWER_MAX)
         .filter(|answer| answer.is_well || answer.is_cut)
-        .ok_or_else(|| git_failed("what was committed"))?;
+        .ok_or_else(|| git_failed("the committed files"))?;
     Ok(parse_log(&answer.bytes, b"").into_iter().next())
 }
 
@@ -106,7 +106,7 @@ pub(super) fn outgoing(tips: &[String], known: &[String], remote: &str) -> Resul
     args.push("--");
     let answer = git(&args, &[], PUSHED_BYTES)
         .filter(|answer| answer.is_well || answer.is_cut)
-        .ok_or_else(|| git_failed("what is pushed"))?;
+        .ok_or_else(|| git_failed("the pushed files"))?;
     let made = parse_log(&answer.bytes, mark.as_bytes()).into_iter().filter_map(|(head, files)| {
         let (id, at) = head.split_once(' ')?;
         let at = Time(at.parse::<i64>().ok()?.saturating_mul(1_000_000));

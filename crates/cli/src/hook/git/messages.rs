@@ -58,8 +58,8 @@ fn holder(taken: &TakenFile) -> String {
 fn loss(lost: &LostFile) -> String {
     let how = match lost.how.as_str() {
         "forced" => "was ended by a person",
-        "transferred" => "was handed on",
-        _ => "ran out of time",
+        "transferred" => "was transferred",
+        _ => "expired",
     };
     let did = if lost.changed { "changed it" } else { "took it" };
     format!("your hold on it {how} {} ago, and {} {did} {} ago", span(lost.ago_s), lost.by, span(lost.since_s))
@@ -69,12 +69,12 @@ fn what(found: &Committing) -> String {
     let files = |count: usize| if count == 1 { "1 staged file".to_owned() } else { format!("{count} staged files") };
     match (found.taken.as_slice(), found.lost.as_slice()) {
         ([one], []) => format!("{} is held by {}", shown(&one.path), one.blocker.holder),
-        ([], [one]) => format!("your hold on {} was lost, and {} has had it since", shown(&one.path), one.by),
-        (taken, []) => format!("{} are held by others", files(taken.len())),
-        ([], lost) => format!("of {} your holds were lost, and others have had them since", files(lost.len())),
+        ([], [one]) => format!("your hold on {} was lost, and {} took it after that", shown(&one.path), one.by),
+        (taken, []) => format!("{} are held by other agents", files(taken.len())),
+        ([], lost) => format!("of {} your holds were lost, and other agents took them after that", files(lost.len())),
         (taken, lost) => {
             let lost = files(lost.len());
-            format!("{} held by others, and {lost} whose hold you lost to others", files(taken.len()))
+            format!("{} held by other agents, and {lost} whose holds you lost to them", files(taken.len()))
         }
     }
 }
@@ -87,8 +87,15 @@ pub(super) fn warned(found: &Committing) -> String {
         (None, None) => String::new(),
     };
     let more = (found.taken.len() + found.lost.len()).saturating_sub(1);
-    let more = if more == 0 { String::new() } else { format!("; {more} more are held or were lost to others") };
-    format!("tenure: warning, the commit goes on: {first}{more}")
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(
+            "; {more} more are held by or were lost to other \
+                                                              agents"
+        )
+    };
+    format!("tenure: warning, the commit continues: {first}{more}")
 }
 
 /// The refusal of a commit.
@@ -113,7 +120,10 @@ pub(super) fn refused(found: &Committing, rest: &StagedRest<'_>, is_unknown: boo
     }
     if let Some(lost) = found.lost.first() {
         let word = word(&format!("./{}", lost.path)).unwrap_or_else(|| "PATH".to_owned());
-        lines.push(format!("  tenure reserve {word}    (once you have seen what became of it; then commit again)"));
+        lines.push(format!(
+            "  tenure reserve {word}    (after you have checked its current content; then commit \
+                            again)"
+        ));
     }
     let of_own = "A person can end the hold: `release` with its id and --force.";
     lines.push(found.taken.first().map_or(of_own, |taken| taken.blocker.override_by_person()).to_owned());
@@ -142,9 +152,12 @@ fn narrower(found: &Committing, rest: &StagedRest<'_>) -> String {
     let fine: Vec<&GitPath> = free.iter().copied().filter(|name| !is_half(name)).collect();
     match fine.len() {
         0 if free.is_empty() => return "Nothing else is staged.".to_owned(),
-        0 => return "What else is staged is the other half of a rename and goes with it.".to_owned(),
+        0 => return "The other staged file is part of the same rename.".to_owned(),
         count if rest.is_merging => {
-            return format!("The other {count} can be committed only with the whole merge, once the holder is done.");
+            return format!(
+                "The other {count} can be committed only with the whole merge, after the holder has \
+                            finished."
+            );
         }
         _ => {}
     }
@@ -158,7 +171,7 @@ fn narrower(found: &Committing, rest: &StagedRest<'_>) -> String {
     // A line that names only some of them would be taken for all.
     if left > 0 || rest.renames.is_none() {
         let (files, are) = if fine.len() == 1 { ("file", "is") } else { ("files", "are") };
-        return format!("{} other staged {files} {are} free: commit what belongs together by name.", fine.len());
+        return format!("{} other staged {files} {are} free: commit related files by name.", fine.len());
     }
     let top = rest.top.as_ref().and_then(|top| top.to_str()).and_then(word);
     let top = top.map_or(String::new(), |top| format!("-C {top} "));
@@ -181,10 +194,7 @@ fn listed(lines: &mut Vec<String>, all: impl Iterator<Item = String>, count: usi
 
 fn unknown(lines: &mut Vec<String>, is_unknown: bool) {
     if is_unknown {
-        lines.push(
-            "  Nobody can tell which session this is. If the hold is your own, set TENURE_AGENT to your name."
-                .to_owned(),
-        );
+        lines.push("  The session is unknown. If the hold is your own, set TENURE_AGENT to your name.".to_owned());
     }
 }
 
@@ -197,13 +207,13 @@ pub(super) fn push_warned(found: &Pushing) -> String {
     let first = found.late.first().map_or(String::new(), late);
     let more = found.late.len().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!("; {more} more") };
-    format!("tenure: warning, the push goes on: {first}{more}")
+    format!("tenure: warning, the push continues: {first}{more}")
 }
 
 /// The refusal of a push.
 pub(super) fn push_refused(found: &Pushing, is_unknown: bool) -> String {
     let files = if found.late.len() == 1 { "a file".to_owned() } else { format!("{} files", found.late.len()) };
-    let mut lines = vec![format!("tenure: the push is refused: its commits change {files} that others hold")];
+    let mut lines = vec![format!("tenure: the push is refused: its commits change {files} that other agents hold")];
     listed(&mut lines, found.late.iter().map(|one| format!("  {}", late(one))), found.late.len());
     unknown(&mut lines, is_unknown);
     lines.push("Try:".to_owned());
@@ -211,7 +221,7 @@ pub(super) fn push_refused(found: &Pushing, is_unknown: bool) -> String {
         lines.push(format!("  tenure why {}", one.taken.blocker.id));
         lines.push(format!("  tenure send --about {} \"may I push it?\"", one.taken.blocker.id));
         let commit: String = one.commit.chars().filter(char::is_ascii_hexdigit).take(12).collect();
-        lines.push(format!("  git log --oneline {commit}~1    (what is before it can be pushed)"));
+        lines.push(format!("  git log --oneline {commit}~1    (the commits before it can be pushed)"));
     }
     lines.push("A person can end the hold: `release` with its id and --force.".to_owned());
     lines.join("\n")

@@ -145,12 +145,13 @@ fn outcome(event: GitEvent, env: &Env, act: impl FnOnce() -> Result<GuardOutcome
         // The commit is made; nothing can be undone by complaining.
         (true, _) => GuardOutcome::Fine,
         (_, Fail::Open) => GuardOutcome::Said(format!(
-            "tenure: could not look whether others hold what you {deed} ({failure}); it goes on unchecked. `tenure doctor` \
-             says what is wrong."
+            "tenure: could not check whether other agents hold what you {deed} ({failure}); it continues unchecked. \
+             `tenure doctor` shows the problem."
         )),
         (_, Fail::Closed) => GuardOutcome::Refused(format!(
-            "tenure: could not look whether others hold what you {deed} ({failure}), and guard.fail = \"closed\" refuses it \
-             then. `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml."
+            "tenure: could not check whether other agents hold what you {deed} ({failure}), and guard.fail = \
+             \"closed\" refuses this. `tenure doctor` shows the problem; a person can set guard.fail = \"open\" in \
+             tenure.toml."
         )),
     }
 }
@@ -245,9 +246,9 @@ fn manner(context: &Session<'_>) -> Result<Manner> {
 
 /// A failure of git, which is one of looking.
 fn git_failed(what: &str) -> Error {
-    Error::new(Code::GitFailed, format!("git did not say {what} in time"))
+    Error::new(Code::GitFailed, format!("git did not list {what} in time"))
         .at(Stage::Read)
-        .hint("Try the commit again; `git status` shows whether the repository is well.")
+        .hint("Try the commit again; check the repository with `git status`.")
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -
     let whole = text.unwrap_or_default();
     let found = own(whole);
     if found.iter().any(|section| section.named.is_none()) {
-        let remark = "a section of Tenure's hooks is not as Tenure writes it and is left as it is".to_owned();
+        let remark = "a section of Tenure's hooks was changed and is kept".to_owned();
         return Ok(FileOutcome { text: text.map(str::to_owned), remarks: vec![remark] });
     }
     let is_known = presence_of(&found) == LinePresence::There(HookProgram::of(program));

@@ -106,8 +106,8 @@ impl Hooks {
         let dir = self.dir.display();
         if self.outside {
             return Some(format!(
-                "git: core.hooksPath leads to {dir}, outside of this repository, where hooks are those of other \
-                 repositories too: nothing is written there. A git from 2.54 on reads hooks from its configuration and needs \
+                "git: core.hooksPath is {dir}, outside this repository and shared with other repositories, so \
+                 nothing is written there. A git from 2.54 on reads hooks from its configuration and needs \
                  no file."
             ));
         }

@@ -84,7 +84,7 @@ fn what_is_not_json_is_named_with_its_line() {
         ("{\"a\": 1\n\"b\": 2}", 2, "comma"),
         ("{\n\n", 3, "not closed"),
         ("[1, 2", 1, "not closed"),
-        ("{} x", 1, "behind the end"),
+        ("{} x", 1, "after the end"),
         ("{\"a\": \"b\nc\"}", 1, "control"),
         ("{a: 1}", 1, "quotes"),
         ("/* {}", 1, "no end"),

@@ -55,7 +55,10 @@ const RELAXED_MAX: usize = 64;
 /// a slash at the top, as in `.gitignore`.
 pub(super) fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
     if typed.len() > RELAXED_MAX {
-        return Err(Error::usage(Code::BadRelaxed, format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
+        return Err(Error::usage(
+            Code::BadRelaxed,
+            format!("there are {} patterns; the limit is {RELAXED_MAX}", typed.len()),
+        ));
     }
     let read = |typed: &str| {
         let body = typed.strip_prefix(GLOB).unwrap_or(typed);

@@ -221,7 +221,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: SettingLevel) -> Resu
     let because = |at: Range<usize>| move |error: Error| refuse(path, text, Some(at), error.message()).cause(error);
     if let Some(name) = file.project {
         if level == SettingLevel::User {
-            let message = format!("`project` would make every repository one project; it belongs in {FILE}");
+            let message = format!("`project` here would merge all repositories into one project; set it in {FILE}");
             return Err(refuse(path, text, Some(name.span()), &message));
         }
         tenure_core::name::project(name.get_ref()).map_err(because(name.span()))?;
@@ -233,7 +233,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: SettingLevel) -> Resu
         // What a nearer file says about where the store is counts before what another says, in either word.
         config.server = None;
         if let Some(server) = &file.server {
-            return Err(refuse(path, text, Some(server.span()), "a project has a `store` or a `server`, not both"));
+            return Err(refuse(path, text, Some(server.span()), "set either `store` or `server`, not both"));
         }
     }
     if let Some(server) = file.server {
@@ -260,7 +260,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: SettingLevel) -> Resu
     config.serve = Serve::read(file.serve, |at, error| because(at)(error))?.over(&config.serve);
     if let Some(events) = file.retention.events {
         if level == SettingLevel::User {
-            let message = format!("`events` would drop what others keep; it belongs in {FILE}");
+            let message = format!("`events` here would remove events of all projects; set it in {FILE}");
             return Err(refuse(path, text, Some(events.span()), &message));
         }
         config.keep_events = retention(events.get_ref()).map_err(because(events.span()))?;
@@ -284,7 +284,7 @@ fn retention(text: &str) -> Result<Option<Span>> {
     if (Span::days(1)..=Span::days(3_650)).contains(&span) {
         return Ok(Some(span));
     }
-    Err(Error::usage(Code::BadRetention, format!("`{}` is not 1d to 3650d, nor `forever`", text::excerpt(text))))
+    Err(Error::usage(Code::BadRetention, format!("`{}` is neither 1d to 3650d nor `forever`", text::excerpt(text))))
 }
 
 fn read(path: PathBuf) -> Result<Option<(PathBuf, String)>> {

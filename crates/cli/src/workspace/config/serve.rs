@@ -107,13 +107,16 @@ fn within(number: u64, (key, least, most): (&str, u64, u64)) -> Result<()> {
     if (least..=most).contains(&number) {
         return Ok(());
     }
-    let message = format!("`{key}` of a server is {least} to {most}, not {number}");
-    Err(Error::usage(Code::BadLimit, message).hint("With less it answers nobody; with more it is no limit."))
+    let message = format!("`{key}` must be {least} to {most}, not {number}");
+    Err(Error::usage(Code::BadLimit, message).hint(
+        "A lower value blocks all requests; a higher value does not limit \
+                                                    anything.",
+    ))
 }
 
 fn address(typed: &str) -> Result<SocketAddr> {
     typed.parse().map_err(|_| {
-        Error::usage(Code::BadAddress, format!("`{}` is not an address to listen at", text::excerpt(typed)))
-            .hint("Give an IP address and a port, such as 127.0.0.1:7133; port 0 takes a free one.")
+        Error::usage(Code::BadAddress, format!("`{}` is not an address to listen on", text::excerpt(typed)))
+            .hint("Give an IP address and a port, such as 127.0.0.1:7133; port 0 selects a free port.")
     })
 }

@@ -123,7 +123,7 @@ fn compare<T: Serialize>(differing: &mut Vec<Value>, id: &str, line: usize, give
 fn fields<T: Serialize>(thing: &T) -> Result<Map<String, Value>> {
     match serde_json::to_value(thing) {
         Ok(Value::Object(fields)) => Ok(fields),
-        other => Err(tenure_store::error::corrupt(format!("this is no object: {other:?}"))),
+        other => Err(tenure_store::error::corrupt(format!("this is not an object: {other:?}"))),
     }
 }
 
@@ -142,9 +142,9 @@ fn differs(differing: &[Value]) -> Error {
     };
     Error::new(
         Code::ImportDiffers,
-        format!("{} here with other content: {}{more}", are(differing.len()), named.join(", ")),
+        format!("{} in this project with other content: {}{more}", are(differing.len()), named.join(", ")),
     )
-    .hint("Nothing was imported. Import into a project that has none of these, or take their lines out.")
+    .hint("Nothing was imported. Import into a project without these ids, or remove their lines.")
     .attempt(Action::show(differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
     .detail("differing", differing.iter().take(NAMED).cloned().collect::<Vec<_>>())
     .detail("total", differing.len())

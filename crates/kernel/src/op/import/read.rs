@@ -53,7 +53,7 @@ impl Import {
         if input.len() > BYTES_MAX {
             return Err(Error::usage(
                 Code::InputTooLong,
-                format!("the file has more than {} MiB", BYTES_MAX / 1024 / 1024),
+                format!("the file is larger than {} MiB", BYTES_MAX / 1024 / 1024),
             ));
         }
         let mut lines = json_lines::lines(input);
@@ -67,11 +67,11 @@ impl Import {
                 request.compare(end)?;
                 return match lines.next() {
                     None => Ok(request),
-                    Some((number, _)) => Err(bad(number, "something stands after the end")),
+                    Some((number, _)) => Err(bad(number, "there is text after the last line of the export")),
                 };
             }
         }
-        Err(truncated("the file has no last line: it was cut off"))
+        Err(truncated("the last line is missing: the file is truncated"))
     }
 
     /// Adds the contents of a line. The last line is returned.
@@ -152,7 +152,7 @@ fn too_many(what: &str, most: usize) -> Error {
 /// The error of a line. An incomplete last line without a newline means that the file was truncated.
 fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> Error {
     if error.is_eof() && input.ends_with(line) {
-        return truncated(format!("line {number} breaks off: the file was cut off")).detail("line", number);
+        return truncated(format!("line {number} is incomplete: the file is truncated")).detail("line", number);
     }
     bad(number, &json_lines::told(error))
 }
@@ -160,7 +160,7 @@ fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> 
 /// Checks that the first line is the header of an export in a known format. The format is checked first, because a
 /// newer one may have unknown fields.
 fn header(number: usize, line: &[u8]) -> Result<()> {
-    let not_one = || bad_file("this is not an export of Tenure: its first line does not say so");
+    let not_one = || bad_file("this is not an export of Tenure: its first line is different");
     let words = json_lines::text(line).map_err(|_| not_one())?;
     let value: Value = serde_json::from_str(words.trim_start_matches('\u{feff}')).map_err(|_| not_one())?;
     if value.get("tenure").and_then(Value::as_str) != Some("export") {
@@ -222,7 +222,7 @@ mod tests {
         let one = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
         let error = Import { tasks, ..Import::default() }.check().unwrap_err();
-        assert_eq!(error.message(), "200001 tasks given, at most 200000 fit into one import");
+        assert_eq!(error.message(), "the input has 200001 tasks; the limit for one import is 200000");
         assert_eq!(error.get("given").and_then(Value::as_u64), Some(200_001));
     }
 

@@ -161,7 +161,7 @@ pub(crate) fn nothing(
         }
         if row.holder == me {
             return Ok(not_held(&shown)
-                .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
+                .hint(format!("You hold {}, which covers more than this.", cut(&row.subject, 120)))
                 .attempt(Action::release(&row.id)));
         }
         others.push(row.clone());

@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for TaskNote {
 pub struct ProjectCheckout {
     /// Its id.
     pub id: CheckoutId,
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// The machine.
     pub host: String,
@@ -149,7 +149,7 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &st
             story.extend(is_over.then(|| Sentence {
                 number: EventNumber::START,
                 at: row.expires_at.to_string(),
-                text: format!("the place of {} in the line lapsed", row.agent),
+                text: format!("the place of {} in the waiting line expired", row.agent),
             }));
             (story, more)
         }

@@ -91,7 +91,7 @@ impl Host for HttpHost {
         op: &OnPaths<'_>,
     ) -> Result<String> {
         if self.visitor()?.call.checkout.is_none() {
-            return Err(Error::usage(Code::NoCheckout, "paths belong to a working tree, and the session names none")
+            return Err(Error::usage(Code::NoCheckout, "paths belong to a working tree, but the session names none")
                 .hint(
                     "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
                 ));
@@ -112,8 +112,8 @@ impl Host for HttpHost {
     }
 
     fn artifact(&self, _path: &str) -> Result<Artifact> {
-        Err(Error::usage(Code::NoFiles, "the server does not see the files of your working tree")
-            .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
+        Err(Error::usage(Code::NoFiles, "the server cannot read the files of your working tree")
+            .hint("Note artifacts with `tenure note --artifact` or `tenure mcp` on the machine that has the files."))
     }
 
     fn defaults(&self) -> Result<HostDefaults> {

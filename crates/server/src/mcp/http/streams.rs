@@ -259,7 +259,7 @@ fn size(event: &ServerSseMessage) -> usize {
 fn lost(request: RequestId) -> ServerSseMessage {
     let error = ErrorData::new(
         LOST,
-        "the answer is lost: look whether the call was carried out, or repeat it under its `tenure/requestId`",
+        "the answer is lost: check whether the call was executed, or repeat it with its `tenure/requestId`",
         None,
     );
     ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(request)))

@@ -9,7 +9,7 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "add",
-    about: "Add a task for later or for others. It takes nothing",
+    about: "Add a task for later or for others. Does not claim it",
     input: || schema::input::<Add>(&[]),
     output: &[schema::output::<answer::Task>],
     nature: Nature::Adds,

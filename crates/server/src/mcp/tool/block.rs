@@ -8,7 +8,8 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "block",
-    about: "Say that your task cannot go on, and why: a person or another task must act first. It gives the task up",
+    about: "Block your task when it cannot continue until a person or another task acts; give the reason. This \
+            releases the task",
     input: || schema::input::<Block>(&["fence", "force"]),
     output: &[schema::output::<answer::Task>],
     nature: Nature::Settles,

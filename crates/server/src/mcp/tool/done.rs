@@ -8,7 +8,8 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "done",
-    about: "Finish your task when its acceptance holds; what waited for it becomes ready. `resume` then gives the next",
+    about: "Finish your task when its acceptance criteria are met; its dependents become ready. `resume` then gives \
+            the next task",
     input: || schema::input::<Done>(&["fence", "force"]),
     output: &[schema::output::<answer::Finished>],
     nature: Nature::Settles,

@@ -18,7 +18,7 @@ const FEW: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list",
-    about: "List the tasks of the project in the order they are chosen in, search them by words, or show one with its notes and events",
+    about: "List the tasks of the project in the order in which they are chosen, search them by words, or show one with its notes and events",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<Page<Task>>, schema::output::<Shown>, schema::output::<Hold>],
     nature: Nature::Reads,
@@ -35,10 +35,10 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Show this task or hold alone, in full; any unique beginning of its id.
+    /// Show only this task or hold, in full; a unique beginning of its id is enough.
     #[serde(default)]
     id: Option<String>,
-    /// Only in these states; all but done and cancelled without it.
+    /// Only in these states; by default all but done and cancelled.
     #[serde(default)]
     states: Vec<TaskState>,
     /// Only with all of these labels.
@@ -53,10 +53,10 @@ struct Request {
     /// Only what you hold.
     #[serde(default)]
     mine: bool,
-    /// 1 to 1000, 20 without it.
+    /// 1 to 1000, default 20.
     #[serde(default)]
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }

@@ -19,7 +19,7 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "mail",
-    about: "Messages between agents. read: what is new to you; send: to agents, or about a task to whoever holds it",
+    about: "Messages between agents. read: your new messages; send: to agents, or about a task to its holder",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<InboxPage>, schema::output::<Sent>],
     nature: Nature::Adds,
@@ -40,18 +40,18 @@ struct Request {
     /// Read: messages to acknowledge, by id.
     #[serde(default)]
     ack: Vec<String>,
-    /// Send: agents, or all; the holder of what it is about without it.
+    /// Send: the recipients, or all; by default the holder of the subject.
     #[serde(default)]
     to: Vec<String>,
-    /// A task or hold; to its holder, the message ends with the hold.
+    /// The subject, a task or hold; a message to the holder ends with the hold.
     #[serde(default)]
     about: Option<String>,
     #[serde(default)]
     text: Option<String>,
-    /// Somebody cannot go on.
+    /// You cannot continue.
     #[serde(default)]
     urgent: bool,
-    /// You wait for something.
+    /// Ask for an action.
     #[serde(default)]
     request: bool,
     /// Send: the message it answers; goes to its author.
@@ -77,7 +77,7 @@ fn look(tool_call: &ToolCall<'_>, request: &Request) -> Result<ToolAnswer> {
 fn dispatch(tool_call: &ToolCall<'_>, request: Request) -> Result<ToolAnswer> {
     let text = request
         .text
-        .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: send needs it").entity("text"))?;
+        .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: `send` requires it").entity("text"))?;
     let about = request.about.map(|typed| tool_call.any_id(&typed).map(String::from)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
     let reply = request.reply.map(|typed| tool_call.any_id(&typed).map(String::from)).transpose()?;

@@ -20,7 +20,7 @@ const FEW: usize = 10;
 
 pub(super) const TOOL: Tool = Tool {
     name: "memory",
-    about: "What agents should know: remember a text, recall by words (best first), list, forget by id",
+    about: "Shared knowledge of agents: remember a text, recall by words (best match first), list, forget by id",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<Page<Memory>>, schema::output::<Remembered>, schema::output::<Memory>],
     nature: Nature::Removes,
@@ -43,31 +43,31 @@ pub(super) const TOOL: Tool = Tool {
 #[serde(deny_unknown_fields)]
 struct Request {
     action: MemoryAction,
-    /// What to remember, or the words to recall.
+    /// The text to remember, or the words to recall.
     #[serde(default)]
     text: Option<String>,
-    /// What it is about, such as db/schema; the same key again changes it.
+    /// The subject, such as db/schema; the same key replaces the text.
     #[serde(default)]
     key: Option<String>,
     /// Directive: to be followed; lesson: learnt from what went wrong.
     #[serde(default)]
     kind: Option<MemoryKind>,
-    /// For whom; your task if you have one, else the project.
+    /// The scope; by default your task, else the project.
     #[serde(default)]
     scope: Option<MemoryReach>,
-    /// Of this task in place of yours.
+    /// Of this task; by default yours.
     #[serde(default)]
     task: Option<String>,
-    /// Seconds after which it is forgotten.
+    /// Seconds after which it is deleted.
     #[serde(default)]
     ttl_s: Option<i64>,
     /// The memory to forget.
     #[serde(default)]
     id: Option<String>,
-    /// 10 without it.
+    /// Default 10.
     #[serde(default)]
     limit: Option<usize>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -125,5 +125,5 @@ fn word(scope: MemoryReach) -> &'static str {
 }
 
 fn missing(field: &'static str, action: &str) -> Error {
-    Error::usage(Code::BadArguments, format!("`{field}` is missing: {action} needs it")).entity(field)
+    Error::usage(Code::BadArguments, format!("`{field}` is missing: `{action}` requires it")).entity(field)
 }

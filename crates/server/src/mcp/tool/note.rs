@@ -14,7 +14,7 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "note",
-    about: "Note progress, a finding or a decision on your task; whoever continues after you reads it",
+    about: "Note progress, a finding or a decision on your task for the next agent",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<answer::Noted>],
     nature: Nature::Adds,
@@ -39,18 +39,18 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Any task by id, in place of yours.
+    /// A task by id; by default yours.
     #[serde(default)]
     task: Option<String>,
-    /// What you did, found or decided, and what is next.
+    /// What you did, found or decided, and the next step.
     text: String,
-    /// What others on this task should know.
+    /// Information for other agents on this task.
     #[serde(default)]
     memories: Vec<NoteMemory>,
-    /// Paths of files that came of it.
+    /// Paths of files that the work produced.
     #[serde(default)]
     files: Vec<String>,
-    /// Any JSON to keep with it.
+    /// Any JSON data of the note.
     #[serde(default)]
     data: Option<Value>,
 }

@@ -11,7 +11,7 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "release",
-    about: "Give your task back unfinished, for another agent to take; or paths, or one hold",
+    about: "Release your unfinished task so that another agent can take it; or release paths, or one hold",
     input: || schema::input::<Request>(&[]),
     output: &[
         schema::output::<answer::Task>,
@@ -47,13 +47,13 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Any task by id, in place of yours.
+    /// A task by id; by default yours.
     #[serde(default)]
     task: Option<String>,
-    /// A hold by id, in place of a task.
+    /// A hold by id, instead of a task.
     #[serde(default)]
     hold: Option<String>,
-    /// In place of a task: what you hold of these.
+    /// Your holds on these paths, instead of a task.
     #[serde(default)]
     paths: Vec<String>,
     /// The agent that gets it; anyone without it.

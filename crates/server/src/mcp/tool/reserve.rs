@@ -10,8 +10,8 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "reserve",
-    about: "Take paths before you edit them, all or none, so that no other agent edits them meanwhile. They go with your \
-            task and are free when it ends",
+    about: "Reserve paths before you edit them, all or none, so that no other agent edits them. They are released \
+            when your task ends",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<answer::Reserved>],
     nature: Nature::Settles,
@@ -39,16 +39,16 @@ pub(super) const TOOL: Tool = Tool {
 struct Request {
     /// Files, directories (all below them), or globs after `glob:`.
     paths: Vec<String>,
-    /// Others may share them.
+    /// Share the paths with other shared reservations.
     #[serde(default)]
     shared: bool,
-    /// Seconds they are kept without a call of yours.
+    /// Seconds that the holds live without a call.
     #[serde(default)]
     ttl_s: Option<i64>,
-    /// What for.
+    /// The purpose.
     #[serde(default)]
     reason: String,
-    /// Queue where others are in the way; call again to take it.
+    /// Join the waiting line if a hold conflicts; call again to take the paths.
     #[serde(default)]
     wait: bool,
 }

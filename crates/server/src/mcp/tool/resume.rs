@@ -15,8 +15,8 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "resume",
-    about: "Start here, and again after `done` or a break: go on with your task or take the best one, with all that is \
-            known about it and what happened since",
+    about: "Call this first, and again after `done` or a break: continue your task or claim the best one, with its \
+            context and recent events",
     input: || schema::input::<Request>(&[]),
     output: &[schema::output::<ResumeAnswer>],
     nature: Nature::Settles,
@@ -27,13 +27,13 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Take this task instead of the best.
+    /// Take this task instead of the best one.
     #[serde(default)]
     task: Option<String>,
     /// Only tasks with all of these labels.
     #[serde(default)]
     labels: Vec<String>,
-    /// Size of the brief in tokens, 1500 without it.
+    /// Size of the brief in tokens; default 1500.
     #[serde(default)]
     budget: Option<i64>,
 }
@@ -42,7 +42,7 @@ struct Request {
 /// budget.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ResumeAnswer {
-    /// The task in focus from now on.
+    /// The new task in focus.
     focus: Option<String>,
     /// The rule that chose it.
     rule: ChoiceRule,
@@ -105,7 +105,7 @@ fn not_again(lost: &[Blocker]) -> String {
         .take(NAMED)
         .map(|blocker| {
             let path = text::quote(blocker.pattern.as_deref().unwrap_or_default(), 120);
-            format!("- {} holds the path {path} by now", blocker.holder)
+            format!("- {} now holds the path {path}", blocker.holder)
         })
         .collect();
     match lost.len() {
@@ -113,5 +113,5 @@ fn not_again(lost: &[Blocker]) -> String {
         all if all > NAMED => lines.push(format!("- and {} more", all - NAMED)),
         _ => {}
     }
-    format!("\n\n## Not yours again\n{}", lines.join("\n"))
+    format!("\n\n## Paths you did not get back\n{}", lines.join("\n"))
 }
