@@ -16,6 +16,7 @@ use tenure_kernel::query::lock_of::LockOf;
 
 use super::{Group, Run, Spec, print_task, read, subject, task_id};
 use crate::output::Printer;
+use crate::output::path::globs;
 use crate::session::{RunOptions, Session, StoreUse, caller};
 use crate::settings::Settings;
 use crate::workspace::path_args::{self, PathArgs};
@@ -59,6 +60,9 @@ pub(super) const SPEC: Spec = Spec {
                 }
                 for place in ended.left {
                     session.out.text(&format!("Left the line: {place}"));
+                }
+                if !ended.globs.is_empty() {
+                    session.out.text(globs(&ended.globs).trim_end());
                 }
             }
         }
