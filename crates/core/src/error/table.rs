@@ -224,8 +224,8 @@ codes! {
     /// A configuration file cannot be read.
     /// → Make it readable, or move it away.
     ConfigUnreadable "config_unreadable" Storage;
-    /// `setup` would change files, or `project pin` would believe a repository, and there is no terminal to ask on, or
-    /// the answer was no; `details.diff`, `details.asks`.
+    /// `setup` would change files, `project pin` would believe a repository, or `project forget` would remove a project,
+    /// and there is no terminal to ask on, or the answer was no; `details.diff`, `details.asks`, `details.project`.
     /// → Look at what is shown; `--yes`.
     ConfirmationNeeded "confirmation_needed" Usage;
     /// The connection to PostgreSQL was lost, several times or until the time was up; or the server did not answer for
@@ -589,7 +589,7 @@ codes! {
     /// A request id was given to a command under a lock.
     /// → Leave it out: each run takes the lock anew.
     RunNotRepeated "run_not_repeated" Usage;
-    /// `restore --replace` on PostgreSQL without a place for a backup of what is there.
+    /// `restore --replace` or `project forget` on PostgreSQL without a place for a backup of what is there.
     /// → Name a new file with `--safety`.
     SafetyNeeded "safety_needed" Usage;
     /// `transfer` to the agent that holds the task already.
