@@ -14,8 +14,13 @@ pub(super) const SPEC: Spec = Spec {
     name: "list",
     aliases: &["ls", "tasks"],
     group: Group::Everyday,
-    about: "List tasks in the order they are chosen in",
-    examples: &["tenure list", "tenure list --state ready --label backend", "tenure list --all --limit 200 --json"],
+    about: "List tasks in the order they are chosen in (--agent NAME: of one agent)",
+    examples: &[
+        "tenure list",
+        "tenure list --state ready --label backend",
+        "tenure list --agent codex-2",
+        "tenure list --all --limit 200 --json",
+    ],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Read, |session, matches| {
         let args: Args = read(matches)?;
@@ -27,6 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             all: args.all,
             labels,
             assignee: args.assignee.as_deref().map(name::check).transpose()?.map(AgentName::from),
+            agent: flagged(session).filter(|_| args.assignee.is_none() && !args.holder.is_given()),
             holder: args.holder.or_self(session)?,
             limit: args.page.limit()?,
             cursor: args.page.cursor,
@@ -113,7 +119,7 @@ impl Labels {
 // The holder filter of `list` and `holds`.
 #[derive(clap::Args)]
 pub(super) struct HolderArg {
-    /// Only what this agent holds
+    /// Only what this agent holds; without it, `--agent NAME` selects what is that agent's
     #[arg(long, value_name = "AGENT", conflicts_with = "mine")]
     holder: Option<String>,
     /// Only what you hold
@@ -122,12 +128,27 @@ pub(super) struct HolderArg {
 }
 
 impl HolderArg {
+    fn is_given(&self) -> bool {
+        self.mine || self.holder.is_some()
+    }
+
+    /// The same where `--agent NAME` alone means `--holder NAME`.
+    pub(super) fn or_flagged(self, session: &Session<'_>) -> Result<Option<AgentName>> {
+        if self.is_given() { self.or_self(session) } else { Ok(flagged(session)) }
+    }
+
     pub(super) fn or_self(self, session: &Session<'_>) -> Result<Option<AgentName>> {
         if self.mine {
             return caller::own_name(session).map(AgentName::from).map(Some);
         }
         self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(AgentName::from))
     }
+}
+
+/// The agent that `--agent NAME` names. The answer to a query about everyone does not depend on the caller, so there the
+/// flag filters. `TENURE_AGENT` does not: it stands in the environment of every call of an agent.
+pub(super) fn flagged(session: &Session<'_>) -> Option<AgentName> {
+    session.settings.globals.agent.as_deref().map(AgentName::from)
 }
 
 // Paging.

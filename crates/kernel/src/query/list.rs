@@ -34,6 +34,9 @@ pub struct List {
     pub limit: usize,
     /// Where the page begins.
     pub cursor: Option<String>,
+    /// Only held by this agent or assigned to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
 }
 
 impl Default for List {
@@ -46,6 +49,7 @@ impl Default for List {
             holder: None,
             limit: 50,
             cursor: None,
+            agent: None,
         }
     }
 }
@@ -63,7 +67,11 @@ impl List {
     }
 
     fn is_plain(&self) -> bool {
-        self.states.is_empty() && self.labels.is_empty() && self.assignee.is_none() && self.holder.is_none()
+        self.states.is_empty() && self.labels.is_empty() && self.of_any_agent()
+    }
+
+    fn of_any_agent(&self) -> bool {
+        self.assignee.is_none() && self.holder.is_none() && self.agent.is_none()
     }
 }
 
@@ -77,7 +85,7 @@ impl Query for List {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Task>> {
         limit(self.limit)?;
         let labels = text::labels(&self.labels)?;
-        for agent in [&self.assignee, &self.holder].into_iter().flatten() {
+        for agent in [&self.assignee, &self.holder, &self.agent].into_iter().flatten() {
             name::check(agent)?;
         }
         let filter = List { labels, ..self.clone() };
@@ -186,26 +194,32 @@ fn select_within(
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
         let live = full.held.as_ref().is_some_and(|held| !snapshot.is_over(held));
+        let is_held_by = |agent: &AgentName| live && full.held.as_ref().is_some_and(|held| held.holder == *agent);
+        let is_for = |agent: &AgentName| Some(agent) == full.task.assignee.as_ref();
         let (_, state) = full.task.conditions().view(live, snapshot.now);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))
-            && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
-            && filter
-                .holder
-                .as_ref()
-                .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
+            && filter.assignee.as_ref().is_none_or(is_for)
+            && filter.holder.as_ref().is_none_or(is_held_by)
+            && filter.agent.as_ref().is_none_or(|agent| is_held_by(agent) || is_for(agent))
     };
     if let Some(holder) = &filter.holder {
         let rows = of_holder(tx, snapshot, holder, start, limit, lets_through)?;
         return Ok(RowsWithin { rows, cut: false });
     }
     let (mut found, mut end) = (Vec::new(), None::<Rank>);
+    if let Some(agent) = &filter.agent {
+        found.push(of_holder(tx, snapshot, agent, start, limit, lets_through)?);
+    }
     for stream in streams(filter, &wanted, snapshot.now) {
         let (rows, unread) = read_within(tx, snapshot.project_id(), &stream, start, (limit, bytes), &lets_through)?;
         found.push(rows);
         end = [end, unread].into_iter().flatten().min();
     }
-    let mut rows = merge(found, limit, |full| full.task.rank());
+    // A task that an agent holds may be assigned to it too.
+    let mut rows = merge(found, usize::MAX, |full| full.task.rank());
+    rows.dedup_by_key(|full| full.task.id.clone());
+    rows.truncate(limit);
     rows.retain(|full| end.as_ref().is_none_or(|end| full.task.rank() <= *end));
     Ok(RowsWithin { rows, cut: end.is_some() })
 }
@@ -229,7 +243,7 @@ fn of_holder(
 
 fn streams(filter: &List, wanted: &[TaskState], now: Time) -> Vec<task::TaskStream> {
     let open_only = !wanted.iter().any(|state| matches!(state, TaskState::Done | TaskState::Cancelled));
-    if let (Some(agent), true) = (&filter.assignee, open_only) {
+    if let (Some(agent), true) = (filter.assignee.as_ref().or(filter.agent.as_ref()), open_only) {
         return vec![task::TaskStream::Assigned(agent.clone())];
     }
     let mut ranges: Vec<(TaskStatus, bool)> = Vec::new();
