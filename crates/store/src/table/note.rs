@@ -7,7 +7,7 @@ use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 
 use crate::statement::{self, Statement};
-use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -131,6 +131,16 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
         vec![id, task, number, agent, row.at.into(), text, data, row.late.into(), head]
     };
     tx.insert_rows(sql, BulkRows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
+}
+
+/// The number of notes on a task.
+pub fn count(tx: &mut dyn Tx, project: &str, task: &str) -> Result<usize> {
+    let sql = Sql::same("SELECT COUNT(*) FROM note WHERE project = $1 AND task = $2");
+    let count = match first(tx.query(sql, &[project.into(), task.into()])?) {
+        Some(row) => row.int(0)?,
+        None => 0,
+    };
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// The newest notes on a task, oldest first.
