@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::event::kind;
 use crate::id::TaskId;
+use crate::name::AgentName;
 use crate::task::TaskState;
 use crate::time::Time;
 
@@ -71,6 +73,16 @@ pub enum Position {
     Ranked(Rank),
     /// By a number or a time, the largest first, then by id.
     Newest(Reverse<(i64, TaskId)>),
+}
+
+/// The kinds of events that decide whether an open task counts as given up by its last holder.
+pub const GIVEN_UP_BY: [&str; 4] = [kind::TASK_RELEASED, kind::TASK_UNBLOCKED, kind::TASK_REOPENED, kind::TASK_EDITED];
+
+/// Whether a caller gave a task up: it was the last holder, it released the task, and the task is unchanged since. Such a
+/// task comes after all others that the caller may take, so that `release` followed by `resume` moves on. `latest` is the
+/// kind of the latest of [`GIVEN_UP_BY`] since the last grant.
+pub fn is_given_up(caller: &AgentName, last_holder: Option<&AgentName>, lapsed: bool, latest: Option<&str>) -> bool {
+    !lapsed && last_holder == Some(caller) && latest == Some(kind::TASK_RELEASED)
 }
 
 /// The rule by which a task was chosen.
@@ -203,6 +215,22 @@ mod tests {
         let mut ranks = [rank(2, 1, "t-b"), rank(2, 1, "t-a"), rank(1, 9, "t-z"), rank(2, 0, "t-z")];
         ranks.sort();
         assert_eq!(ranks, [rank(1, 9, "t-z"), rank(2, 0, "t-z"), rank(2, 1, "t-a"), rank(2, 1, "t-b")]);
+    }
+
+    #[test]
+    fn inv_l7_a_task_is_given_up_by_the_agent_that_released_it_last() {
+        let (me, other) = (AgentName::from("a"), AgentName::from("b"));
+        assert!(is_given_up(&me, Some(&me), false, Some(kind::TASK_RELEASED)));
+        for (holder, lapsed, latest) in [
+            (Some(&other), false, Some(kind::TASK_RELEASED)),
+            (None, false, Some(kind::TASK_RELEASED)),
+            (Some(&me), true, Some(kind::TASK_RELEASED)),
+            (Some(&me), false, Some(kind::TASK_UNBLOCKED)),
+            (Some(&me), false, Some(kind::TASK_EDITED)),
+            (Some(&me), false, None),
+        ] {
+            assert!(!is_given_up(&me, holder, lapsed, latest), "{holder:?} {lapsed} {latest:?}");
+        }
     }
 
     #[test]

@@ -191,6 +191,40 @@ pub struct HoldHistory<'a> {
     pub shown: Option<Fence>,
 }
 
+impl HoldHistory<'_> {
+    fn stale(&self, text: String) -> Error {
+        Error::new(Code::StaleFence, text)
+            .entity(self.task)
+            .attempt(Action::show(self.task))
+            .attempt(Action::NextTask)
+            .detail("fence", self.shown)
+            .detail("current_fence", self.last_fence.map_or(0, |fence| fence.0))
+    }
+
+    /// The refusal of a holder whose hold a person ended.
+    pub fn overridden(&self, end: &ForcedEnd<'_>) -> Error {
+        let ForcedEnd { by, how, at } = end;
+        let now = match &self.live {
+            Some(live) => format!("; {} has it now", live.holder),
+            None => String::new(),
+        };
+        self.stale(format!("your hold on {} is over: {by} {how} at {at}{now}", self.task))
+            .detail("ended_by", *by)
+            .detail("ended_at", at.to_string())
+    }
+}
+
+/// The end of a hold by a person's force.
+#[derive(Clone, Copy, Debug)]
+pub struct ForcedEnd<'a> {
+    /// The person.
+    pub by: &'a str,
+    /// What the person did, as a verb with its object.
+    pub how: &'a str,
+    /// When.
+    pub at: Time,
+}
+
 /// The right by which an actor acts on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
@@ -207,14 +241,7 @@ pub enum Right {
 /// The fence shown to a process proves which grant it works under. The hold's row is never asked which fence the actor
 /// *should* have. So a holder whose hold expired and was replaced, even by the same agent in another process, is stale.
 pub fn right(actor: &str, claim: &HoldHistory<'_>) -> Result<Right> {
-    let stale = |text: String| {
-        Err(Error::new(Code::StaleFence, text)
-            .entity(claim.task)
-            .attempt(Action::show(claim.task))
-            .attempt(Action::NextTask)
-            .detail("fence", claim.shown)
-            .detail("current_fence", claim.last_fence.map_or(0, |fence| fence.0)))
-    };
+    let stale = |text: String| Err(claim.stale(text));
     match (&claim.live, claim.shown) {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),

@@ -24,6 +24,7 @@ pub mod memory;
 pub mod message;
 pub mod name;
 pub mod number;
+pub mod opening;
 pub mod path_text;
 pub mod pattern;
 pub mod redact;

@@ -2,21 +2,20 @@
 //! the query share one function, so that `resume --peek` shows what `resume` would take.
 
 use tenure_core::choice::{ChoiceRule, Rank};
+use tenure_core::event::kind;
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
-use tenure_core::number::{EventNumber, Fence};
 use tenure_core::task::TaskStatus;
-use tenure_core::{Result, Time, event};
+use tenure_core::{Result, Time};
 use tenure_store::Tx;
-use tenure_store::table::{event as log, hold, task};
+use tenure_store::table::{hold, task};
 
+use crate::candidates;
 use crate::op::claim::suits;
 use crate::query::list::read;
 
 /// How many candidates of one rule are loaded.
 const MANY: usize = 64;
-/// How many events of a task since its last grant are read to see how it was left: the first step, and the maximum.
-const STORY: (usize, usize) = (20, 10_000);
 
 /// An agent that looks for a task.
 pub(crate) struct Seeker<'a> {
@@ -67,7 +66,8 @@ pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::
     let takes = |full: &task::Full| {
         full.task.status != TaskStatus::Blocked && seeker.may_take(&full.task) && seeker.is_free(full)
     };
-    if let Some(full) = read(tx, seeker.project, &assigned, &Rank::start(), 1, &takes)?.pop() {
+    // One that the agent gave up comes last, in the order of choice.
+    if let Some(full) = candidates::of_stream(tx, (seeker.project, seeker.me), &assigned, &takes)?.fresh() {
         return Ok(Some((full, ChoiceRule::Assigned)));
     }
     Ok(started(tx, seeker)?.map(|full| (full, ChoiceRule::Own)))
@@ -106,26 +106,10 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
     Ok(best)
 }
 
-/// Whether a task is open because it was unblocked, and not because it was released. Both events come after its last
-/// grant, with any number of notes in between.
+/// Whether a task is open because it was unblocked, and not because it was released.
 fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
-    let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
-    let (mut step, most) = STORY;
-    let granted = row.last_fence.map_or(EventNumber::START, Fence::event);
-    let (mut below, mut seen) = (EventNumber::MAX, 0);
-    while seen < most {
-        let events = log::kinds(tx, project, &row.id, (granted, below), step)?;
-        if let Some((_, kind)) = events.iter().find(|(_, kind)| told.contains(&kind.as_str())) {
-            return Ok(kind == event::kind::TASK_UNBLOCKED);
-        }
-        match events.last() {
-            Some((number, _)) if events.len() == step => below = *number,
-            _ => break,
-        }
-        seen += step;
-        step *= 8;
-    }
-    Ok(false)
+    let told = [kind::TASK_UNBLOCKED, kind::TASK_RELEASED, kind::TASK_REOPENED];
+    Ok(candidates::latest(tx, project, row, &told)?.as_deref() == Some(kind::TASK_UNBLOCKED))
 }
 
 /// A task that the agent holds, or held until the hold lapsed and no other agent took over.

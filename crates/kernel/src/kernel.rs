@@ -261,6 +261,7 @@ impl Kernel {
         });
         let answer = match answer {
             Ok(body) => {
+                let body = work.with_remarks(body);
                 let keep = if call.request_id.is_given() { KEEP_GIVEN } else { KEEP_DRAWN };
                 let row = request::Row {
                     fingerprint: fingerprint.to_owned(),

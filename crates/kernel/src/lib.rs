@@ -8,6 +8,7 @@ pub mod answer;
 pub mod backup;
 mod brief;
 mod call;
+mod candidates;
 mod checkouts;
 mod condition;
 mod copied_file;

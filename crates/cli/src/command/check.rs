@@ -35,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// A path, a directory (everything below it), or a glob after `glob:`
+    /// A path, a directory (everything below it), or a glob (with `*` or `?`)
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<OsString>,
     /// Check for a shared reservation

@@ -13,13 +13,14 @@ pub(super) const SPEC: Spec = Spec {
     aliases: &["close", "complete", "finish"],
     group: Group::Everyday,
     about: "Finish your task, or tasks by id",
-    examples: &["tenure done", "tenure done t-7k3fq", "tenure done t-7k3fq t-9m2xq"],
-    args: SeveralArgs::augment_args,
+    examples: &["tenure done", "tenure done -m \"login works again, tests added\"", "tenure done t-7k3fq t-9m2xq"],
+    args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {
-        let args: SeveralArgs = read(matches)?;
-        args.each(session, |typed| {
+        let Args { acting, summary } = read(matches)?;
+        acting.each(session, |typed| {
             let task = task_id_or_focus(session, typed)?;
-            let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
+            let summary = summary.clone().unwrap_or_default();
+            let request = Done { task, fence: acting.fence.map(Into::into), force: acting.force, summary };
             let reply = session.run(request, RunOptions::default())?;
             let done = reply.read()?;
             let mut text = format!("Done {}", line(session.out, &done.task));
@@ -33,6 +34,15 @@ pub(super) const SPEC: Spec = Spec {
         })
     }),
 };
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(flatten)]
+    acting: SeveralArgs,
+    /// What was done, in a few words; kept as a note
+    #[arg(long, short = 'm', visible_alias = "message", value_name = "TEXT", allow_hyphen_values = true)]
+    summary: Option<String>,
+}
 
 // The arguments of commands that act on a task under a fence.
 #[derive(clap::Args)]

@@ -28,7 +28,7 @@ pub(super) const SPEC: Spec = Spec {
         let cursor = args.page.cursor.as_deref();
         let (workspace, typed) = path_args::locate(settings, &args.paths)?;
         let session = &Session::at(workspace, settings, out, StoreUse::Read);
-        let holder = args.holder.or_self(session)?;
+        let holder = args.holder.or_flagged(session)?;
         let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
         if args.tree {
             return picture(session, &filter);

@@ -20,6 +20,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure list",
         "tenure list login page --all",
         "tenure list --state ready --label backend",
+        "tenure list --agent codex-2",
         "tenure list --all --sort updated --limit 200 --json",
     ],
     args: Args::augment_args,
@@ -33,6 +34,7 @@ pub(super) const SPEC: Spec = Spec {
             all: args.all,
             labels,
             assignee: args.assignee.as_deref().map(name::check).transpose()?.map(AgentName::from),
+            agent: flagged(session).filter(|_| args.assignee.is_none() && !args.holder.is_given()),
             holder: args.holder.or_self(session)?,
             limit: args.page.limit()?,
             cursor: args.page.cursor,
@@ -151,7 +153,7 @@ impl Labels {
 // The holder filter of `list` and `holds`.
 #[derive(clap::Args)]
 pub(super) struct HolderArg {
-    /// Only items that this agent holds
+    /// Only tasks that this agent holds; without it, `--agent NAME` selects the tasks of that agent
     #[arg(long, value_name = "AGENT", conflicts_with = "mine")]
     holder: Option<String>,
     /// Only items that you hold
@@ -160,12 +162,27 @@ pub(super) struct HolderArg {
 }
 
 impl HolderArg {
+    fn is_given(&self) -> bool {
+        self.mine || self.holder.is_some()
+    }
+
+    /// The same where `--agent NAME` alone means `--holder NAME`.
+    pub(super) fn or_flagged(self, session: &Session<'_>) -> Result<Option<AgentName>> {
+        if self.is_given() { self.or_self(session) } else { Ok(flagged(session)) }
+    }
+
     pub(super) fn or_self(self, session: &Session<'_>) -> Result<Option<AgentName>> {
         if self.mine {
             return caller::own_name(session).map(AgentName::from).map(Some);
         }
         self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(AgentName::from))
     }
+}
+
+/// The agent that `--agent NAME` names. The answer to a query about everyone does not depend on the caller, so there the
+/// flag filters. `TENURE_AGENT` does not: it stands in the environment of every call of an agent.
+pub(super) fn flagged(session: &Session<'_>) -> Option<AgentName> {
+    session.settings.globals.agent.as_deref().map(AgentName::from)
 }
 
 // Paging.

@@ -50,7 +50,10 @@ pub(super) const SPEC: Spec = Spec {
         };
         let filter = Log {
             subject,
-            agent: args.by.as_deref().map(name::check).transpose()?.map(AgentName::from),
+            agent: match args.by.as_deref() {
+                Some(by) => Some(AgentName::from(name::check(by)?)),
+                None => super::list::flagged(&session),
+            },
             kind: args.kind,
             since,
             limit: super::list::limit(args.limit)?,
@@ -94,7 +97,7 @@ struct Args {
     /// The same as ID
     #[arg(long, value_name = "ID")]
     subject: Option<String>,
-    /// Only events by this agent
+    /// Only events by this agent; `--agent NAME` means the same here
     #[arg(long, visible_alias = "actor", value_name = "AGENT")]
     by: Option<String>,
     /// Only events of this kind, such as task.claimed

@@ -177,6 +177,19 @@ struct Verbs<V: clap::Subcommand> {
 /// Asks a person to agree, unless they agreed beforehand with `--yes`. `undone` says what did not happen without that;
 /// `shown` is what they agree to, for a caller that cannot be asked.
 fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreement) -> Result<()> {
+    let is_yes = |answer: &str| ["y", "yes"].contains(&answer.to_lowercase().as_str());
+    agree(out, yes, (&format!("{question} [y/N] "), "Answer `y`"), is_yes, undone, shown)
+}
+
+/// The same for an answer other than yes. The question comes with the advice for a caller that gave another answer.
+fn agree(
+    out: &Printer,
+    yes: bool,
+    (question, expected): (&str, &str),
+    agrees: impl Fn(&str) -> bool,
+    undone: &str,
+    shown: Agreement,
+) -> Result<()> {
     if yes {
         return Ok(());
     }
@@ -186,13 +199,13 @@ fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreem
             .hint(format!("Read {}, then repeat the command with --yes.", shown.what))
             .detail(shown.detail, shown.value));
     }
-    out.prompt(&format!("{question} [y/N] "));
+    out.prompt(question);
     let mut answer = String::new();
     let heard = std::io::stdin().lock().read_line(&mut answer);
-    if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+    if heard.is_ok() && agrees(answer.trim()) {
         return Ok(());
     }
-    Err(refused(undone.to_owned()).hint("Answer `y`, or pass --yes."))
+    Err(refused(undone.to_owned()).hint(format!("{expected}, or call with --yes.")))
 }
 
 /// What a person agrees to.

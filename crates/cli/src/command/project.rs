@@ -1,20 +1,25 @@
 //! `tenure project`
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Code, Error, Result};
+use tenure_core::{Code, Error, Kind, Result};
 use tenure_kernel::answer::Forgotten;
 use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::query::projects::Projects;
 use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Trust, op};
+use tenure_store::copy::Existing;
 use tenure_store::{Entropy, OsEntropy};
 
-use super::{Agreement, Group, Run, Spec, Verbs, read};
+use super::backup::progress;
+use super::restore::safety;
+use super::{Agreement, Group, Run, Spec, Verbs, agree, read};
 use crate::identity;
 use crate::output::Printer;
 use crate::output::table::print_page;
-use crate::session::{RunOptions, Session, StoreUse, caller, connection};
+use crate::session::{RunOptions, Session, Sight, StoreUse, caller, connection};
 use crate::settings::Settings;
 use crate::workspace::pin::{self, Pin};
 use crate::workspace::project::{KeyKind, id_key};
@@ -42,7 +47,7 @@ pub(super) const SPEC: Spec = Spec {
             ProjectVerb::Join => join(settings, out),
             ProjectVerb::Pin { yes } => repin(&open(StoreUse::Choose)?, yes),
             ProjectVerb::List(page) => list(settings, out, &page),
-            ProjectVerb::Forget { name, force } => forget(&open(StoreUse::Write)?, &name, force),
+            ProjectVerb::Forget(forgetting) => forget(&open(StoreUse::Write)?, &forgetting),
         }
     }),
 };
@@ -64,15 +69,27 @@ enum ProjectVerb {
     },
     /// List the projects in this store
     List(super::list::Paging),
-    /// Remove a project from the store with everything in it: tasks, notes, events (people only)
-    Forget {
-        /// The key or name of the project
-        #[arg(value_name = "NAME")]
-        name: String,
-        /// Delete it although tasks of it are held
-        #[arg(long)]
-        force: bool,
-    },
+    /// Back up the store, then remove a project with everything in it: tasks, notes, events (people only)
+    Forget(Forgetting),
+}
+
+#[derive(clap::Args)]
+struct Forgetting {
+    /// The key or name of the project
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Do not ask for the name
+    #[arg(long)]
+    yes: bool,
+    /// Remove it although its tasks are held
+    #[arg(long)]
+    force: bool,
+    /// The backup file; default: beside an embedded store
+    #[arg(long, value_name = "FILE")]
+    safety: Option<PathBuf>,
+    /// Make no backup
+    #[arg(long, conflicts_with = "safety")]
+    no_backup: bool,
 }
 
 fn show(session: &Session<'_>) -> Result<u8> {
@@ -124,26 +141,58 @@ fn list(settings: &Settings<'_>, out: &Printer, page: &super::list::Paging) -> R
     Ok(0)
 }
 
-fn forget(session: &Session<'_>, name: &str, force: bool) -> Result<u8> {
+fn forget(session: &Session<'_>, typed: &Forgetting) -> Result<u8> {
     caller::person(session, "`project forget`")?;
     // The same call under the same id is answered from its record, although the project is gone by now.
     let repeated = session.settings.globals.request_id.is_some();
-    let project = session.ask(&ProjectCalled { name: name.into(), also_forgotten: repeated })?;
-    let request = op::forget::Forget { key: project.key.clone(), force };
+    let project = session.ask(&ProjectCalled { name: typed.name.clone(), also_forgotten: repeated })?;
+    let named = format!("{} ({})", project.label, project.key);
+    let shown = Agreement { what: "the project", detail: "project", value: json!(project) };
+    let question = format!("This removes {named} with all its tasks, notes and events.\nType its name to forget it: ");
+    let agrees = |answer: &str| answer == project.label || answer == project.key.as_str();
+    agree(session.out, typed.yes, (&question, "Type the name as shown"), agrees, "nothing was forgotten", shown)?;
+    let safety = if typed.no_backup { None } else { Some(back_up(session, typed.safety.as_deref())?) };
+    let request = op::forget::Forget { key: project.key.clone(), force: typed.force };
     let with = RunOptions { project: Some(project.into()), ..RunOptions::default() };
-    let reply = session.run(request, with)?;
+    let reply = session.run(request, with).inspect_err(|error| {
+        // Nothing was removed, so the backup is of no use. After any other failure that is not certain.
+        if let (Kind::Conflict, Some(safety)) = (error.kind(), &safety) {
+            _ = std::fs::remove_file(safety);
+        }
+    })?;
+    let safety = safety.map(|path| path.display().to_string());
+    let forgotten: Forgotten = reply.read()?;
     if session.out.is_json() {
-        session.out.body(&reply.body);
+        let mut data = json!(forgotten);
+        data["safety"] = json!(safety);
+        session.out.data(&data);
         return Ok(0);
     }
-    let Forgotten { label, key, tasks, events, .. } = reply.read()?;
+    let Forgotten { label, key, tasks, events, .. } = forgotten;
     session.out.text(&format!("Forgot {label} ({key}): {tasks} tasks, {events} events."));
+    if let Some(path) = safety {
+        session.out.text(&format!("Backup of the store as it was: {path}"));
+    }
     Ok(0)
+}
+
+/// Backs up the store before something is removed from it. If that fails, nothing is removed.
+fn back_up(session: &Session<'_>, given: Option<&Path>) -> Result<PathBuf> {
+    session.workspace.needs_store("the backup before `project forget`").map_err(no_backup)?;
+    let path = safety(session, given, "forget")?;
+    let taken = session.ask_with(Sight::Store, |client, call| {
+        client.kernel("`project forget`")?.backup(call, &path, Existing::Keep, &progress(session, "copied"))
+    });
+    taken.map(|_| path).map_err(no_backup)
+}
+
+fn no_backup(error: Error) -> Error {
+    error.hint("Nothing was forgotten: the backup comes first. --safety names another file, --no-backup does without.")
 }
 
 /// The common git directory, for a person. It is not found by the workspace, which cannot be resolved where the id is
 /// damaged: a new id is the way out of that.
-fn repository(settings: &Settings<'_>, out: &Printer, what: &str) -> Result<std::path::PathBuf> {
+fn repository(settings: &Settings<'_>, out: &Printer, what: &str) -> Result<PathBuf> {
     match Session::open(settings, out, StoreUse::Read) {
         Ok(session) => caller::person(&session, what)?,
         Err(_) => caller::require_person(identity::resolve(&settings.globals, settings.env)?.for_op()?, what)?,
@@ -151,7 +200,7 @@ fn repository(settings: &Settings<'_>, out: &Printer, what: &str) -> Result<std:
     common(settings)
 }
 
-fn common(settings: &Settings<'_>) -> Result<std::path::PathBuf> {
+fn common(settings: &Settings<'_>) -> Result<PathBuf> {
     git::locate(settings.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("A directory without git is identified by its path; give it a name with `project` in tenure.toml.")

@@ -166,7 +166,7 @@ fn tools() -> String {
         text,
         "\n## The resource\n\n`{}`: what `resume` would say now, as Markdown; reading it takes nothing.\n\n## Instructions\n\n{}\n",
         mcp::BRIEF,
-        mcp::INSTRUCTIONS
+        mcp::instructions(None)
     );
     trimmed(&text)
 }

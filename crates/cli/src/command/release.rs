@@ -7,6 +7,7 @@ use tenure_kernel::op::release::Release;
 
 use super::held::{self, Held, HeldArgs};
 use super::{Group, Run, Spec, print_task, read};
+use crate::output::path::globs;
 use crate::session::RunOptions;
 
 pub(super) const SPEC: Spec = Spec {
@@ -38,6 +39,9 @@ pub(super) const SPEC: Spec = Spec {
                 }
                 for place in ended.left {
                     session.out.text(&format!("Left the waiting line: {place}"));
+                }
+                if !ended.globs.is_empty() {
+                    session.out.text(globs(&ended.globs).trim_end());
                 }
             }
         }

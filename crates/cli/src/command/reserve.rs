@@ -24,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "Reserve paths, all or none, before you edit them",
     examples: &[
         "tenure reserve src/lib.rs src/store/ --reason \"new index\"",
-        "tenure reserve 'glob:src/**/*.sql' --shared",
+        "tenure reserve 'src/**/*.sql' --shared",
         "tenure reserve Cargo.lock --ttl 10m",
         "tenure reserve src/lib.rs --wait",
     ],
@@ -99,7 +99,7 @@ fn as_typed(
 
 #[derive(clap::Args)]
 struct Args {
-    /// A path, a directory (everything below it), or a glob after `glob:`
+    /// A path, a directory (everything below it), or a glob (with `*` or `?`)
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<OsString>,
     /// Share the paths with other shared reservations

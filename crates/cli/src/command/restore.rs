@@ -50,7 +50,7 @@ fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
     session.workspace.needs_store("`restore`")?;
     let call = call::by_person(session, "`restore`")?;
     let place = &session.workspace;
-    let safety = safety(session, place, args)?;
+    let safety = args.replace.then(|| safety(session, args.safety.as_deref(), "restore")).transpose()?;
     let source = source(session, place, &args.file)?;
     let scratch = Scratch::new(session.settings.env)?;
     let copy = scratch.file("backup.db");
@@ -92,23 +92,21 @@ fn restore(session: &Session<'_>, args: &Args) -> Result<u8> {
     report(session, place, safety.as_deref(), &restored, remarks)
 }
 
-/// Where the backup of what is replaced goes.
-fn safety(session: &Session<'_>, place: &Workspace, args: &Args) -> Result<Option<PathBuf>> {
-    if !args.replace {
-        return Ok(None);
-    }
-    let path = match (&args.safety, &place.store) {
+/// Where the backup goes that is made before a command removes something: the given file, or one beside the database.
+pub(super) fn safety(session: &Session<'_>, given: Option<&Path>, command: &str) -> Result<PathBuf> {
+    let store = &session.workspace.store;
+    let path = match (given, store) {
         (Some(given), _) => session.settings.env.cwd()?.join(given),
         (None, StoreLocation::Sqlite(database)) => {
-            database.with_file_name(format!("before-restore-{}.backup", stamp()))
+            database.with_file_name(format!("before-{command}-{}.backup", stamp()))
         }
         (None, StoreLocation::Postgres(_) | StoreLocation::Server(_)) => {
-            return Err(Error::usage(Code::SafetyNeeded, "--replace needs a file for a backup of the current content")
-                .hint("Name a new file with --safety."));
+            let message = format!("`{command}` needs a file for a backup of the current content");
+            return Err(Error::usage(Code::SafetyNeeded, message).hint("Name a new file with --safety."));
         }
     };
-    may_write(&path, Existing::Keep, &place.store)?;
-    Ok(Some(path))
+    may_write(&path, Existing::Keep, store)?;
+    Ok(path)
 }
 
 /// What was given, as far as its first bytes: they say that it is a backup, and how long it is.

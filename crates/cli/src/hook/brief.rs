@@ -1,8 +1,8 @@
 //! The text that a session is shown when it begins: the brief of the task it holds, or the tasks that are ready.
 
 use tenure_core::Result;
-use tenure_core::text;
-use tenure_kernel::answer::{Resumed, Task};
+use tenure_core::opening::Opening;
+use tenure_kernel::answer::Resumed;
 use tenure_kernel::query::beginning::{Beginning, SessionOpening};
 use tenure_kernel::{Call, Evidence, Op, WorkingTree, op};
 
@@ -16,7 +16,7 @@ const BUDGET: i64 = 1_900;
 /// The budget of a brief for a session that lost what it knew of its task: 2,000 bytes.
 const SHORT: i64 = 500;
 /// How many ready tasks are named.
-const READY: usize = 3;
+const READY: usize = 1;
 
 /// What is shown, and up to where that tells events and mail.
 pub(super) struct SessionBrief {
@@ -50,7 +50,12 @@ pub(super) fn of(hook_session: &HookSession<'_>, agent: &str, dead: &[Evidence])
 pub(super) fn again(hook_session: &HookSession<'_>, agent: &str, dead: &[Evidence]) -> Result<Option<String>> {
     let text = match beginning(hook_session, agent, &request(hook_session, BUDGET)?, (dead, READY))? {
         SessionOpening::Brief(text) => Some(text),
-        SessionOpening::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
+        SessionOpening::Free { lost, ready, unread, .. } if ready.is_empty() && unread == 0 => lost,
+        SessionOpening::Free { lost, ready, ready_total, unread, others } => {
+            let first = ready.first().map(|task| (task.id.as_str(), task.title.as_str()));
+            let opening = Opening { lost: lost.as_deref(), ready: ready_total, first, unread, others: &others };
+            Some(opening.text(CALLS))
+        }
     };
     Ok(text.map(cut))
 }
@@ -90,21 +95,10 @@ fn seen(hook_session: &HookSession<'_>) -> WorkingTree {
     WorkingTree { head: head::of(&hook_session.context.workspace), ..WorkingTree::default() }
 }
 
-fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {
-    let mut lines: Vec<String> = lost.into_iter().map(str::to_owned).collect();
-    if !tasks.is_empty() {
-        lines.push("Tenure coordinates the work in this repository. You hold no task. Ready:".to_owned());
-        lines.extend(
-            tasks
-                .iter()
-                .map(|task| format!("- {} “{}” (priority {})", task.id, text::cut(&task.title, 200), task.priority)),
-        );
-        lines.push(
-            "Call `tenure resume` before you change files: it takes the first task and shows its context.".to_owned(),
-        );
-    }
-    if lines.is_empty() { None } else { Some(lines.join("\n")) }
-}
+/// The calls, in the words of a shell.
+const CALLS: &str = "`tenure resume` takes a task and gives you its context: call it before you change files for one. \
+                     `tenure note \"…\"` records progress for the next agent, `tenure done -m \"…\"` finishes the task, \
+                     `tenure block --reason \"…\"` if you cannot go on.";
 
 /// Cut to what a tool shows.
 pub(super) fn cut(mut text: String) -> String {

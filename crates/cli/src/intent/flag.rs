@@ -39,7 +39,7 @@ const FLAGS: &[(&[&str], &[&str], &str)] = &[
     (&["edit"], &["--remove-label", "--rm-label"], "--unlabel"),
     (&["claim", "resume"], &["--next", "--any", "--auto"], ""),
     (&["claim", "resume", "reserve", "lock"], &["--timeout", "--for", "--duration", "--lease", "--expires"], "--ttl"),
-    (&["done"], &["--reason", "--comment", "--summary", "--result"], "-m"),
+    (&["done"], &["--reason", "--comment", "--result"], "-m"),
     (
         &["block", "cancel", "release", "reopen", "reserve"],
         &["--comment", "--because", "--why", "--message"],

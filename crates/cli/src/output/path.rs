@@ -1,5 +1,6 @@
 //! How holds on paths look.
 
+use tenure_core::pattern::GLOB;
 use tenure_core::text::cut;
 use tenure_kernel::answer::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
 
@@ -23,6 +24,7 @@ pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
         })
         .collect();
     let mut text = table(out, &["HOLD", "YOURS", "MODE", "ENDS WITH", "ENDS IN", "FOR"], &rows);
+    text.push_str(&globs(&answer.globs));
     if let Some(line) = elsewhere(&answer.elsewhere, answer.elsewhere_total) {
         text.push_str(&format!("\n{line}\n"));
     }
@@ -30,6 +32,15 @@ pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
     let release = holds.first().map_or(String::new(), |hold| format!("tenure release {}   ", hold.id));
     text.push_str(&format!("\nYour calls renew them.\nNext: {release}tenure holds --mine\n"));
     text
+}
+
+/// A line for each glob: a name with a star may have been meant instead.
+pub(crate) fn globs(globs: &[String]) -> String {
+    let line = |text: &String| {
+        let text = cut(text.strip_prefix(GLOB).unwrap_or(text), 80);
+        format!("{text} is a glob: it means all files that match. With path: before it, it is the name of one file.\n")
+    };
+    globs.iter().map(line).collect()
 }
 
 /// That others hold the same in other checkouts, in one line.
@@ -50,9 +61,11 @@ fn elsewhere(all: &[Elsewhere], total: Option<usize>) -> Option<String> {
 
 /// The answer to `check`.
 pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
+    let globs = globs(&checked.globs);
     if checked.free {
         let free = out.ink(Ink::Good, "Free.");
-        return elsewhere(&checked.elsewhere, None).map_or(free.clone(), |line| format!("{free}\n{line}"));
+        let free = elsewhere(&checked.elsewhere, None).map_or(free.clone(), |line| format!("{free}\n{line}"));
+        return if globs.is_empty() { free } else { format!("{free}\n{}", globs.trim_end()) };
     }
     let row = |blocker: &Blocker| {
         vec![
@@ -69,7 +82,7 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
     };
     let rows: Vec<Vec<String>> = checked.blockers.iter().map(row).collect();
     let heads = ["HOLD", "HELD", "CHECKOUT", "MODE", "HOLDER", "IS", "FOR SO LONG", "ENDS IN", "FOR"];
-    let mut text = format!("{}\n{}", out.ink(Ink::Bad, "Not free."), table(out, &heads, &rows));
+    let mut text = format!("{}\n{}{globs}", out.ink(Ink::Bad, "Not free."), table(out, &heads, &rows));
     if checked.total > checked.blockers.len() {
         text.push_str(&format!("{} of {} shown\n", checked.blockers.len(), checked.total));
     }

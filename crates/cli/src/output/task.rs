@@ -7,6 +7,7 @@ use tenure_core::task::TaskState;
 use tenure_core::text::cut;
 use tenure_kernel::answer::{Claimed, Hold, Page, Place, Shown, Task};
 
+use super::path::globs;
 use super::table::table;
 use super::time::span;
 use super::{Ink, Printer};
@@ -236,6 +237,13 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
             let late = if note.late { " (late)" } else { "" };
             text.push_str(&indent(out, &out.ink(Ink::Faint, &format!("{} {}{late}", out.time(&note.at), note.agent))));
             text.push_str(&indent(out, &indent(out, &note.text)));
+            if let Some(data) = &note.data {
+                text.push_str(&indent(out, &indent(out, &format!("data {data}"))));
+            }
+            for file in &note.artifacts {
+                let (kind, sum) = (file.kind.as_deref().unwrap_or("file"), file.sha256.get(..12).unwrap_or_default());
+                text.push_str(&indent(out, &indent(out, &format!("{kind} {} ({} bytes, sha256 {sum}…)", file.path, file.size))));
+            }
         }
     }
     if !shown.events.is_empty() {
@@ -261,6 +269,9 @@ pub(crate) fn holds(out: &Printer, page: &Page<Hold>, here: Option<&str>) -> Str
     if !page.waiting.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Strong, "Waiting, in order")));
         text.push_str(&waiting(out, &page.waiting, several));
+    }
+    if !page.globs.is_empty() {
+        text.push_str(&format!("\n{}", globs(&page.globs)));
     }
     text
 }

@@ -1,5 +1,6 @@
 //! Running an op: the call it needs, what it observes on this machine, and what the first write makes.
 
+use serde::Deserialize;
 use tenure_core::error::detail::SentAs;
 use tenure_core::{Kind, Result};
 use tenure_kernel::op::Input;
@@ -45,10 +46,27 @@ pub(super) fn any(session: &Session<'_>, op: &Op, with: RunOptions) -> Result<Re
     // A malformed request is refused before a store or a project id is made for it.
     op.check()?;
     let connection = connection::of(session)?;
-    match with.project {
+    let reply = match with.project {
         Some(project) => elsewhere(session, connection, op, (project, actor, request_id)),
         None => here(session, connection, op, (with.trust, actor, request_id)),
+    }?;
+    if !session.out.is_json() {
+        remarks(&reply.body).iter().for_each(|remark| session.out.aside(&format!("tenure: {remark}")));
     }
+    Ok(reply)
+}
+
+/// What an answer says besides what was asked. Only the first answer to an agent has remarks.
+fn remarks(body: &str) -> Vec<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Remarks {
+        remarks: Vec<String>,
+    }
+    if !body.contains("\"remarks\":") {
+        return Vec::new();
+    }
+    serde_json::from_str::<Remarks>(body).unwrap_or_default().remarks
 }
 
 /// Runs an op in a project that is named, whatever the one of the workspace is.

@@ -2,6 +2,8 @@
 //!
 //! A path belongs to the checkout whose `.git` is nearest above *it*, whatever the working directory. Parents that are
 //! symbolic links are resolved, the last name is not: a link is a file of its own. Bytes that are not UTF-8 become `%XX`.
+//!
+//! A path with `*` or `?` is a glob, unless a file of exactly that name exists. `glob:` and `path:` say which it is.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -9,7 +11,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::pattern::{BYTES_MAX, Case, GLOB, Pattern};
+use tenure_core::pattern::{BYTES_MAX, Case, GLOB, PATH, Pattern, looks_like_glob};
 use tenure_core::{Code, Error, Result, path_text};
 
 use super::git;
@@ -104,14 +106,10 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
         return Pattern::parse(&typed.to_string_lossy(), Case::Kept).map(|_| (PathBuf::from(typed), Tail::File));
     }
     if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
-        let is_wild = |segment: &&[u8]| segment.iter().any(|byte| b"*?[{".contains(byte));
-        let segments = body.split(|byte| *byte == b'/');
-        let literal: usize = segments.take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
-        if literal <= body.len() {
-            let (base, rest) = body.split_at(literal);
-            return Ok((git::canonical(&cwd.join(OsStr::from_bytes(base)))?, Tail::Glob(path_text::name(rest))));
-        }
-        return look_up(cwd, OsStr::from_bytes(&bytes[GLOB.len()..]));
+        return look_up_glob(cwd, body);
+    }
+    if let Some(path) = bytes.strip_prefix(PATH.as_bytes()) {
+        return look_up_path(cwd, path);
     }
     let shown;
     let bytes = match as_shown(cwd, bytes) {
@@ -121,6 +119,23 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
         }
         None => bytes,
     };
+    if looks_like_glob(bytes) && !exists(cwd, bytes) { look_up_glob(cwd, bytes) } else { look_up_path(cwd, bytes) }
+}
+
+/// A glob, without its prefix: the directory before its first wildcard, and the rest.
+fn look_up_glob(cwd: &Path, body: &[u8]) -> Result<(PathBuf, Tail)> {
+    let is_wild = |segment: &&[u8]| segment.iter().any(|byte| b"*?[{".contains(byte));
+    let segments = body.split(|byte| *byte == b'/');
+    let literal: usize = segments.take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
+    if literal > body.len() {
+        return look_up_path(cwd, body);
+    }
+    let (base, rest) = body.split_at(literal);
+    Ok((git::canonical(&cwd.join(OsStr::from_bytes(base)))?, Tail::Glob(path_text::name(rest))))
+}
+
+/// One path, whatever characters it has.
+fn look_up_path(cwd: &Path, bytes: &[u8]) -> Result<(PathBuf, Tail)> {
     let path = cwd.join(OsStr::from_bytes(bytes));
     let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match (bytes, last) {
@@ -140,8 +155,11 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
 /// name, unless there is one that is called just as it was typed.
 fn as_shown(cwd: &Path, typed: &[u8]) -> Option<Vec<u8>> {
     let meant = path_text::bytes_of_name(str::from_utf8(typed).ok()?);
-    let exists = |bytes: &[u8]| fs::symlink_metadata(cwd.join(OsStr::from_bytes(bytes))).is_ok();
-    (meant != typed && !exists(typed) && exists(&meant)).then_some(meant)
+    (meant != typed && !exists(cwd, typed) && exists(cwd, &meant)).then_some(meant)
+}
+
+fn exists(cwd: &Path, typed: &[u8]) -> bool {
+    fs::symlink_metadata(cwd.join(OsStr::from_bytes(typed))).is_ok()
 }
 
 /// Whether a directory is a submodule of the checkout that it lies in. That checkout has one path for it, the commit that
@@ -218,6 +236,7 @@ mod tests {
         let top = fs::canonicalize(area.path()).unwrap().join("top");
         let cwd = top.join("src/[id]");
         fs::create_dir_all(&cwd).unwrap();
+        fs::write(top.join("src/star*"), "").unwrap();
         symlink(top.join("src"), top.join("link")).unwrap();
         symlink(top.join("src"), top.join("src/other")).unwrap();
         for (typed, text) in [
@@ -238,6 +257,17 @@ mod tests {
             ("glob:../../link/*", "glob:src/*"),
             ("glob:../../*", "glob:*"),
             ("glob:../c.rs", "src/c.rs"),
+            ("*.rs", "glob:src/[[]id]/*.rs"),
+            ("../t?.{rs,toml}", "glob:src/t?.{rs,toml}"),
+            ("../**/", "glob:src/**/**"),
+            ("../[ab].rs", "src/[ab].rs"),
+            ("../star*", "src/star*"),
+            ("../star*/", "glob:src/star*/**"),
+            ("glob:../star*", "glob:src/star*"),
+            ("path:../t?.rs", "src/t?.rs"),
+            ("path:../../glob:x", "./glob:x"),
+            ("path:../path:x", "src/path:x"),
+            ("./path:x", "src/[id]/path:x"),
             ("-x", "src/[id]/-x"),
             ("tab\tand space", "src/[id]/tab\tand space"),
         ] {
@@ -245,10 +275,12 @@ mod tests {
         }
         let absolute = top.join("src/d.rs");
         assert_eq!(spell(&top, &cwd, absolute.to_str().unwrap()).unwrap(), "src/d.rs");
-        for typed in ["../../../x", "/etc/passwd", "glob:/etc/*"] {
+        for typed in ["../../../x", "/etc/passwd", "glob:/etc/*", "/etc/*", "path:/etc/*"] {
             assert_eq!(spell(&top, &cwd, typed).unwrap_err().code(), "path_outside", "{typed}");
         }
-        assert_eq!(spell(&top, &cwd, "").unwrap_err().code(), "bad_pattern");
+        for typed in ["", "path:", "glob:"] {
+            assert_eq!(spell(&top, &cwd, typed).unwrap_err().code(), "bad_pattern", "{typed}");
+        }
         for typed in ["a/".repeat(45_000), format!("glob:{}*", "a/".repeat(45_000))] {
             assert_eq!(spell(&top, &cwd, &typed).unwrap_err().code(), "pattern_limit");
         }

@@ -9,7 +9,7 @@ use crate::home::Engine;
 fn all_there_is_is_told_of_a_project_whose_first_events_are_gone() {
     let home = home(Engine::File);
     home.add("second");
-    home.ok(&["project", "forget", "web"]);
+    home.ok(&["project", "forget", "web", "--yes"]);
     home.add("anew");
     let oldest = home.ok(&["log", "--limit", "1000"])["items"][0]["number"].as_i64().unwrap();
     assert!(oldest > 1, "its numbers go on: {oldest}");

@@ -59,7 +59,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     let mut reached = events(&home.ok(&["log", "--limit", "1000"])["items"]);
     reached.extend(events(&other(&["log", "--limit", "1000"]).run().data()["items"]));
     // The one op without an event of its own.
-    other(&["project", "forget", "elsewhere"]).run().data();
+    other(&["project", "forget", "elsewhere", "--yes"]).run().data();
     reached.insert("forget".to_owned());
     // And one that appends events only if there are lessons.
     home.ok_as("b", &["lessons"]);

@@ -227,9 +227,9 @@ codes! {
     /// A configuration file cannot be read.
     /// → Make the file readable, or move it away.
     ConfigUnreadable "config_unreadable" Storage;
-    /// The command needs a confirmation, and there is no terminal to ask on, or the answer was no; `details.diff` and
-    /// `details.asks` show what it would change. For example, `setup` changes files, and `project pin` trusts a
-    /// repository.
+    /// The command needs a confirmation, and there is no terminal to ask on, or the answer was no; `details.diff`,
+    /// `details.asks` or `details.project` shows what it would change. For example, `setup` changes files, `project pin` trusts a
+    /// repository, and `project forget` removes a project.
     /// → Read the changes, then repeat the command with `--yes`.
     ConfirmationNeeded "confirmation_needed" Usage;
     /// The connection to PostgreSQL was lost repeatedly or until the deadline; or the server did not answer for too
@@ -604,7 +604,7 @@ codes! {
     /// A request id was given to a command under a lock.
     /// → Omit it: each run takes the lock anew.
     RunNotRepeated "run_not_repeated" Usage;
-    /// `restore --replace` on PostgreSQL needs a file for a backup of the current content.
+    /// `restore --replace` or `project forget` on PostgreSQL needs a file for a backup of the current content.
     /// → Name a new file with `--safety`.
     SafetyNeeded "safety_needed" Usage;
     /// `transfer` names the agent that already holds the task.

@@ -248,6 +248,9 @@ pub struct TaskDone {
     pub late: bool,
     /// The agent whose hold a person ended by it.
     pub overrode: Option<String>,
+    /// The summary given. It is a note too, whose event comes before this one, so the sentence does not repeat it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
 }
 
 impl Payload for TaskDone {

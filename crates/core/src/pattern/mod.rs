@@ -22,8 +22,28 @@ use parse::ParsedPattern;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
 use set::Spelling;
 
-/// The prefix of a typed glob.
+/// The prefix of a glob.
 pub const GLOB: &str = "glob:";
+
+/// The prefix of a typed path that is not a glob, whatever characters it contains. Only doors that read what was typed
+/// know it; a request has the path without it.
+pub const PATH: &str = "path:";
+
+/// Whether a typed path without a prefix is a glob, unless a file of exactly that name exists. Brackets and braces alone
+/// make none: they are common in file names (`pages/[id].tsx`).
+pub fn looks_like_glob(typed: &[u8]) -> bool {
+    typed.contains(&b'*') || typed.contains(&b'?')
+}
+
+/// Turns a typed path into the text of a pattern, for a door that cannot see whether a file of that name exists.
+pub fn of_typed(typed: &str) -> Cow<'_, str> {
+    match typed.strip_prefix(PATH) {
+        Some(path) if path.starts_with(GLOB) => format!("./{path}").into(),
+        Some(path) => path.into(),
+        None if !typed.starts_with(GLOB) && looks_like_glob(typed.as_bytes()) => format!("{GLOB}{typed}").into(),
+        None => typed.into(),
+    }
+}
 
 /// Whether the file system of a checkout is case-sensitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

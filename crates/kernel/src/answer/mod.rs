@@ -64,12 +64,24 @@ pub struct Page<T> {
     /// In lists of holds: the waiting agents in the order of the line; on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Place>,
+    /// In lists of holds: which of the patterns that were asked about are globs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
 }
 
 impl<T> Page<T> {
     /// A page of a list other than the log.
     pub(crate) fn of(items: Vec<T>, total: Option<i64>, next: Option<String>) -> Page<T> {
-        Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None, waiting: Vec::new() }
+        Page {
+            items,
+            total,
+            more: next.is_some(),
+            next,
+            cursor: None,
+            kept_from: None,
+            waiting: Vec::new(),
+            globs: Vec::new(),
+        }
     }
 }
 
@@ -431,6 +443,9 @@ pub struct Reserved {
     /// The places in the line that were left by a release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<PlaceId>,
+    /// Which of the requested patterns are globs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
 }
 
 /// The answer to `lock`: the lock, or the caller's place in the waiting line.
@@ -480,6 +495,9 @@ pub struct Checked {
     /// What others hold of the same files in other checkouts, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Elsewhere>,
+    /// Which of the requested patterns are globs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globs: Vec<String>,
 }
 
 /// The answer to `claim`.

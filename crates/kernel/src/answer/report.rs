@@ -11,6 +11,7 @@ use tenure_core::{Result, Span, Time};
 use tenure_store::table::{agent, event, note, project};
 
 use super::{Hold, Instant, Task, merged, some};
+use crate::op::note::Artifact;
 
 /// Parses stored JSON. Invalid JSON means that another program wrote it: the store is corrupt.
 fn parsed(text: &str) -> Result<Value> {
@@ -35,6 +36,9 @@ pub struct NoteView {
     pub data: Option<Value>,
     /// Whether the author's hold had expired.
     pub late: bool,
+    /// The files it names, where a task is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
 }
 
 impl NoteView {
@@ -47,6 +51,7 @@ impl NoteView {
             text: row.text,
             data: row.data.as_deref().map(parsed).transpose()?,
             late: row.late,
+            artifacts: Vec::new(),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The part of a brief about the past: notes, files, commits, memories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use tenure_core::action::Action;
 use tenure_core::hold::lapsed;
 use tenure_core::id::{CheckoutId, MemoryId, TaskId};
 use tenure_core::memory::{MemoryKind, MemoryScope};
@@ -13,6 +14,7 @@ use tenure_store::table::{artifact, edited_file, event as log, memory, note, pat
 use super::BriefRequest;
 use super::words::{at, lines_cut, quoted};
 use crate::checkouts::Checkouts;
+use crate::paths::pattern;
 use crate::query::memory::{Effort, ScopeKey, SearchRequest, places, search};
 
 /// How many notes are shown, and the maximum length of the last one and of the others.
@@ -21,6 +23,8 @@ const LAST_NOTE: usize = 1_500;
 const EARLIER_NOTE: usize = 300;
 /// How many files are named.
 const FILES: usize = 20;
+/// How many edited files are compared with the uncommitted ones.
+const EDITED: usize = 1_000;
 /// How many memories are read in each scope.
 const MEMORIES: usize = 30;
 /// The maximum number of facts and lessons that compete for the budget.
@@ -41,7 +45,10 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> 
         Some(held) => full.task.attempt > 1 || held.granted_at < ask.now,
         None => full.task.attempt > 0,
     };
-    items.extend(tree(ask, notes.last().and_then(|note| note.head.as_deref()), full.task.attempt, begun));
+    items.extend(tree(ask, notes.last().and_then(|note| note.head.as_deref()), full.task.attempt));
+    if begun {
+        items.extend(uncommitted(tx, ask, &full.task.id)?);
+    }
     items.extend(paths(tx, ask, &full.task.id)?);
     items.extend(changed(tx, ask, &full.task.id)?);
     let files = artifact::newest(tx, ask.project, &full.task.id, FILES)?;
@@ -58,6 +65,15 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &BriefRequest<'_>, full: &task::Full) -> 
     for note in notes.iter().rev().skip(1) {
         let text = lines_cut(&note.text, EARLIER_NOTE);
         items.push(format!("- Earlier note, by {} at {}:\n{text}", note.agent, at(note.at)));
+    }
+    if notes.len() == NOTES {
+        let more = note::count(tx, ask.project, &full.task.id)? - NOTES;
+        let show = ask.phrasing.rest(&Action::show(&full.task.id));
+        match more {
+            0 => {}
+            1 => items.push(format!("- 1 more note: {show}")),
+            more => items.push(format!("- {more} more notes: {show}")),
+        }
     }
     if items.is_empty() {
         items.push("No work has been recorded yet.".to_owned());
@@ -95,6 +111,40 @@ fn changed(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec
         items.push(format!("- Files changed for it in another checkout, {place}: {}", names(&files)));
     }
     Ok(items)
+}
+
+/// The uncommitted files that the task left behind: those that were edited for it, or that its paths covered. Other files
+/// of the checkout belong to other work, and are only counted.
+fn uncommitted(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<Vec<String>> {
+    let tree = ask.tree;
+    if tree.uncommitted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_here = |checkout: Option<&CheckoutId>| checkout.is_none() || checkout == ask.checkout;
+    let edited = edited_file::for_task(tx, ask.project, task, EDITED)?;
+    let edited: BTreeSet<String> =
+        edited.into_iter().filter(|(_, checkout)| is_here(checkout.as_ref())).map(|(path, _)| path).collect();
+    let held = path::last_of_task(tx, ask.project, task, (None, ask.me))?;
+    let held = held.iter().filter(|row| row.is_path() && is_here(row.checkout.as_ref()));
+    let held = held.map(pattern).collect::<Result<Vec<_>>>()?;
+    let is_left = |path: &&String| edited.contains(*path) || held.iter().any(|pattern| pattern.matches(path));
+    let (left, others): (Vec<&String>, Vec<&String>) = tree.uncommitted.iter().partition(is_left);
+    let others = others.len() + tree.uncommitted_more;
+    let mut items = Vec::new();
+    if !left.is_empty() {
+        let more = left.len().saturating_sub(FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named: Vec<String> = left.iter().take(FILES).map(|path| quoted(path, 300)).collect();
+        items.push(format!("- Left uncommitted in this checkout: {}{more}", named.join(", ")));
+    }
+    if others > 0 {
+        items.push(format!("- Uncommitted here, not known to be of this task: {others} {}", files(others)));
+    }
+    Ok(items)
+}
+
+fn files(count: usize) -> &'static str {
+    if count == 1 { "file" } else { "files" }
 }
 
 /// The paths held for a task, and those its reader could not get back.
@@ -141,7 +191,7 @@ fn left(tx: &mut dyn Tx, ask: &BriefRequest<'_>, task: &TaskId) -> Result<String
     Ok(format!(": {} ({at})", end.sentence()))
 }
 
-fn tree(ask: &BriefRequest<'_>, noted: Option<&str>, attempt: i64, begun: bool) -> Vec<String> {
+fn tree(ask: &BriefRequest<'_>, noted: Option<&str>, attempt: i64) -> Vec<String> {
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     let head = ask.tree.head.as_str();
     let mut items = Vec::new();
@@ -155,12 +205,6 @@ fn tree(ask: &BriefRequest<'_>, noted: Option<&str>, attempt: i64, begun: bool) 
         (Some(noted), head) => {
             items.push(format!("- Last commit then: {}; this working tree is at {}", short(noted), short(head)));
         }
-    }
-    if begun && !ask.tree.uncommitted.is_empty() {
-        let more = ask.tree.uncommitted.len().saturating_sub(FILES) + ask.tree.uncommitted_more;
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named: Vec<String> = ask.tree.uncommitted.iter().take(FILES).map(|path| quoted(path, 300)).collect();
-        items.push(format!("- Left uncommitted in this checkout: {}{more}", named.join(", ")));
     }
     items
 }

@@ -14,6 +14,7 @@ use tenure_store::table::{agent, dep, hold, path, project, shown_fence, task};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use crate::answer;
+use crate::candidates::{self, Candidates};
 use crate::paths::{self, Regained};
 use crate::unit_of_work::{Grant, LoadedTask, UnitOfWork, held_by};
 
@@ -149,7 +150,8 @@ fn claimed(
     }
 }
 
-/// The first task in the order of choice that the actor may take, settled if its hold has lapsed.
+/// The first task in the order of choice that the actor may take, settled if its hold has lapsed. A task that the actor
+/// gave up comes after all others.
 ///
 /// Almost always all lapsed holds have just been settled, so the ready tasks are the only candidates. Holds that are
 /// still unsettled, or that belong to an agent proven dead, join them in the same order.
@@ -157,12 +159,11 @@ pub(crate) fn choose(
     work: &mut UnitOfWork<'_>,
     labels: &[String],
 ) -> Result<Option<((LoadedTask, HoldId), ChoiceRule)>> {
-    let mut best = ready(work, labels)?;
+    let mut found = ready(work, labels)?;
     if work.more_due || !work.dead.is_empty() {
-        let over = first_over(work, labels)?;
-        best = [best, over].into_iter().flatten().min_by_key(|full| full.task.rank());
+        found = found.with(over(work, labels)?);
     }
-    match best {
+    match found.best() {
         None => Ok(None),
         Some(full) => {
             // Loaded by its id like a named task: with its dependencies, and settled first if its hold is over.
@@ -172,50 +173,33 @@ pub(crate) fn choose(
     }
 }
 
-fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Option<task::Full>> {
+fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
     let project = work.project.id.clone();
     let me = work.me();
-    let start = Rank::start();
-    let Some(first) = labels.first() else {
-        let streams = [None, Some(me.clone())].map(task::TaskStream::ReadyFor);
-        let heads = work.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
-        return Ok(heads.into_iter().flatten().min_by_key(|full| full.task.rank()));
-    };
-    let stream = task::TaskStream::Label(first.clone(), TaskStatus::Open, true);
-    first_that(work, &stream, &start, |full| suits(&full.task, labels, me))
+    if let Some(label) = labels.first() {
+        let stream = task::TaskStream::Label(label.clone(), TaskStatus::Open, true);
+        return candidates::of_stream(work.tx, (&project, me), &stream, &|full| suits(&full.task, labels, me));
+    }
+    let streams = [None, Some(me.clone())].map(task::TaskStream::ReadyFor);
+    let heads =
+        work.tx.fetch(streams.iter().map(|stream| stream.page(&project, &Rank::start(), 1)).collect::<Vec<_>>())?;
+    let mut found = Candidates::default();
+    for (stream, mut head) in streams.iter().zip(heads) {
+        found = found.with(candidates::from_head(work.tx, (&project, me), stream, head.pop(), &|_| true)?);
+    }
+    Ok(found)
 }
 
-/// The first started task whose hold is over for this op.
-fn first_over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Option<task::Full>> {
-    let start = Rank::start();
+/// The started tasks whose hold is over for this op.
+fn over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
+    let project = work.project.id.clone();
     let me = work.me();
     let (now, dead) = (work.now, work.dead.clone());
     let stream = task::TaskStream::Status(TaskStatus::Started, false);
-    first_that(work, &stream, &start, |full| {
+    candidates::of_stream(work.tx, (&project, me), &stream, &|full| {
         let over = |held: &task::TaskHold| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
         full.held.as_ref().is_some_and(over) && full.task.is_ready_at(now) && suits(&full.task, labels, me)
     })
-}
-
-fn first_that(
-    work: &mut UnitOfWork<'_>,
-    stream: &task::TaskStream,
-    start: &Rank,
-    wanted: impl Fn(&task::Full) -> bool,
-) -> Result<Option<task::Full>> {
-    let mut after = start.clone();
-    loop {
-        let page = work.tx.fetch(stream.page(&work.project.id, &after, 64))?;
-        let last = page.last().map(|full| full.task.rank());
-        let full_page = page.len() == 64;
-        if let Some(found) = page.into_iter().find(&wanted) {
-            return Ok(Some(found));
-        }
-        match last {
-            Some(rank) if full_page => after = rank,
-            _ => return Ok(None),
-        }
-    }
 }
 
 /// Whether an agent may get this task without naming it.

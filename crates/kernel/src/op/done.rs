@@ -2,13 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::Result;
 use tenure_core::event::{Event, task};
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::number::Fence;
 use tenure_core::task::Transition;
+use tenure_core::{Result, text};
 
+use super::note;
 use super::operation::{Access, Door, Operation, Role};
 use crate::answer;
 use crate::end_task::{EndingTask, TaskRef};
@@ -27,6 +28,9 @@ pub struct Done {
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,
+    /// What was done, in a few words; kept as a note.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
 }
 
 impl Operation for Done {
@@ -40,12 +44,21 @@ impl Operation for Done {
         Access::forced(self.force)
     }
 
+    fn check(&self) -> Result<()> {
+        text::body(&self.summary, "summary").map(|_| ())
+    }
+
     fn apply(&self, work: &mut UnitOfWork<'_>) -> Result<answer::Finished> {
         let acting = TaskRef { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut ending = EndingTask::begin(work, &acting, Transition::Done)?;
         let late = ending.right == Right::Late;
         let (me, now) = (work.me().clone(), work.now);
-        let event = |overrode| Event::TaskDone(task::TaskDone { late, overrode });
+        let summary = text::body(&self.summary, "summary")?.trim().to_owned();
+        if !summary.is_empty() {
+            let id = work.redraw()?;
+            note::write(work, (id, &ending.task), (summary.clone(), late), None, &[])?;
+        }
+        let event = |overrode| Event::TaskDone(task::TaskDone { late, overrode, summary });
         let number = ending.end(work, Ending::Finished, event, |row| {
             row.reason.clear();
             row.blocked_on = None;

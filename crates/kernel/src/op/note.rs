@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::event::Event;
 use tenure_core::event::task::{self as told, TaskNoted};
 use tenure_core::hold::Right;
-use tenure_core::id::TaskId;
+use tenure_core::id::{NoteId, TaskId};
 use tenure_core::number::Fence;
 use tenure_core::{Code, Error, Result, text};
 use tenure_store::table::task_word::Words;
@@ -176,36 +176,14 @@ impl Operation for Note {
         };
         let text = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-        let noted = TaskNoted {
-            note: fresh.to_string(),
-            text: text.clone(),
-            late,
-            artifacts: artifacts.iter().map(Artifact::told).collect(),
-            ..TaskNoted::default()
-        };
-        let number = work.append(About::of(&task), Event::TaskNoted(noted))?;
-        let row = note::Row {
-            id: fresh,
-            task: task.clone(),
-            number,
-            agent: work.me().clone(),
-            at: work.now,
-            text,
-            data: data(self.data.as_ref())?,
-            late,
-            head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
-        };
-        note::insert(work.tx, &work.project.id, &row)?;
-        let mut words = Words::default();
-        words.of_note(&task, &row.text);
-        words.insert(work.tx, &work.project.id)?;
+        let row = write(work, (fresh, &task), (text, late), data(self.data.as_ref())?, &artifacts)?;
         let files: Vec<table::Row> = (0..)
             .zip(artifacts)
             .map(|(position, file)| table::Row {
                 note: row.id.clone(),
                 position,
                 task: task.clone(),
-                number,
+                number: row.number,
                 path: file.path,
                 kind: file.kind.unwrap_or_default(),
                 sha256: file.sha256,
@@ -216,6 +194,40 @@ impl Operation for Note {
         let memories = remember::write(work, &self.memories, Some(&task))?;
         Ok(answer::Noted { id: row.id, task, late, memories, artifacts: files.len() })
     }
+}
+
+/// Writes a note: its event and its row.
+pub(super) fn write(
+    work: &mut UnitOfWork<'_>,
+    (id, task): (NoteId, &TaskId),
+    (text, late): (String, bool),
+    data: Option<String>,
+    artifacts: &[Artifact],
+) -> Result<note::Row> {
+    let noted = TaskNoted {
+        note: id.to_string(),
+        text: text.clone(),
+        late,
+        artifacts: artifacts.iter().map(Artifact::told).collect(),
+        ..TaskNoted::default()
+    };
+    let number = work.append(About::of(task), Event::TaskNoted(noted))?;
+    let row = note::Row {
+        id,
+        task: task.clone(),
+        number,
+        agent: work.me().clone(),
+        at: work.now,
+        text,
+        data,
+        late,
+        head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
+    };
+    note::insert(work.tx, &work.project.id, &row)?;
+    let mut words = Words::default();
+    words.of_note(task, &row.text);
+    words.insert(work.tx, &work.project.id)?;
+    Ok(row)
 }
 
 #[cfg(test)]

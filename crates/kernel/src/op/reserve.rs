@@ -140,7 +140,8 @@ impl Operation for Reserve {
                 let asking = WaitRequest::of(&reason, self.place_ttl_s, self.offer_ttl_s);
                 let site = paths::site(work, taking.here.as_ref())?;
                 let want = Want::Paths(taking.wanted(work.me(), &patterns), &site);
-                return waiting::wait(work, &want, &asking, &in_the_way);
+                let waiting = waiting::wait(work, &want, &asking, &in_the_way)?;
+                return Ok(answer::Reserved { globs: paths::globs(&patterns), ..waiting });
             }
             Err(in_the_way) => return Err(refusal(work, &patterns, &taking, &in_the_way)?),
         };
@@ -149,7 +150,8 @@ impl Operation for Reserve {
         let total = elsewhere.len();
         elsewhere.truncate(paths::BLOCKERS_MAX);
         let elsewhere_total = (total > elsewhere.len()).then_some(total);
-        Ok(answer::Reserved { holds, elsewhere, elsewhere_total, ..answer::Reserved::default() })
+        let globs = paths::globs(&patterns);
+        Ok(answer::Reserved { holds, elsewhere, elsewhere_total, globs, ..answer::Reserved::default() })
     }
 }
 

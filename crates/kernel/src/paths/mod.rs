@@ -18,7 +18,7 @@ use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::number::{EventNumber, Fence};
-use tenure_core::pattern::{Case, Pattern};
+use tenure_core::pattern::{Case, Pattern, PatternForm};
 use tenure_core::reserve::{LivePattern, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Code, Error, Result, Span, Time};
@@ -67,6 +67,12 @@ pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<
         }
     }
     Ok(patterns)
+}
+
+/// The globs among some patterns. An answer names them, because a typed path may turn out to be one.
+pub(crate) fn globs(patterns: &[Pattern]) -> Vec<String> {
+    let globs = patterns.iter().filter(|pattern| pattern.form() == PatternForm::Glob);
+    globs.map(|pattern| pattern.text().to_owned()).collect()
 }
 
 /// The pattern of a row.

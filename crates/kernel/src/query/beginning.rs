@@ -1,7 +1,12 @@
 //! `beginning`: what a session is shown when it begins.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::opening::Coworker;
 use tenure_core::task::TaskState;
 use tenure_core::{Result, text};
 use tenure_store::Tx;
@@ -17,6 +22,9 @@ use crate::focus::{Seeker, in_focus};
 use crate::kernel::Kernel;
 use crate::op::Operation;
 use crate::op::resume::{Resume, lost};
+
+/// How many holds are read for the agents that have them.
+const HOLDS: usize = 100;
 
 /// Get the text for the start of a session: the brief of the task in its focus, or up to some ready tasks. One snapshot,
 /// and nothing is gathered that is not shown.
@@ -41,6 +49,15 @@ pub enum SessionOpening {
         lost: Option<String>,
         /// What is ready and not reserved for another, in the order of choice.
         ready: Vec<answer::Task>,
+        /// How many are ready in all.
+        #[serde(default)]
+        ready_total: i64,
+        /// How many messages are unread.
+        #[serde(default)]
+        unread: usize,
+        /// The other agents that hold something, by name.
+        #[serde(default)]
+        others: Vec<Coworker>,
     },
 }
 
@@ -84,5 +101,21 @@ fn beginning(
     let filter = List { states, labels: labels.to_vec(), limit, ..List::default() };
     let may = |task: &answer::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);
     let ready = page(tx, snapshot, &filter, None)?.items.into_iter().filter(may).take(most).collect();
-    Ok(SessionOpening::Free { lost, ready })
+    let (counts, _) = super::status::counts(tx, snapshot)?;
+    let (_, unread) = super::mail::unread(tx, project, me, 0)?;
+    Ok(SessionOpening::Free { lost, ready, ready_total: counts.ready, unread, others: others(tx, snapshot)? })
+}
+
+/// The other agents that hold something live, by name.
+fn others(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Vec<Coworker>> {
+    let me = &snapshot.call.actor.name;
+    let mut found: BTreeMap<AgentName, Option<TaskId>> = BTreeMap::new();
+    for hold in super::holds::soonest(tx, snapshot, None, &(snapshot.now, "\u{7f}".to_owned()), HOLDS)? {
+        if hold.holder != *me {
+            let task = hold.held_task();
+            let known = found.entry(hold.holder).or_default();
+            *known = known.take().or(task);
+        }
+    }
+    Ok(found.into_iter().map(|(name, task)| Coworker { name, task }).collect())
 }

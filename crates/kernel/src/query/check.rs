@@ -77,7 +77,7 @@ fn check(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, question: &Check, patterns: &
         elsewhere = paths::other_checkouts::of(tx, &sight, &snapshot.call.actor.name, &own)?;
         elsewhere.truncate(paths::BLOCKERS_MAX);
     }
-    Ok(Checked { free: total == 0, blockers, total, holders, elsewhere })
+    Ok(Checked { free: total == 0, blockers, total, holders, elsewhere, globs: paths::globs(patterns) })
 }
 
 /// The surroundings of some patterns, as a write would find them. A project that does not exist yet has no holds, but

@@ -124,6 +124,7 @@ fn page(
     }
     let total = (!more && start.is_none()).then_some(i64::try_from(items.len()).unwrap_or(i64::MAX));
     let mut page = Page::of(items, total, next);
+    page.globs = paths::globs(patterns);
     if start.is_none() {
         page.waiting = waiting(tx, snapshot, filter, patterns)?;
     }

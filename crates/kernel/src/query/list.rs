@@ -48,6 +48,9 @@ pub struct List {
     /// The order.
     #[serde(skip_serializing_if = "ListOrder::is_selection")]
     pub sort: ListOrder,
+    /// Only held by this agent or assigned to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
 }
 
 impl Default for List {
@@ -62,6 +65,7 @@ impl Default for List {
             cursor: None,
             text: None,
             sort: ListOrder::Priority,
+            agent: None,
         }
     }
 }
@@ -81,9 +85,12 @@ impl List {
     fn is_plain(&self) -> bool {
         self.states.is_empty()
             && self.labels.is_empty()
-            && self.assignee.is_none()
-            && self.holder.is_none()
+            && self.of_any_agent()
             && self.text.is_none()
+    }
+
+    fn of_any_agent(&self) -> bool {
+        self.assignee.is_none() && self.holder.is_none() && self.agent.is_none()
     }
 
     /// The words that are searched for.
@@ -106,7 +113,7 @@ impl Query for List {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Task>> {
         limit(self.limit)?;
         let labels = text::labels(&self.labels)?;
-        for agent in [&self.assignee, &self.holder].into_iter().flatten() {
+        for agent in [&self.assignee, &self.holder, &self.agent].into_iter().flatten() {
             name::check(agent)?;
         }
         let filter = List { labels, ..self.clone() };

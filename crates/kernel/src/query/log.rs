@@ -132,7 +132,7 @@ fn page(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, filter: &Log) -> Result<Page<L
         Some(_) => false,
     };
     let kept_from = (first > EventNumber::FIRST && older).then_some(first);
-    Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new() })
+    Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new(), globs: Vec::new() })
 }
 
 /// Names the title of the task that an event is about.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::{ChoiceRule, Rank, nothing, reason};
+use tenure_core::choice::{ChoiceRule, nothing, reason};
 use tenure_core::name::AgentName;
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Time, hold as rule, name, text};
@@ -10,10 +10,11 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, hold, task};
 
 use super::Snapshot;
-use super::list::{read, views};
+use super::list::views;
 use super::query::{Access, Query, Role};
 use crate::answer;
 use crate::call::Call;
+use crate::candidates::{self, Candidates};
 use crate::kernel::Kernel;
 use crate::op::claim::suits;
 
@@ -43,7 +44,6 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
     let project = snapshot.project_id();
     let me = &snapshot.call.actor.name;
     let gone = gone_agents(tx, snapshot)?;
-    let start = Rank::start();
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
         seen.assignee = seen.assignee.filter(|assignee| !gone.contains(assignee));
@@ -55,26 +55,24 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
             && may(full)
     };
     let due = |full: &task::Full| full.task.is_ready_at(snapshot.now) && may(full);
-    let mut heads = Vec::new();
+    let mut streams: Vec<(task::TaskStream, &dyn Fn(&task::Full) -> bool)> = Vec::new();
     match labels.first() {
         None => {
-            let mut agents = vec![None, Some(me.clone())];
-            agents.extend(gone.iter().cloned().map(Some));
-            for agent in agents {
-                heads.extend(read(tx, project, &task::TaskStream::ReadyFor(agent), &start, 1, &may)?);
-            }
+            let agents = [None, Some(me.clone())].into_iter().chain(gone.iter().cloned().map(Some));
+            streams.extend(agents.map(|agent| (task::TaskStream::ReadyFor(agent), &may as _)));
         }
-        Some(label) => {
-            let stream = task::TaskStream::Label(label.clone(), TaskStatus::Open, true);
-            heads.extend(read(tx, project, &stream, &start, 1, &may)?);
-        }
+        Some(label) => streams.push((task::TaskStream::Label(label.clone(), TaskStatus::Open, true), &may)),
     }
-    heads.extend(read(tx, project, &task::TaskStream::Due(snapshot.now), &start, 1, &due)?);
+    streams.push((task::TaskStream::Due(snapshot.now), &due));
     // Only a hold that is over frees a started task, and usually there is none.
     if !snapshot.dead.is_empty() || !tx.fetch(hold::due(project, snapshot.now, 1))?.is_empty() {
-        heads.extend(read(tx, project, &task::TaskStream::Status(TaskStatus::Started, false), &start, 1, &over)?);
+        streams.push((task::TaskStream::Status(TaskStatus::Started, false), &over));
     }
-    let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
+    let mut found = Candidates::default();
+    for (stream, wanted) in &streams {
+        found = found.with(candidates::of_stream(tx, (project, me), stream, *wanted)?);
+    }
+    let Some(best) = found.best() else {
         let (counts, snoozed) = super::status::counts(tx, snapshot)?;
         return Ok(answer::NextChoice {
             task: None,

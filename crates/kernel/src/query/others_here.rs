@@ -45,7 +45,7 @@ impl Query for OthersHere {
             let in_the_way = Obstacles { holds, nested, ..Obstacles::default() };
             let (total, holders) = (in_the_way.total(), paths::holders(&in_the_way));
             let blockers = paths::blockers(tx, snapshot.project_id(), &in_the_way, snapshot.now)?;
-            Ok(Checked { free: total == 0, blockers, total, holders, elsewhere: Vec::new() })
+            Ok(Checked { free: total == 0, blockers, total, holders, elsewhere: Vec::new(), globs: Vec::new() })
         })
     }
 }

@@ -7,7 +7,7 @@ use tenure_core::id::TaskId;
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
-use tenure_store::table::{dep, note, task};
+use tenure_store::table::{artifact, dep, note, task};
 
 use super::Snapshot;
 use super::list::views;
@@ -15,9 +15,12 @@ use super::query::{Access, Query, Role};
 use crate::answer::{LoggedEvent, NoteView, Shown};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::op::note::Artifact;
 
 /// The maximum number of notes and of dependents.
 const MANY: usize = 100;
+/// The maximum number of files that notes name.
+const FILES: usize = 1_000;
 /// The maximum number of events.
 const EVENTS: usize = 20;
 
@@ -52,7 +55,14 @@ pub(super) fn show(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, named: &TaskId) -> 
         }
     };
     let notes = note::newest_within(tx, project, named, (MANY, super::PAGE_BYTES))?;
-    let notes = notes.rows.into_iter().map(NoteView::of).collect::<Result<_>>()?;
+    let mut notes = notes.rows.into_iter().map(NoteView::of).collect::<Result<Vec<_>>>()?;
+    // The newest come first, and those of one note in reverse order.
+    for file in artifact::newest(tx, project, named, FILES)?.into_iter().rev() {
+        if let Some(note) = notes.iter_mut().find(|note| note.id == file.note) {
+            let artifact::Row { path, kind, sha256, size, .. } = file;
+            note.artifacts.push(Artifact { path, kind: Some(kind), sha256, size });
+        }
+    }
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
     let (mut events, _) = super::why::newest(tx, project, named, Topic::Other, EVENTS)?;
     events.reverse();

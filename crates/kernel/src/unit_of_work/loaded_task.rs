@@ -6,7 +6,7 @@ use tenure_core::choice::ChoiceRule;
 use tenure_core::event::Event;
 use tenure_core::event::hold::HoldTransferred;
 use tenure_core::event::task::{TaskClaimed, TaskReady, TaskWaiting};
-use tenure_core::hold::{Ending, HoldHistory, HoldKind, HoldState, Right};
+use tenure_core::hold::{Ending, ForcedEnd, HoldHistory, HoldKind, HoldState, Right};
 use tenure_core::id::{Drawn, HoldId, Id, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::{EventNumber, Fence};
@@ -18,6 +18,7 @@ use tenure_store::table::{agent, dep, event as log, hold, label, path, project, 
 use super::{About, UnitOfWork, exists, people_only};
 use crate::answer;
 use crate::answer::Blockers;
+use crate::fact;
 use crate::settle;
 
 /// A task as an op finds it, with the fence that its actor was last shown.
@@ -32,6 +33,9 @@ pub(crate) struct LoadedTask {
 /// The rows of a task, as [`UnitOfWork::load`] reads them: the task, the fence that was shown, its dependencies, its
 /// paths.
 type TaskRows = (Option<task::Full>, Option<Fence>, Vec<dep::Edge>, Vec<hold::Row>);
+
+/// How many events of a task after a grant are read to see who ended that hold.
+const LATER_READ: usize = 200;
 
 /// Why the hold on a task is granted.
 pub(crate) enum Grant {
@@ -110,7 +114,7 @@ impl UnitOfWork<'_> {
     }
 
     /// The actor's right to act on a task, or the complete refusal.
-    pub(crate) fn right(&self, loaded: &LoadedTask, given: Option<Fence>) -> Result<Right> {
+    pub(crate) fn right(&mut self, loaded: &LoadedTask, given: Option<Fence>) -> Result<Right> {
         let LoadedTask { full, shown, .. } = loaded;
         let claim = HoldHistory {
             task: &full.task.id,
@@ -120,15 +124,41 @@ impl UnitOfWork<'_> {
             lapsed: full.task.lapsed,
             shown: given.or(*shown),
         };
-        rule::right(self.me(), &claim).map_err(|error| match (&full.held, error.kind()) {
-            (Some(held), Kind::Conflict) => held_by(self.now, &full.task.id, held),
-            _ => error,
-        })
+        let error = match rule::right(self.me(), &claim) {
+            Ok(right) => return Ok(right),
+            Err(error) => error,
+        };
+        match (&full.held, error.kind()) {
+            (Some(held), Kind::Conflict) => Err(held_by(self.now, &full.task.id, held)),
+            (_, Kind::Stale) => Err(self.forced_end(&claim)?.unwrap_or(error)),
+            _ => Err(error),
+        }
+    }
+
+    /// The refusal of a holder whose hold a person ended: by whom, how and when.
+    fn forced_end(&mut self, claim: &HoldHistory<'_>) -> Result<Option<Error>> {
+        let Some(shown) = claim.shown else { return Ok(None) };
+        let me = self.me();
+        let filter = log::EventFilter { subject: Some(claim.task.to_owned()), ..log::EventFilter::default() };
+        let range = (shown.event(), EventNumber::MAX);
+        let later = self.tx.fetch(log::page(&self.project.id, &filter, range, false, LATER_READ))?;
+        Ok(later.iter().find_map(|row| {
+            let (overrode, how) = match fact::seen(&row.kind, &row.data) {
+                Event::TaskReleased(said) => (said.overrode, "released it".to_owned()),
+                Event::TaskDone(said) => (said.overrode, "finished it".to_owned()),
+                Event::TaskCancelled(said) => (said.overrode, "cancelled it".to_owned()),
+                Event::TaskBlocked(said) => (said.overrode, "blocked it".to_owned()),
+                Event::HoldTransferred(said) => (said.overrode, format!("transferred it to {}", said.holder)),
+                _ => return None,
+            };
+            let end = ForcedEnd { by: &row.actor, how: &how, at: row.at };
+            (overrode.as_deref() == Some(me)).then(|| claim.overridden(&end))
+        }))
     }
 
     /// The right to act if a person may override the holder. Returns the overridden holder.
     pub(crate) fn right_or_force(
-        &self,
+        &mut self,
         loaded: &LoadedTask,
         given: Option<Fence>,
         force: bool,

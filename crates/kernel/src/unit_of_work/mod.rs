@@ -2,15 +2,16 @@
 
 mod loaded_task;
 
+use serde_json::json;
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::agent::Process;
 use tenure_core::event::Event;
 use tenure_core::event::project::{AgentOwned, AgentRegistered, ProjectCreated};
 use tenure_core::hold::Ending;
 use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
-use tenure_core::name::AgentName;
+use tenure_core::name::{AgentName, resemble};
 use tenure_core::number::EventNumber;
-use tenure_core::{Code, Error, Result, Time, id};
+use tenure_core::{Code, Error, Result, Span, Time, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
@@ -48,6 +49,10 @@ impl<'a> About<'a> {
     }
 }
 
+/// A new agent's name is compared with those of at most this many agents, seen within this time.
+const KNOWN_MAX: usize = 200;
+const KNOWN_FOR: Span = Span::days(30);
+
 /// One op in progress. It has no access to the store itself, so a nested transaction cannot be written.
 pub struct UnitOfWork<'a> {
     pub(crate) tx: &'a mut dyn Tx,
@@ -73,6 +78,8 @@ pub struct UnitOfWork<'a> {
     pub(crate) checkout: Option<CheckoutId>,
     /// All checkouts of the project, once they were needed.
     pub(crate) checkouts: Option<Checkouts>,
+    /// What the answer says besides what was asked.
+    remarks: Vec<String>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     words: Words,
@@ -107,6 +114,7 @@ impl<'a> UnitOfWork<'a> {
             dead: Vec::new(),
             checkout: None,
             checkouts: None,
+            remarks: Vec::new(),
             agent,
             entropy,
             words,
@@ -170,6 +178,33 @@ impl<'a> UnitOfWork<'a> {
         Ok(())
     }
 
+    /// Remarks on a new name that resembles a known one: it may be a slip of the pen. Names that are made from the id of a
+    /// session are not typed.
+    fn remark_likeness(&mut self) -> Result<()> {
+        let actor = &self.call.actor;
+        let tool = if actor.tool.is_empty() { "mcp" } else { actor.tool.as_str() };
+        if actor.name.strip_prefix(tool).is_some_and(|id| id.starts_with('-')) {
+            return Ok(());
+        }
+        let known = agent::recent(self.tx, &self.project.id, self.now - KNOWN_FOR, KNOWN_MAX)?;
+        if let Some(row) = known.iter().find(|row| resemble(&row.name, &actor.name)) {
+            let (new, known) = (&actor.name, &row.name);
+            self.remarks.push(format!("{new} is a new agent and resembles {known}: if they are one, use one name"));
+        }
+        Ok(())
+    }
+
+    /// The answer of the op with the remarks in it.
+    pub(crate) fn with_remarks(&self, body: String) -> String {
+        match body.strip_suffix('}') {
+            Some(start) if !self.remarks.is_empty() => {
+                let comma = if start == "{" { "" } else { "," };
+                format!("{start}{comma}\"remarks\":{}}}", json!(self.remarks))
+            }
+            _ => body,
+        }
+    }
+
     /// Registers what is seen for the first time: project, agent, checkout.
     pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
         let project = self.project.id.clone();
@@ -178,6 +213,7 @@ impl<'a> UnitOfWork<'a> {
             self.append(About::of(&project), Event::ProjectCreated(created))?;
         }
         if self.agent.is_none() {
+            self.remark_likeness()?;
             let actor = &self.call.actor;
             let process = actor.process.clone();
             let row = agent::Row {

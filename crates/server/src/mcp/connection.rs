@@ -8,20 +8,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ServerCapabilities, ServerConfig,
+    InitializeRequestParams, InitializeResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, RequestMetaObject, Resource, ResourceContents,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{confirm, resume, session_end};
+use tenure_kernel::query::beginning::{Beginning, SessionOpening};
 
 use super::answer::{self, ToolAnswer};
+use super::guess;
 use super::host::{Host, Thread, ToolCaller};
 use super::tool::{self, Tool, ToolCall};
-use super::{BRIEF, INSTRUCTIONS, anonymous_agent};
+use super::{BRIEF, anonymous_agent};
 use crate::delivery::Pending;
 use crate::quota::Bounds;
 use tenure_client::phrasing::Commands;
@@ -200,7 +203,20 @@ impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
             .with_server_info(Implementation::new("tenure", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(super::instructions(None))
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut info = self.negotiate_initialize(&request)?;
+        let host = self.0.host.of_request(&context.extensions).unwrap_or_else(|| self.0.host.clone());
+        let opening = tokio::task::spawn_blocking(move || opening(&*host)).await.ok().flatten();
+        info.instructions = Some(super::instructions(opening.as_ref()));
+        Ok(info)
     }
 
     async fn list_tools(
@@ -288,6 +304,22 @@ impl ServerHandler for Connection {
     }
 }
 
+/// What there is to do for the agent that connects. A connection that is its own agent is not named yet, and has no mail.
+/// A project that cannot be read must not keep a client from connecting.
+fn opening(host: &dyn Host) -> Option<SessionOpening> {
+    let nameless = || ToolCaller { name: "nobody".to_owned(), tool: String::new(), is_connection: false };
+    let who = host.caller(None).ok()?.unwrap_or_else(nameless);
+    let labels = host.defaults().ok()?.labels;
+    let query = Beginning { request: resume::Resume { labels, ..resume::Resume::default() }, ready: 1 };
+    let found = Mutex::new(None);
+    let asked = host.ask(&who, &|client, call| {
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client.ask(call, &query)?);
+        Ok(())
+    });
+    asked.ok()?;
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes the session of a call out of its arguments.
 fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
     let Some(said) = arguments.remove(SESSION).filter(|said| !said.is_null()) else { return Ok(None) };
@@ -304,8 +336,19 @@ fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
+/// The error for an unknown tool. Models guess the names of tools from other trackers, so it names the right one.
 fn unknown(tool: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("unknown tool: {}", tenure_core::text::excerpt(tool)), None)
+    let named = tenure_core::text::excerpt(tool);
+    match guess::meant(tool) {
+        Some((right, with)) => ErrorData::invalid_params(
+            format!("unknown tool: {named}. Call `{right}`{with}."),
+            Some(json!({ "tool": right })),
+        ),
+        None => {
+            let all = tool::names().join(", ");
+            ErrorData::invalid_params(format!("unknown tool: {named}. The tools are {all}."), None)
+        }
+    }
 }
 
 #[cfg(test)]

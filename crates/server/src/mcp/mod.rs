@@ -3,6 +3,7 @@
 mod anonymous_agent;
 mod answer;
 mod connection;
+mod guess;
 mod host;
 pub(crate) mod http;
 mod schema;
@@ -13,18 +14,33 @@ use std::sync::Arc;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
+use tenure_core::opening::Opening;
 use tenure_core::{Code, Error, Result, Stage};
+use tenure_kernel::query::beginning::SessionOpening;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
 pub use host::{Ask, Host, HostDefaults, OnPaths, Thread, ToolCaller};
 
-/// The server's instructions for clients.
-pub const INSTRUCTIONS: &str = "\
-    Tenure keeps the tasks that agents share in this repository. Start with `resume`: it gives you a task and its context. \
-    Work, and `note` progress for the next agent. `reserve` files before you edit them. End with `done`, or `block` with a \
-    reason. `add` tasks that you discover; `memory` stores what other agents should know. Without an id, note, done, block \
-    and release apply to your task. Errors name the blocker and the next step; retry only if `retryable`.";
+/// The calls, in the server's instructions for clients.
+const CALLS: &str = "Start with `resume`: it gives you a task and its context. `note` progress for the next agent; \
+                     end with `done` and a summary, or `block` with a reason. `reserve` files before you edit \
+                     them; `add` tasks that you discover; `list` tells who works on what. Without an id, calls mean your \
+                     task.";
+
+/// The server's instructions for clients: what there is to do, if the project can be read, and the calls.
+pub fn instructions(opening: Option<&SessionOpening>) -> String {
+    match opening {
+        Some(SessionOpening::Free { lost, ready, ready_total, unread, others }) => {
+            let first = ready.first().map(|task| (task.id.as_str(), task.title.as_str()));
+            Opening { lost: lost.as_deref(), ready: *ready_total, first, unread: *unread, others }.text(CALLS)
+        }
+        Some(SessionOpening::Brief(_)) => {
+            format!("Tenure coordinates the agents in this repository. You hold a task.\n{CALLS}")
+        }
+        None => format!("Tenure coordinates the agents in this repository.\n{CALLS}"),
+    }
+}
 
 /// The URI of the only resource.
 pub const BRIEF: &str = "tenure://brief";
@@ -95,7 +111,7 @@ pub fn tools() -> serde_json::Value {
 
 /// The names of the tools.
 pub fn names() -> Vec<&'static str> {
-    tool::ALL.iter().map(|tool| tool.name).collect()
+    tool::names()
 }
 
 /// The names of the ops that the tools run.
@@ -111,7 +127,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_instructions_fit() {
-        assert!(INSTRUCTIONS.chars().count() <= 500, "{}", INSTRUCTIONS.chars().count());
+    fn the_instructions_name_the_calls_and_fit() {
+        assert!(CALLS.chars().count() <= 330, "{}", CALLS.chars().count());
+        for call in ["`resume`", "`note`", "`done`"] {
+            assert!(instructions(None).contains(call));
+        }
     }
 }

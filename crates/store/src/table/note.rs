@@ -7,7 +7,7 @@ use tenure_core::number::EventNumber;
 use tenure_core::{Result, Time};
 
 use crate::statement::{self, Statement};
-use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, ids, list};
+use crate::tx::{BulkRows, RowsWithin, Sql, Tx, Value, first, ids, list};
 
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -142,6 +142,16 @@ pub fn texts(project: &str, task: &str, before: EventNumber, limit: usize) -> St
     let read =
         |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.event_number(0)?, row.text(1)?))).collect();
     Statement::new(sql, args, read)
+}
+
+/// The number of notes on a task.
+pub fn count(tx: &mut dyn Tx, project: &str, task: &str) -> Result<usize> {
+    let sql = Sql::same("SELECT COUNT(*) FROM note WHERE project = $1 AND task = $2");
+    let count = match first(tx.query(sql, &[project.into(), task.into()])?) {
+        Some(row) => row.int(0)?,
+        None => 0,
+    };
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// The newest notes on a task, oldest first.

@@ -148,7 +148,7 @@ fn behind_force(world: &World) {
     let task = world.add("held");
     world.claim("a", &task).unwrap();
     let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
-    let forced = |force| Op::new(done::Done { task: Some(task.clone().into()), fence: None, force });
+    let forced = |force| Op::new(done::Done { task: Some(task.clone().into()), force, ..done::Done::default() });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
     run(world, &call(world, ANN, &ann), forced(true)).unwrap();
     let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();

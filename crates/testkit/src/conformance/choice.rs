@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l7_priority_then_number_decides", order),
     Case::everywhere("inv_l7_next_tells_what_claim_takes_and_why", next_is_claim),
     Case::everywhere("inv_l7_lapsed_and_ready_are_one_order", lapsed_among_ready),
+    Case::everywhere("inv_l7_a_task_that_an_agent_gave_up_comes_last_for_it", given_up),
     Case::everywhere("inv_l7_the_first_is_found_among_more_lapsed_than_one_write_ends", beyond_the_settled),
     Case::everywhere("inv_l7_labels_filter_claim_next_and_list", labels),
     Case::everywhere("inv_l7_assigned_tasks_are_chosen_by_their_assignee_only", assigned),
@@ -119,6 +120,51 @@ fn next_is_claim(world: &World) {
             world.done("a", task).unwrap();
         }
     }
+    world.sound();
+}
+
+/// An agent that releases a task gets another one, if there is one; the other agents get it as before.
+fn given_up(world: &World) {
+    let first = world.add_ranked("first", 0, &["x"]);
+    let second = world.add_ranked("second", 1, &["x"]);
+    let third = world.add_ranked("third", 2, &[]);
+    let next = |agent: &str, labels: &[&str]| world.next(agent, labels).task.map(|task| task.id.to_string());
+    let resume = |agent: &str| {
+        let resumed = world.run(agent, Op::new(resume::Resume::default())).unwrap();
+        resumed["task"]["id"].as_str().unwrap().to_owned()
+    };
+    let gives_up = |agent: &str, task: &str| {
+        world.claim(agent, task).unwrap();
+        world.release(agent, task).unwrap();
+    };
+    gives_up("a", &first);
+    assert_eq!(next("b", &[]), Some(first.clone()), "for others nothing changes");
+    assert_eq!(next("a", &[]), Some(second.clone()));
+    assert_eq!(next("a", &["x"]), Some(second.clone()));
+    let peeked = world.kernel.ask(&world.call("a"), &peek::Peek(resume::Resume::default())).unwrap();
+    assert_eq!(peeked.task.map(|task| task.id.to_string()), Some(second.clone()));
+    assert_eq!(resume("a"), second);
+    world.release("a", &second).unwrap();
+    assert_eq!(taken(&world.claim_any("a").unwrap()), third, "each of them comes after the rest");
+    world.done("a", &third).unwrap();
+    // Nothing else is ready: the first of them is offered again.
+    assert_eq!(next("a", &[]), Some(first.clone()));
+    assert_eq!(taken(&world.claim_any("a").unwrap()), first);
+    world.release("a", &first).unwrap();
+    // A change of the task ends that, and so does another holder.
+    world.edit("b", &first, |request| request.title = Some("clearer".into())).unwrap();
+    assert_eq!(next("a", &[]), Some(first.clone()));
+    gives_up("a", &first);
+    assert_eq!(next("a", &[]), Some(first.clone()), "the second was given up too, and comes after it");
+    world.claim("b", &second).unwrap();
+    world.block("b", &second, "no key").unwrap();
+    world.unblock("b", &second).unwrap();
+    assert_eq!(next("a", &[]), Some(second.clone()));
+    // An assignment is a change too; without one since, an assigned task is passed over like any other.
+    world.edit("b", &first, |request| request.assignee = Some("a".into())).unwrap();
+    assert_eq!(resume("a"), first);
+    world.release("a", &first).unwrap();
+    assert_eq!(resume("a"), second);
     world.sound();
 }
 

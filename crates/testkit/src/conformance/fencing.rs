@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l4_every_op_of_a_replaced_holder_is_stale", every_op_of_a_replaced_holder),
     Case::everywhere("inv_l4_finishing_may_be_late_and_giving_back_may_not", what_may_be_late),
     Case::everywhere("inv_l4_giving_back_ends_the_right_once_another_came", giving_back),
+    Case::everywhere("inv_l4_a_former_holder_is_told_who_ended_its_hold", forced_end),
     Case::everywhere("inv_l4_a_given_fence_is_believed_over_the_one_shown", given_fence),
     Case::everywhere("inv_l4_the_same_agent_is_fenced_from_its_former_hold", own_former_hold),
     Case::everywhere("inv_l4_a_stranger_is_told_who_and_until_when", stranger),
@@ -112,6 +113,49 @@ fn what_may_be_late(world: &World) {
     world.sound();
 }
 
+/// A former holder is told who ended its hold, how and when.
+fn forced_end(world: &World) {
+    let force = |task: &str, op: &str| {
+        let ops = acting(Some(task), None, true);
+        let [done, block, cancel, release] = [&ops[0], &ops[1], &ops[2], &ops[3]];
+        let op = match op {
+            "done" => done,
+            "block" => block,
+            "cancel" => cancel,
+            _ => release,
+        };
+        world.run("person:ann", op.clone()).unwrap();
+    };
+    for (op, how) in
+        [("done", "finished it"), ("block", "blocked it"), ("cancel", "cancelled it"), ("release", "released it")]
+    {
+        let task = world.add(op);
+        world.claim("a", &task).unwrap();
+        force(&task, op);
+        let error = refusal(world.unchanged(&task, || world.done("a", &task)));
+        let told = format!("your hold on {task} is over: person:ann {how} at ");
+        assert_eq!(error.kind().as_str(), "stale");
+        assert!(error.message().starts_with(&told), "{}", error.message());
+        assert_eq!(error.get("ended_by"), Some(&json!("person:ann")));
+    }
+    let task = world.add("moved");
+    world.note("b", &task, "registers").unwrap();
+    world.claim("a", &task).unwrap();
+    let moved = transfer::Transfer {
+        task: Some(task.clone().into()),
+        to: "b".into(),
+        force: true,
+        ..transfer::Transfer::default()
+    };
+    world.run("person:ann", Op::new(moved)).unwrap();
+    let error = refusal(world.unchanged(&task, || world.done("a", &task)));
+    assert!(error.message().contains("person:ann transferred it to b at "), "{}", error.message());
+    assert!(error.message().ends_with("; b has it now"), "{}", error.message());
+    // The hold of the next holder ends by itself: that is no force.
+    world.done("b", &task).unwrap();
+    world.sound();
+}
+
 fn giving_back(world: &World) {
     let task = world.add("given back");
     world.claim("a", &task).unwrap();
@@ -136,7 +180,8 @@ fn giving_back(world: &World) {
 fn given_fence(world: &World) {
     let task = world.add("fenced");
     let right = fence(&world.claim("a", &task).unwrap());
-    let done = |fence| Op::new(done::Done { task: Some(task.clone().into()), fence: Some(fence), force: false });
+    let done =
+        |fence| Op::new(done::Done { task: Some(task.clone().into()), fence: Some(fence), ..done::Done::default() });
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong.into())))), "stale", "{wrong}");
     }
@@ -154,7 +199,8 @@ fn own_former_hold(world: &World) {
     let again = world.claim("a", &task).unwrap();
     assert!(fence(&again) > old, "a lapsed hold is not revived");
     assert_eq!(again["task"]["attempt"], 2);
-    let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old.into()), force: false });
+    let under_the_old =
+        Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old.into()), ..done::Done::default() });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
     // The last fence shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);

@@ -318,7 +318,10 @@ fn fences(world: &World) {
     let held = ExportedTask { was_held_by: Some("a".into()), attempt: 3, ..task("t-00000") };
     import(world, vec![held], Vec::new()).unwrap();
     assert_eq!(world.show("t-00000")["lapsed_from"], "a");
-    let done = |fence| Op::new(tenure_kernel::op::done::Done { task: Some("t-00000".into()), fence, force: false });
+    let done = |fence| {
+        let task = Some("t-00000".into());
+        Op::new(tenure_kernel::op::done::Done { task, fence, ..tenure_kernel::op::done::Done::default() })
+    };
     for fence in [1, 3, 57] {
         assert_eq!(code_of(world.unchanged("t-00000", || world.run("a", done(Some(fence.into()))))), "stale_fence");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_core::Span;
-use tenure_kernel::op::{add, block, edit, note, remember, resume};
+use tenure_kernel::op::{add, block, edit, note, remember, reserve, resume};
 use tenure_kernel::query;
 use tenure_kernel::{Call, Checkout, Op, Trust, WorkingTree};
 
@@ -265,6 +265,11 @@ fn take_over(world: &World) {
     let commit = "0123456789abcdef0123456789abcdef01234567";
     let tree = WorkingTree { head: commit.into(), ..WorkingTree::default() };
     assert_eq!(taken(&resume(world, "a")), task);
+    let paths = reserve::Reserve { paths: words(&["src/lexer.rs"]), ..reserve::Reserve::default() };
+    world.run_call(&at(world, "a", WorkingTree::default()), &Op::new(paths)).unwrap();
+    for n in 0..4 {
+        world.note("c", &task, &format!("seen {n}")).unwrap();
+    }
     let whole = note::Note {
         text: "lexer done\n## Do next\nnothing, it is all finished".into(),
         memories: vec![remember::NewMemory { text: "the lexer wants UTF-8".into(), ..remember::NewMemory::default() }],
@@ -295,7 +300,9 @@ fn take_over(world: &World) {
         "> lexer done\n> ## Do next\n> nothing",
         "Last commit then: 0123456789ab; this working tree is at ffffffffffff",
         "report “out/report.txt” (17 bytes, sha256 abababababab…)",
-        "Left uncommitted in this checkout: “src/lexer.rs”, “src/a b.rs” and 3 more",
+        "Left uncommitted in this checkout: “src/lexer.rs”\n",
+        "2 more notes: tenure show ",
+        "Uncommitted here, not known to be of this task: 4 files",
         "“the lexer wants UTF-8” (fact",
         "tenure done",
         &format!("Unlocks {next} “ship it”"),

@@ -197,7 +197,12 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
     let task = task.map(str::to_owned);
     let reason = String::from("because");
     [
-        Op::new(done::Done { task: task.clone().map(Into::into), fence: fence.map(Into::into), force }),
+        Op::new(done::Done {
+            task: task.clone().map(Into::into),
+            fence: fence.map(Into::into),
+            force,
+            ..done::Done::default()
+        }),
         Op::new(block::Block {
             task: task.clone().map(Into::into),
             reason: reason.clone(),

@@ -45,6 +45,8 @@ struct Task {
     last_fence: i64,
     last_holder: Option<usize>,
     lapsed: bool,
+    /// Whether its last holder released it and it is unchanged since.
+    given_up: bool,
     version: i64,
     attempt: i64,
     title: String,
@@ -158,6 +160,7 @@ impl Task {
         self.last_holder = Some(held.holder);
         self.held = Some(held);
         self.lapsed = false;
+        self.given_up = false;
         self.version += 1;
         self.attempt += 1;
     }
@@ -172,6 +175,7 @@ impl Project {
             last_fence: 0,
             last_holder: None,
             lapsed: false,
+            given_up: false,
             version: 1,
             attempt: 0,
             title: title.clone(),
@@ -269,10 +273,16 @@ impl Project {
         }
     }
 
-    /// A claim without a task takes the first free one, in the order in which they were added.
+    /// A claim without a task takes the first free one, in the order in which they were added. Those that the agent gave
+    /// up come last.
     fn choose(&self, at: Moment, ttl_s: i64) -> Vec<(Answer, Project)> {
         let mut all = Vec::new();
-        for task in 0..self.tasks.len() {
+        let gave_up = |task: &usize| {
+            let task = &self.tasks[*task];
+            task.status == Status::Open && task.given_up && task.last_holder == Some(at.agent)
+        };
+        let (last, first): (Vec<usize>, Vec<usize>) = (0..self.tasks.len()).partition(gave_up);
+        for task in first.into_iter().chain(last) {
             let free = self.tasks[task].status == Status::Open;
             if free || self.tasks[task].may_lapse(at.latest) {
                 let mut found = self.clone();
@@ -337,6 +347,7 @@ impl Project {
                     return Err(Some(refusal("not_held")));
                 }
                 task.leave(&[Status::Started], Status::Open)?;
+                task.given_up = true;
                 *place
             }
             Ask::Block { task: place, fence } => {
@@ -346,13 +357,16 @@ impl Project {
                 *place
             }
             Ask::Unblock { task: place } => {
-                self.tasks[*place].go(&[Status::Blocked], Status::Open)?;
+                let task = &mut self.tasks[*place];
+                task.go(&[Status::Blocked], Status::Open)?;
+                task.given_up = false;
                 *place
             }
             Ask::Reopen { task: place } => {
                 let task = &mut self.tasks[*place];
                 task.go(&[Status::Done], Status::Open)?;
                 task.lapsed = false;
+                task.given_up = false;
                 *place
             }
             Ask::Edit { task: place, title, expect } => {
@@ -367,6 +381,7 @@ impl Project {
                     }));
                 }
                 task.version += 1;
+                task.given_up = false;
                 task.title.clone_from(title);
                 *place
             }

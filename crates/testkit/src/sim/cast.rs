@@ -209,7 +209,12 @@ impl Cast {
             }
             Request::Done { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(done::Done { task: task.map(Into::into), fence: fence.map(Into::into), force })
+                Op::new(done::Done {
+                    task: task.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..done::Done::default()
+                })
             }
             Request::Block { on, blocker } => {
                 let (task, fence, force) = self.acting(&on, agent, model);

@@ -86,7 +86,10 @@ pub(super) fn without_names(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(fields) => {
             fields.retain(|name, _| {
-                !matches!(name.as_str(), "checkout_id" | "checkout_name" | "elsewhere" | "elsewhere_total")
+                !matches!(
+                    name.as_str(),
+                    "checkout_id" | "checkout_name" | "elsewhere" | "elsewhere_total" | "globs" | "remarks"
+                )
             });
             fields.values_mut().for_each(|value| *value = without_names(value.take()));
         }

@@ -79,6 +79,7 @@ pub(super) fn by_pattern(work: &mut UnitOfWork<'_>, request: &Release) -> Result
         waiting::leave(work, &place.0)?;
         released.left.push(place.0.id.clone());
     }
+    released.globs = paths::globs(&patterns);
     Ok(released)
 }
 

@@ -1,9 +1,10 @@
 //! Reads the tasks of a list in their order: a merge of ranges of indexes.
 
 use tenure_core::choice::{ListOrder, Position, Rank, merge};
+use tenure_core::name::AgentName;
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Result, Time};
-use tenure_store::table::task;
+use tenure_store::table::{hold, task};
 use tenure_store::{RowsWithin, Tx};
 
 use super::super::{LIMIT_MAX, Snapshot};
@@ -36,14 +37,14 @@ pub(super) fn select_within(
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
         let live = full.held.as_ref().is_some_and(|held| !snapshot.is_over(held));
+        let is_held_by = |agent: &AgentName| live && full.held.as_ref().is_some_and(|held| held.holder == *agent);
+        let is_for = |agent: &AgentName| Some(agent) == full.task.assignee.as_ref();
         let (_, state) = full.task.conditions().view(live, snapshot.now);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))
-            && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
-            && filter
-                .holder
-                .as_ref()
-                .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
+            && filter.assignee.as_ref().is_none_or(is_for)
+            && filter.holder.as_ref().is_none_or(is_held_by)
+            && filter.agent.as_ref().is_none_or(|agent| is_held_by(agent) || is_for(agent))
     };
     let search = filter.search()?;
     let Candidates { tasks, unchecked } = candidates::of(tx, snapshot, filter, search.as_ref())?;
@@ -54,12 +55,22 @@ pub(super) fn select_within(
     let project = snapshot.project_id();
     let reader = Reader { project, order: filter.sort, words: &unchecked, lets_through: &lets_through };
     let (mut found, mut end) = (Vec::new(), None::<Position>);
+    if let Some(agent) = &filter.agent {
+        // The streams have the tasks that are assigned to it; those that it holds may be assigned to none.
+        let held = hold::all_of_holder(tx, project, agent)?;
+        let held = held.iter().filter_map(hold::Row::held_task).collect();
+        let held = candidates::select(tx, snapshot, filter, (held, &unchecked), start, (limit, bytes), &lets_through)?;
+        end = held.rows.last().filter(|_| held.cut).map(|full| filter.position(full));
+        found.push(held.rows);
+    }
     for stream in streams(filter, &wanted, snapshot.now) {
         let (rows, unread) = reader.read(tx, &stream, start, (limit, bytes))?;
         found.push(rows);
         end = [end, unread].into_iter().flatten().min();
     }
-    let mut rows = merge(found, limit, |full| filter.position(full));
+    let mut rows = merge(found, usize::MAX, |full| filter.position(full));
+    rows.dedup_by(|a, b| a.task.id == b.task.id);
+    rows.truncate(limit);
     rows.retain(|full| end.as_ref().is_none_or(|end| filter.position(full) <= *end));
     Ok(RowsWithin { rows, cut: end.is_some() })
 }
@@ -87,7 +98,7 @@ fn streams(filter: &List, wanted: &[TaskState], now: Time) -> Vec<task::TaskStre
         return ranges.into_iter().map(by_time).collect();
     }
     let open_only = !wanted.iter().any(|state| matches!(state, TaskState::Done | TaskState::Cancelled));
-    if let (Some(agent), true) = (&filter.assignee, open_only) {
+    if let (Some(agent), true) = (filter.assignee.as_ref().or(filter.agent.as_ref()), open_only) {
         return vec![task::TaskStream::Assigned(agent.clone())];
     }
     // The open tasks that are not stored as ready contain those whose time has come.

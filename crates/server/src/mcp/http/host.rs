@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::Extensions;
 use tenure_client::Client;
+use tenure_core::pattern::of_typed;
 use tenure_core::session::agent_name;
 use tenure_core::{Code, Error, Result};
 use tenure_kernel::answer::Resumed;
@@ -96,7 +97,9 @@ impl Host for HttpHost {
                     "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
                 ));
         }
-        self.carry_out(self.call(who, request_id)?, &op(typed.to_vec(), false))
+        // The server does not see the working tree, so no file of that name decides against a glob.
+        let patterns = typed.iter().map(|typed| of_typed(typed).into_owned()).collect();
+        self.carry_out(self.call(who, request_id)?, &op(patterns, false))
     }
 
     fn run_in_store(&self, who: &ToolCaller, request_id: Option<&str>, op: &Op) -> Result<String> {

@@ -5,9 +5,10 @@ use serde::Deserialize;
 use tenure_core::Result;
 use tenure_core::choice::ListOrder;
 use tenure_core::task::TaskState;
-use tenure_kernel::answer::{Hold, Page, Shown, Task};
+use tenure_kernel::answer::{Hold, Overview, Page, Shown, Task};
 use tenure_kernel::query::list::List;
 use tenure_kernel::query::look_up::{Found, LookUp};
+use tenure_kernel::query::status::Status;
 
 use super::{Nature, Tool, ToolCall, read, value};
 use crate::mcp::answer::ToolAnswer;
@@ -18,15 +19,21 @@ const FEW: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {
     name: "list",
-    about: "List the tasks of the project in the order in which they are chosen, search them by words, or show one with its notes and events",
+    about: "List tasks in the order in which they are chosen, search them by words, show one with its notes and events, or give an overview of the project",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<Page<Task>>, schema::output::<Shown>, schema::output::<Hold>],
+    output: &[
+        schema::output::<Page<Task>>,
+        schema::output::<Shown>,
+        schema::output::<Hold>,
+        schema::output::<Overview>,
+    ],
     nature: Nature::Reads,
     ops: &[],
     call: |tool_call, arguments| {
         let request: Request = read(arguments)?;
         match request.id.as_deref() {
             Some(id) => show(tool_call, id),
+            None if request.overview => tool_call.tell(&Status {}),
             None => list(tool_call, request),
         }
     },
@@ -41,6 +48,9 @@ struct Request {
     /// Only in these states; by default all but done and cancelled.
     #[serde(default)]
     states: Vec<TaskState>,
+    /// In place of tasks: counts, who works on what, what is stuck.
+    #[serde(default)]
+    overview: bool,
     /// Only with all of these labels.
     #[serde(default)]
     labels: Vec<String>,

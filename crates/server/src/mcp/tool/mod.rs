@@ -97,6 +97,11 @@ pub(crate) fn named(name: &str) -> Option<&'static Tool> {
     ALL.iter().find(|tool| tool.name == name)
 }
 
+/// The names of the tools.
+pub(crate) fn names() -> Vec<&'static str> {
+    ALL.iter().map(|tool| tool.name).collect()
+}
+
 /// One call by one agent.
 pub(crate) struct ToolCall<'a> {
     host: &'a dyn Host,

@@ -37,7 +37,7 @@ pub(super) const TOOL: Tool = Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Files, directories (all below them), or globs after `glob:`.
+    /// Files, directories (all below them), or globs (with `*` or `?`).
     paths: Vec<String>,
     /// Share the paths with other shared reservations.
     #[serde(default)]

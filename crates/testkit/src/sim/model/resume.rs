@@ -93,14 +93,14 @@ impl Model {
         };
         let free = |task: &Task| may(task) && self.is_free(task, dead, now);
         let first = |wanted: &dyn Fn(&Task) -> bool| self.in_order(wanted).into_iter().next();
-        let rules: [(&'static str, &dyn Fn(&Task) -> bool); 5] = [
+        let rules: [(&'static str, &dyn Fn(&Task) -> bool); 4] = [
             ("focus", &|task| task.id == focus && holds(task) && labelled(task)),
             ("unblocked", &|task| task.last_holder == actor && may(task) && self.can_go_on(task)),
-            ("assigned", &|task| task.assignee == actor && free(task)),
+            ("assigned", &|task| task.assignee == actor && free(task) && !self.gave_up(task, actor)),
             ("own", &|task| holds(task) && labelled(task) || had(task) && free(task)),
-            ("ready", &free),
         ];
-        rules.into_iter().find_map(|(rule, wanted)| first(wanted).map(|id| (id, rule)))
+        let own = rules.into_iter().find_map(|(rule, wanted)| first(wanted).map(|id| (id, rule)));
+        own.or_else(|| self.choose(actor, labels, dead, now).map(|id| (id, "ready")))
     }
 
     /// Whether a task that was left as blocked can continue: its blocker is done, or it was unblocked and has not

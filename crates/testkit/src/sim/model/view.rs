@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::choice::{ChoiceRule, SnoozedTasks, StateCounts};
+use tenure_core::event::kind;
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Time, choice};
 
@@ -247,7 +248,24 @@ impl Model {
 
     /// The task that an agent gets when it names none.
     pub(super) fn choose(&self, actor: &str, labels: &[String], dead: &[String], now: i64) -> Option<String> {
-        self.in_order(|task| self.is_free(task, dead, now) && self.suits(task, actor, labels, now)).into_iter().next()
+        let may = |task: &Task| self.is_free(task, dead, now) && self.suits(task, actor, labels, now);
+        let in_order = self.in_order(may);
+        in_order.iter().find(|id| !self.gave_up(&self.tasks[*id], actor)).or(in_order.first()).cloned()
+    }
+
+    /// Whether an agent gave a task up: it released the task, and nobody has taken or changed it since.
+    pub(super) fn gave_up(&self, task: &Task, actor: &str) -> bool {
+        let turns = [
+            kind::TASK_CLAIMED,
+            kind::HOLD_TRANSFERRED,
+            kind::TASK_RELEASED,
+            kind::TASK_UNBLOCKED,
+            kind::TASK_REOPENED,
+            kind::TASK_EDITED,
+        ];
+        let last = self.log.iter().rev().find(|told| told.subject == task.id && turns.contains(&told.kind));
+        let released = last.is_some_and(|told| told.kind == kind::TASK_RELEASED && told.actor == actor);
+        released && task.last_holder == actor && task.hold.is_none() && !task.lapsed
     }
 
     /// Whether a task is free: it is ready, or its hold is over.
