@@ -11,6 +11,7 @@ use tenure_kernel::{Answered, Call};
 
 use super::{Group, Run, Spec, offered, read};
 use crate::git_status;
+use crate::output::progress::Progress;
 use crate::program_path::callable;
 use crate::session::{RunOptions, Session, Sight, StoreUse, call};
 use crate::wait;
@@ -77,7 +78,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 fn wait_for_task(session: &Session<'_>, request: &Resume, limit: Duration) -> Result<Answered<Resumed>> {
     let begun = Instant::now();
     let query = Peek(request.clone());
-    let mut told = false;
+    let progress = Progress::begin(session.out, "Waiting for a task");
     loop {
         let seen = session.ask_who_holds(&query)?;
         if seen.task.is_some() {
@@ -94,10 +95,7 @@ fn wait_for_task(session: &Session<'_>, request: &Resume, limit: Duration) -> Re
                 .hint("The same command goes on waiting.")
                 .detail("waiting", true));
         }
-        if !told {
-            session.out.progress(&format!("Waiting for a task: {}", seen.reason));
-            told = true;
-        }
+        progress.tell(&format!("Waiting for a task: {}", seen.reason));
         std::thread::sleep(PAUSE.min(left));
     }
 }

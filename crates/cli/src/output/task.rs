@@ -242,7 +242,10 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
             }
             for file in &note.artifacts {
                 let (kind, sum) = (file.kind.as_deref().unwrap_or("file"), file.sha256.get(..12).unwrap_or_default());
-                text.push_str(&indent(out, &indent(out, &format!("{kind} {} ({} bytes, sha256 {sum}…)", file.path, file.size))));
+                text.push_str(&indent(
+                    out,
+                    &indent(out, &format!("{kind} {} ({} bytes, sha256 {sum}…)", file.path, file.size)),
+                ));
             }
         }
     }

@@ -83,10 +83,7 @@ impl List {
     }
 
     fn is_plain(&self) -> bool {
-        self.states.is_empty()
-            && self.labels.is_empty()
-            && self.of_any_agent()
-            && self.text.is_none()
+        self.states.is_empty() && self.labels.is_empty() && self.of_any_agent() && self.text.is_none()
     }
 
     fn of_any_agent(&self) -> bool {
