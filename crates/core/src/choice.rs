@@ -49,26 +49,26 @@ impl ListOrder {
     }
 
     /// The position before that of every task.
-    pub fn start(self) -> Position {
+    pub fn start(self) -> ListPosition {
         match self {
-            ListOrder::Priority => Position::Ranked(Rank::start()),
-            ListOrder::Created | ListOrder::Updated => Position::Newest(Reverse((i64::MAX, TaskId::default()))),
+            ListOrder::Priority => ListPosition::Ranked(Rank::start()),
+            ListOrder::Created | ListOrder::Updated => ListPosition::Newest(Reverse((i64::MAX, TaskId::default()))),
         }
     }
 
     /// The position of a task with a rank and a time of its last change.
-    pub fn position(self, rank: Rank, updated_at: Time) -> Position {
+    pub fn position(self, rank: Rank, updated_at: Time) -> ListPosition {
         match self {
-            ListOrder::Priority => Position::Ranked(rank),
-            ListOrder::Created => Position::Newest(Reverse((rank.number, rank.id))),
-            ListOrder::Updated => Position::Newest(Reverse((updated_at.0, rank.id))),
+            ListOrder::Priority => ListPosition::Ranked(rank),
+            ListOrder::Created => ListPosition::Newest(Reverse((rank.number, rank.id))),
+            ListOrder::Updated => ListPosition::Newest(Reverse((updated_at.0, rank.id))),
         }
     }
 }
 
 /// The position of a task in a list. Only positions of one order are compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Position {
+pub enum ListPosition {
     /// In the selection order.
     Ranked(Rank),
     /// By a number or a time, the largest first, then by id.

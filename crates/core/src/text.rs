@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(body(&"x".repeat(TEXT_MAX + 1), "note").unwrap_err().code(), "text_too_long");
         assert_eq!(body("👨\u{200d}👩 \n", "note").unwrap(), "👨\u{200d}👩 \n");
         let hidden = body("ab\u{e0041}", "note").unwrap_err();
-        assert_eq!(hidden.message(), "the note has the invisible character U+E0041 at byte 2");
+        assert_eq!(hidden.message(), "the note contains the invisible character U+E0041 at byte 2");
         assert_eq!(body("a\u{7f}", "note").unwrap_err().code(), "control_character");
         assert_eq!(required(" \n", "reason").unwrap_err().code(), "text_empty");
     }

@@ -18,18 +18,18 @@ const STORY: (usize, usize) = (20, 10_000);
 
 /// The first task that the caller has not given up, and the first that it has.
 #[derive(Default)]
-pub(crate) struct Candidates {
+pub(crate) struct FirstTasks {
     fresh: Option<task::Full>,
     given_up: Option<task::Full>,
 }
 
-impl Candidates {
+impl FirstTasks {
     /// The candidates of two streams together.
-    pub(crate) fn with(self, other: Candidates) -> Candidates {
+    pub(crate) fn with(self, other: FirstTasks) -> FirstTasks {
         let first = |one: Option<task::Full>, two: Option<task::Full>| {
             [one, two].into_iter().flatten().min_by_key(|full| full.task.rank())
         };
-        Candidates { fresh: first(self.fresh, other.fresh), given_up: first(self.given_up, other.given_up) }
+        FirstTasks { fresh: first(self.fresh, other.fresh), given_up: first(self.given_up, other.given_up) }
     }
 
     /// The task to take: one that the caller gave up only if there is no other.
@@ -49,7 +49,7 @@ pub(crate) fn of_stream(
     (project, me): (&str, &AgentName),
     stream: &task::TaskStream,
     wanted: &dyn Fn(&task::Full) -> bool,
-) -> Result<Candidates> {
+) -> Result<FirstTasks> {
     let head = read(tx, project, stream, &Rank::start(), 1, wanted)?.pop();
     from_head(tx, (project, me), stream, head, wanted)
 }
@@ -61,8 +61,8 @@ pub(crate) fn from_head(
     stream: &task::TaskStream,
     mut head: Option<task::Full>,
     wanted: &dyn Fn(&task::Full) -> bool,
-) -> Result<Candidates> {
-    let mut found = Candidates::default();
+) -> Result<FirstTasks> {
+    let mut found = FirstTasks::default();
     for passed_over in 0.. {
         let Some(full) = head else { break };
         if passed_over == PASSED_OVER_MAX || !gave_up(tx, (project, me), &full.task)? {

@@ -101,8 +101,7 @@ mod tests {
             more: 3,
         };
         let told = left_behind(&left, false);
-        for part in ["2026-11-16T07:00:00Z", "do not hold t-1 any more: `tenure resume`", "“src/a.rs”", "and 3 more"]
-        {
+        for part in ["2026-11-16T07:00:00Z", "no longer hold t-1: `tenure resume`", "“src/a.rs”", "and 3 more"] {
             assert!(told.contains(part), "{part} in {told}");
         }
         assert!(!told.contains('\n'), "{told}");

@@ -43,7 +43,7 @@ pub(super) fn because(error: &Error) -> String {
 fn told(because: &str, once: bool) -> String {
     let once = if once { " This message appears once." } else { "" };
     format!(
-        "Tenure could not check this change{because}, and guard.fail = \"open\" allows it unchecked: other agents \
+        "Tenure could not check this change{because}, and guard.fail = \"open\" lets it through unchecked: other agents \
          may be changing the same files. `tenure doctor` shows the problem.{once}"
     )
 }

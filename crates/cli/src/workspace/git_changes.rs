@@ -16,7 +16,7 @@ use std::path::Path;
 use super::file;
 use super::git::GitCheckout;
 use super::git_config::GitSettings;
-use super::git_index::{self, Entry};
+use super::git_index::{self, IndexEntry};
 use super::git_object;
 use super::gitignore::GitIgnore;
 use crate::env::Env;
@@ -103,7 +103,7 @@ struct Index {
 }
 
 impl Index {
-    fn compared(&self, checkout: &GitCheckout, entry: &Entry<'_>) -> Compared {
+    fn compared(&self, checkout: &GitCheckout, entry: &IndexEntry<'_>) -> Compared {
         // A submodule, or a directory of a sparse index.
         if !matches!(entry.mode & TYPE, REGULAR | LINK) {
             return Compared::Unknown;

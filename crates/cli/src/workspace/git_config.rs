@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(origin(&common).unwrap().as_deref(), Some("h:%FFx"));
         std::fs::write(common.join("config"), b"[remote \"origin\"\n").unwrap();
         let error = origin(&common).unwrap_err();
-        assert!(error.kind() == Kind::Storage && error.message().contains("config line"), "{error}");
+        assert!(error.kind() == Kind::Storage && error.message().contains("line 2 of"), "{error}");
     }
 
     #[test]

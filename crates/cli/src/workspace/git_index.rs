@@ -29,7 +29,7 @@ pub(crate) fn has_gitlink(index: &Path, path: &[u8], hash: usize) -> bool {
 }
 
 /// An entry of an index.
-pub(super) struct Entry<'a> {
+pub(super) struct IndexEntry<'a> {
     pub(super) name: &'a [u8],
     /// The type and the permissions of the file.
     pub(super) mode: u32,
@@ -50,7 +50,7 @@ pub(super) struct RecordedStat {
     pub(super) size: u32,
 }
 
-impl Entry<'_> {
+impl IndexEntry<'_> {
     pub(super) fn stat(&self) -> RecordedStat {
         let number = |at: usize| self.stat[at..at + 4].iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
         RecordedStat {
@@ -64,7 +64,7 @@ impl Entry<'_> {
 
 /// Shows every entry of the index, and returns the tree that the whole index is, in hexadecimal digits. Nothing where the
 /// index cannot be read in full, or is not known to be one tree: something was added since the last commit.
-pub(super) fn entries(bytes: &[u8], hash: usize, mut each: impl FnMut(&Entry<'_>)) -> Option<String> {
+pub(super) fn entries(bytes: &[u8], hash: usize, mut each: impl FnMut(&IndexEntry<'_>)) -> Option<String> {
     let at = scan(bytes, hash, |entry| {
         each(entry);
         false
@@ -151,7 +151,7 @@ fn read(index: &Path) -> Result<Vec<u8>, ErrorKind> {
 }
 
 /// Whether an entry of the index is meant; nothing where the index cannot be read.
-fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&Entry<'_>) -> bool) -> Option<bool> {
+fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&IndexEntry<'_>) -> bool) -> Option<bool> {
     let mut found = false;
     let at = scan(bytes, hash, |entry| {
         found |= is_meant(entry);
@@ -166,7 +166,7 @@ fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&Entry<'_>) -> bool) -> Opt
 
 /// Shows every entry of the index, in the order of their names, until one is enough; where the extensions begin, or where
 /// it was enough. Nothing where the index cannot be read.
-fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&Entry<'_>) -> bool) -> Option<usize> {
+fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&IndexEntry<'_>) -> bool) -> Option<usize> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -196,7 +196,7 @@ fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&Entry<'_>) -> bool
         at = if version == 4 { end + 1 } else { begin + (end - begin + 8) / 8 * 8 };
         // Assumed to be unchanged; not in the working tree; only meant to be added; a side of a conflict.
         let (unwatched, sparse, intended, side) = (0x80, 0x40, 0x20, 0x30);
-        let entry = Entry {
+        let entry = IndexEntry {
             name: &name,
             mode: number(begin + 24)?,
             is_unwatched: high & unwatched != 0 || more.is_some_and(|more| more & sparse != 0),

@@ -275,7 +275,7 @@ impl Payload for PathReleased {
         match (word(&self.commit).as_str(), word(&self.task).as_str()) {
             ("", "") => {
                 let overrode = overriding(self.overrode.as_ref().and_then(Option::as_deref));
-                format!("{actor} released {subject}{overrode}{}", quoted(&word(&self.reason)))
+                format!("{actor} released the path {subject}{overrode}{}", quoted(&word(&self.reason)))
             }
             ("", task) => format!("{subject} was released with {task}"),
             (commit, _) => format!("{subject} was released by the commit {commit}"),

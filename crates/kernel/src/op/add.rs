@@ -8,7 +8,7 @@ use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus, priority};
 use tenure_core::{Result, id, text};
-use tenure_store::table::task_word::Words;
+use tenure_store::table::task_word::TaskWords;
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -146,7 +146,7 @@ impl Operation for Add {
         work.project.last_task = number;
         work.project.counts[row.class() as usize] += 1;
         task::insert(work.tx, &project, &row)?;
-        let mut words = Words::default();
+        let mut words = TaskWords::default();
         words.of_task(&row.id, row.texts());
         words.insert(work.tx, &project)?;
         if !row.labels.is_empty() {

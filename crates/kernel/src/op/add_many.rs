@@ -12,7 +12,7 @@ use tenure_core::id::TaskId;
 use tenure_core::task::{PRIORITY_DEFAULT, TaskStatus};
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result, graph, id};
-use tenure_store::table::task_word::Words;
+use tenure_store::table::task_word::TaskWords;
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, TaskDraft};
@@ -243,7 +243,7 @@ fn write(work: &mut UnitOfWork<'_>, batch: &CheckedBatch) -> Result<answer::Adde
     let mut rows = Vec::with_capacity(ids.len());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut labels = Vec::new();
-    let mut words = Words::default();
+    let mut words = TaskWords::default();
     let mut events = Vec::with_capacity(ids.len());
     for (id, item) in ids.iter().zip(&batch.0) {
         let mut statuses = vec![TaskStatus::Open; item.inside.len()];

@@ -14,7 +14,7 @@ use tenure_store::table::{agent, dep, hold, path, project, shown_fence, task};
 
 use super::operation::{Access, Door, Input, Operation, Role};
 use crate::answer;
-use crate::candidates::{self, Candidates};
+use crate::candidates::{self, FirstTasks};
 use crate::paths::{self, Regained};
 use crate::unit_of_work::{Grant, LoadedTask, UnitOfWork, held_by};
 
@@ -173,7 +173,7 @@ pub(crate) fn choose(
     }
 }
 
-fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
+fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<FirstTasks> {
     let project = work.project.id.clone();
     let me = work.me();
     if let Some(label) = labels.first() {
@@ -183,7 +183,7 @@ fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
     let streams = [None, Some(me.clone())].map(task::TaskStream::ReadyFor);
     let heads =
         work.tx.fetch(streams.iter().map(|stream| stream.page(&project, &Rank::start(), 1)).collect::<Vec<_>>())?;
-    let mut found = Candidates::default();
+    let mut found = FirstTasks::default();
     for (stream, mut head) in streams.iter().zip(heads) {
         found = found.with(candidates::from_head(work.tx, (&project, me), stream, head.pop(), &|_| true)?);
     }
@@ -191,7 +191,7 @@ fn ready(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
 }
 
 /// The started tasks whose hold is over for this op.
-fn over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<Candidates> {
+fn over(work: &mut UnitOfWork<'_>, labels: &[String]) -> Result<FirstTasks> {
     let project = work.project.id.clone();
     let me = work.me();
     let (now, dead) = (work.now, work.dead.clone());

@@ -9,7 +9,7 @@ use tenure_core::id::{TaskId, or_empty};
 use tenure_core::name::AgentName;
 use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, graph, text};
-use tenure_store::table::task_word::{self, Words};
+use tenure_store::table::task_word::{self, TaskWords};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -154,7 +154,7 @@ impl Operation for Edit {
         let (before, now) = (old.texts().words(), loaded.full.task.texts().words());
         let project = work.project.id.clone();
         task_word::remove(work.tx, &project, &id, before.difference(&now))?;
-        let mut words = Words::default();
+        let mut words = TaskWords::default();
         words.add(&id, now.difference(&before).cloned());
         words.insert(work.tx, &project)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {

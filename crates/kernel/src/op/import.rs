@@ -15,7 +15,7 @@ use tenure_core::event::task::{TaskAdded, TaskNoted};
 use tenure_core::id::TaskId;
 use tenure_core::task::{TaskStatus, priority};
 use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
-use tenure_store::table::task_word::Words;
+use tenure_store::table::task_word::TaskWords;
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::PreparedImport;
@@ -373,7 +373,7 @@ fn add_tasks(
     plan: &PreparedImport<'_>,
     page: &[(i64, &ExportedTask)],
 ) -> Result<()> {
-    let (mut rows, mut labels, mut words) = (Vec::new(), Vec::new(), Words::default());
+    let (mut rows, mut labels, mut words) = (Vec::new(), Vec::new(), TaskWords::default());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for (number, given) in page {
         let row = row(given, *number, &plan.dependencies(given)?)?;
@@ -429,7 +429,7 @@ fn row(given: &ExportedTask, number: i64, deps: &[TaskStatus]) -> Result<task::R
 }
 
 fn add_notes(work: &mut UnitOfWork<'_>, project: &str, page: &[&(ExportedNote, String)]) -> Result<()> {
-    let (mut rows, mut events, mut words) = (Vec::new(), Vec::new(), Words::default());
+    let (mut rows, mut events, mut words) = (Vec::new(), Vec::new(), TaskWords::default());
     for (given, data) in page {
         words.of_note(&given.task, &given.text);
         let noted = TaskNoted {

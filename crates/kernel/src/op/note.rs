@@ -9,7 +9,7 @@ use tenure_core::hold::Right;
 use tenure_core::id::{NoteId, TaskId};
 use tenure_core::number::Fence;
 use tenure_core::{Code, Error, Result, text};
-use tenure_store::table::task_word::Words;
+use tenure_store::table::task_word::TaskWords;
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -224,7 +224,7 @@ pub(super) fn write(
         head: work.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
     };
     note::insert(work.tx, &work.project.id, &row)?;
-    let mut words = Words::default();
+    let mut words = TaskWords::default();
     words.of_note(task, &row.text);
     words.insert(work.tx, &work.project.id)?;
     Ok(row)

@@ -94,8 +94,8 @@ impl Operation for Transfer {
         let mut task = self.task.clone();
         if let Some(found) = one_hold::find(work, self)? {
             match found {
-                one_hold::Found::Task(its) => task = Some(its),
-                one_hold::Found::Holds(rows) => return one_hold::transfer(work, self, rows),
+                one_hold::TransferTarget::Task(its) => task = Some(its),
+                one_hold::TransferTarget::Holds(rows) => return one_hold::transfer(work, self, rows),
             }
         }
         self.task(work, task)

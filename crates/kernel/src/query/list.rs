@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::choice::{ListOrder, Position, Rank};
+use tenure_core::choice::{ListOrder, ListPosition, Rank};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::search::Search;
@@ -95,7 +95,7 @@ impl List {
         self.text.as_deref().map(Search::parse).transpose()
     }
 
-    fn position(&self, full: &task::Full) -> Position {
+    fn position(&self, full: &task::Full) -> ListPosition {
         self.sort.position(full.task.rank(), full.task.updated_at)
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn page(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
     filter: &List,
-    start: Option<&Position>,
+    start: Option<&ListPosition>,
 ) -> Result<Page<Task>> {
     let first = filter.sort.start();
     let RowsWithin { rows: mut found, cut } =
@@ -198,23 +198,23 @@ pub(super) fn with_edges<T>(
         .collect())
 }
 
-fn cursor(position: &Position) -> String {
+fn cursor(position: &ListPosition) -> String {
     match position {
-        Position::Ranked(rank) => format!("{}.{}.{}", rank.priority, rank.number, rank.id),
-        Position::Newest(Reverse((first, id))) => format!("{first}.{id}"),
+        ListPosition::Ranked(rank) => format!("{}.{}.{}", rank.priority, rank.number, rank.id),
+        ListPosition::Newest(Reverse((first, id))) => format!("{first}.{id}"),
     }
 }
 
-fn parse(order: ListOrder, text: &str) -> Result<Position> {
+fn parse(order: ListOrder, text: &str) -> Result<ListPosition> {
     let numbers = if order.is_selection() { 2 } else { 1 };
     let parts: Vec<&str> = text.splitn(numbers + 1, '.').collect();
     let number = |at: usize| parts.get(at).and_then(|part| part.parse::<i64>().ok());
-    let id = parts.get(numbers).filter(|id| id::is_prefix(id)).map(|id| TaskId::from(*id));
+    let id = parts.get(numbers).filter(|id| id::check(id, id::Sort::Task).is_ok()).map(|id| TaskId::from(*id));
     match (number(0), number(1), id) {
         (Some(priority), Some(number), Some(id)) if order.is_selection() => {
-            Ok(Position::Ranked(Rank { priority, number, id }))
+            Ok(ListPosition::Ranked(Rank { priority, number, id }))
         }
-        (Some(first), _, Some(id)) if !order.is_selection() => Ok(Position::Newest(Reverse((first, id)))),
+        (Some(first), _, Some(id)) if !order.is_selection() => Ok(ListPosition::Newest(Reverse((first, id)))),
         _ => Err(bad_cursor(text)),
     }
 }

@@ -14,7 +14,7 @@ use super::list::views;
 use super::query::{Access, Query, Role};
 use crate::answer;
 use crate::call::Call;
-use crate::candidates::{self, Candidates};
+use crate::candidates::{self, FirstTasks};
 use crate::kernel::Kernel;
 use crate::op::claim::suits;
 
@@ -68,7 +68,7 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
     if !snapshot.dead.is_empty() || !tx.fetch(hold::due(project, snapshot.now, 1))?.is_empty() {
         streams.push((task::TaskStream::Status(TaskStatus::Started, false), &over));
     }
-    let mut found = Candidates::default();
+    let mut found = FirstTasks::default();
     for (stream, wanted) in &streams {
         found = found.with(candidates::of_stream(tx, (project, me), stream, *wanted)?);
     }

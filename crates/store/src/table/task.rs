@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tenure_core::agent::Sign;
-use tenure_core::choice::{Position, Rank, SnoozedTasks};
+use tenure_core::choice::{ListPosition, Rank, SnoozedTasks};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
 use tenure_core::number::Fence;
@@ -464,16 +464,18 @@ pub enum TaskStream {
 impl TaskStream {
     /// The tasks after a rank in selection order.
     pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
-        self.page_after(project, &Position::Ranked(after.clone()), limit)
+        self.page_after(project, &ListPosition::Ranked(after.clone()), limit)
     }
 
     /// The tasks after a position in the order of the stream.
-    pub fn page_after(&self, project: &str, after: &Position, limit: usize) -> Statement<Vec<Full>> {
+    pub fn page_after(&self, project: &str, after: &ListPosition, limit: usize) -> Statement<Vec<Full>> {
         let mut args: Vec<Value> = match after {
-            Position::Ranked(rank) => {
+            ListPosition::Ranked(rank) => {
                 vec![project.into(), rank.priority.into(), rank.number.into(), (&rank.id).into(), limit.into()]
             }
-            Position::Newest(Reverse((first, id))) => vec![project.into(), (*first).into(), id.into(), limit.into()],
+            ListPosition::Newest(Reverse((first, id))) => {
+                vec![project.into(), (*first).into(), id.into(), limit.into()]
+            }
         };
         let sql = match self {
             TaskStream::Created(status) => {

@@ -39,13 +39,13 @@ pub fn remove<'w>(tx: &mut dyn Tx, project: &str, task: &str, words: impl Iterat
     tx.defer(sql, vec![project.into(), list(&words), task.into()])
 }
 
-/// Words of tasks and notes, in the order of the key: each page of the table is written once.
+/// TaskWords of tasks and notes, in the order of the key: each page of the table is written once.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct TaskWords {
     rows: BTreeSet<(String, TaskId, Source)>,
 }
 
-impl Words {
+impl TaskWords {
     /// Adds the words of a task's own texts.
     pub fn of_task(&mut self, task: &TaskId, texts: TaskTexts<'_>) {
         self.add(task, texts.words());
@@ -102,7 +102,7 @@ pub(crate) fn fill(tx: &mut dyn Tx) -> Result<()> {
     let projects = tx.query(Sql::same("SELECT id FROM project ORDER BY id"), &[])?;
     for mut project in projects {
         let project = project.text(0)?;
-        let mut words = Words::default();
+        let mut words = TaskWords::default();
         let tasks = Sql::same(
             "SELECT id, id, title, description, acceptance FROM task WHERE project = $1 AND id > $2 ORDER BY id LIMIT $3",
         );
@@ -128,8 +128,8 @@ fn fill_from(
     tx: &mut dyn Tx,
     project: &str,
     sql: Sql,
-    words: &mut Words,
-    add: impl Fn(&mut Words, &mut crate::Row) -> Result<()>,
+    words: &mut TaskWords,
+    add: impl Fn(&mut TaskWords, &mut crate::Row) -> Result<()>,
 ) -> Result<()> {
     let mut after = String::new();
     loop {

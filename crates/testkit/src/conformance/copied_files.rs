@@ -183,6 +183,8 @@ fn older_schema(_: &World) {
             Sql::same("ALTER TABLE store DROP COLUMN file"),
             Sql::same("DROP VIEW task_full"),
             Sql::same(old_view()),
+            Sql::same("ALTER TABLE message DROP COLUMN reply_to"),
+            Sql::same("ALTER TABLE message DROP COLUMN thread"),
             Sql::same("DROP TABLE task_word"),
             Sql::same("DROP INDEX task_created"),
             Sql::same("DROP INDEX task_updated"),

@@ -71,7 +71,7 @@ fn cost_stays(_: &World) {
         measure("cancel", &mut |n| drop(world.cancel("a", &ids[20 + n]).unwrap()));
         let page = list::List { limit: 20, ..list::List::default() };
         measure("list", &mut |_| drop(kernel.ask(&call, &page).unwrap()));
-        let rare = list::List { text: Some("77".into()), ..page.clone() };
+        let rare = list::List { text: Some((tasks - 1).to_string()), ..page.clone() };
         measure("list by a rare word", &mut |_| drop(kernel.ask(&call, &rare).unwrap()));
         for sort in [ListOrder::Created, ListOrder::Updated] {
             let sorted = list::List { sort, ..page.clone() };

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use tenure_core::agent::Process;
-use tenure_core::choice::{Position, Rank};
+use tenure_core::choice::{ListPosition, Rank};
 use tenure_core::hold::{Ending, Mode};
 use tenure_core::id::TaskId;
 use tenure_core::memory::{MemoryKind, MemoryScope};
@@ -129,7 +129,7 @@ fn fill(world: &World) -> Vec<String> {
         "hold SELECT p.id, 'h-b' || n, 'path', 'once/' || n, 'exclusive', 'busy', n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, 'c-1', 'once/' || n, 0, '', ''",
         "session SELECT p.id, 'h', 'b', 'n', n, n, 'claude', 's' || n, 'a' || n, n, 0, 0, 0, 0",
         "touched SELECT p.id, 't-' || n, 'c-1', 'src/' || n, 'a' || n, 1, n",
-        "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', ''",
+        "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', '', '', ''",
         "mail SELECT p.id, 'a' || n, n, 'g-' || n, 'message', 0",
         "delivery SELECT p.id, 'a' || n, n, n, n, n",
         "memory SELECT p.id, 'm-' || n, 'project', '', 'k' || n, CASE WHEN n % 50 = 0 THEN 'directive' ELSE 'fact' END, 'x',
@@ -494,7 +494,7 @@ fn read_few_pages(world: &World, statements: &[(Sql, Vec<Value>)]) {
 fn lists_are_ordered(world: &World) {
     fill(world);
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
-    let newest = Position::Newest(Reverse((i64::MAX, "t-1".into())));
+    let newest = ListPosition::Newest(Reverse((i64::MAX, "t-1".into())));
     let of_newest =
         |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page_after(p, &newest, 20)).map(drop));
     let of = |stream: task::TaskStream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));

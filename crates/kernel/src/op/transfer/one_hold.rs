@@ -16,7 +16,7 @@ use crate::paths;
 use crate::unit_of_work::{UnitOfWork, people_only};
 
 /// What a request names besides a task.
-pub(super) enum Found {
+pub(super) enum TransferTarget {
     /// A hold on a task.
     Task(TaskId),
     /// Holds on paths, or a lock.
@@ -24,30 +24,30 @@ pub(super) enum Found {
 }
 
 /// Finds the live holds that a request names. `None` if it names none.
-pub(super) fn find(work: &mut UnitOfWork<'_>, request: &Transfer) -> Result<Option<Found>> {
+pub(super) fn find(work: &mut UnitOfWork<'_>, request: &Transfer) -> Result<Option<TransferTarget>> {
     if let Some(named) = &request.hold {
         return by_id(work, named, request).map(Some);
     }
     if let Some(name) = &request.lock {
         return match locks::live(work, name)? {
-            Some(row) if row.holder == work.me() || request.force => Ok(Some(Found::Holds(vec![row]))),
+            Some(row) if row.holder == work.me() || request.force => Ok(Some(TransferTarget::Holds(vec![row]))),
             live => Err(named_lock::nothing(work, name, request.fence, (live.as_ref(), not_held))?),
         };
     }
     if request.paths.is_empty() { Ok(None) } else { by_pattern(work, request).map(Some) }
 }
 
-fn by_id(work: &mut UnitOfWork<'_>, named: &AnyId, request: &Transfer) -> Result<Found> {
+fn by_id(work: &mut UnitOfWork<'_>, named: &AnyId, request: &Transfer) -> Result<TransferTarget> {
     id::named(named, id::Sort::Hold)?;
     let project = work.project.id.clone();
     let mut found: Vec<hold::Row> = hold::get(work.tx, &project, named)?.into_iter().collect();
     paths::as_found(work.tx, &project, &mut found)?;
     let Some(row) = found.pop() else { return Err(id::unknown(named, id::Sort::Hold)) };
     match row.held_task() {
-        Some(task) if row.ended.is_none() => Ok(Found::Task(task)),
+        Some(task) if row.ended.is_none() => Ok(TransferTarget::Task(task)),
         None if row.ended.is_none() && !lapsed(work.now, row.expires_at) => {
             if row.holder == work.me() || request.force {
-                Ok(Found::Holds(vec![row]))
+                Ok(TransferTarget::Holds(vec![row]))
             } else {
                 Err(held_by(work, row)?)
             }
@@ -57,7 +57,7 @@ fn by_id(work: &mut UnitOfWork<'_>, named: &AnyId, request: &Transfer) -> Result
 }
 
 /// All own holds that some patterns cover; with force, those of others too.
-fn by_pattern(work: &mut UnitOfWork<'_>, request: &Transfer) -> Result<Found> {
+fn by_pattern(work: &mut UnitOfWork<'_>, request: &Transfer) -> Result<TransferTarget> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
     let here = work.checkout.clone();
     let live = paths::live(work, here.as_ref(), &patterns)?;
@@ -77,7 +77,7 @@ fn by_pattern(work: &mut UnitOfWork<'_>, request: &Transfer) -> Result<Found> {
             return Err(nothing(work, pattern, &live, not_held)?);
         }
     }
-    Ok(Found::Holds(moving))
+    Ok(TransferTarget::Holds(moving))
 }
 
 /// Transfers paths or a lock, all or none.

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use tenure_core::Result;
-use tenure_core::choice::Position;
+use tenure_core::choice::ListPosition;
 use tenure_core::id::TaskId;
 use tenure_core::number::EventNumber;
 use tenure_core::search::{Search, begins};
@@ -27,7 +27,7 @@ const READ_TOGETHER: usize = 16;
 const NOTES: usize = 8;
 
 /// The tasks that may be in a list, and the words that are still to be looked for in their texts.
-pub(super) struct Candidates {
+pub(super) struct ListCandidates {
     /// Nothing if no condition selects few.
     pub(super) tasks: Option<BTreeSet<TaskId>>,
     pub(super) unchecked: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) fn of(
     snapshot: &Snapshot<'_>,
     filter: &List,
     search: Option<&Search>,
-) -> Result<Candidates> {
+) -> Result<ListCandidates> {
     let project = snapshot.project_id();
     let mut sets = Vec::new();
     if let Some(holder) = &filter.holder {
@@ -62,7 +62,7 @@ pub(super) fn of(
     }
     sets.extend(by_label.into_iter().filter(|found| found.len() <= RARE).map(|found| found.into_iter().collect()));
     let tasks = sets.into_iter().reduce(|all, set| all.intersection(&set).cloned().collect());
-    Ok(Candidates { tasks, unchecked })
+    Ok(ListCandidates { tasks, unchecked })
 }
 
 /// The first `limit` candidates after a position that match, up to a number of bytes.
@@ -71,14 +71,14 @@ pub(super) fn select(
     snapshot: &Snapshot<'_>,
     filter: &List,
     (ids, unchecked): (BTreeSet<TaskId>, &[String]),
-    start: &Position,
+    start: &ListPosition,
     (limit, most): (usize, usize),
     lets_through: &dyn Fn(&task::Full) -> bool,
 ) -> Result<RowsWithin<task::Full>> {
     let ids: Vec<TaskId> = ids.into_iter().collect();
     let keys = if ids.is_empty() { Vec::new() } else { tx.fetch(task::sort_keys(snapshot.project_id(), &ids))? };
     let positions = keys.into_iter().map(|(rank, at)| (filter.sort.position(rank.clone(), at), rank.id));
-    let mut left: Vec<(Position, TaskId)> = positions.filter(|(position, _)| position > start).collect();
+    let mut left: Vec<(ListPosition, TaskId)> = positions.filter(|(position, _)| position > start).collect();
     left.sort();
     let mut left: Vec<TaskId> = left.into_iter().map(|(_, id)| id).collect();
     let (mut rows, mut size) = (Vec::new(), 0);

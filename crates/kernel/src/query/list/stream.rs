@@ -1,6 +1,6 @@
 //! Reads the tasks of a list in their order: a merge of ranges of indexes.
 
-use tenure_core::choice::{ListOrder, Position, Rank, merge};
+use tenure_core::choice::{ListOrder, ListPosition, Rank, merge};
 use tenure_core::name::AgentName;
 use tenure_core::task::{TaskState, TaskStatus};
 use tenure_core::{Result, Time};
@@ -8,7 +8,7 @@ use tenure_store::table::{hold, task};
 use tenure_store::{RowsWithin, Tx};
 
 use super::super::{LIMIT_MAX, Snapshot};
-use super::candidates::{self, Candidates};
+use super::candidates::{self, ListCandidates};
 use super::{List, bytes};
 
 /// The first `limit` tasks after a position in the order that match a filter.
@@ -19,7 +19,7 @@ pub(crate) fn select(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
     filter: &List,
-    start: &Position,
+    start: &ListPosition,
     limit: usize,
 ) -> Result<Vec<task::Full>> {
     select_within(tx, snapshot, filter, start, (limit, usize::MAX)).map(|found| found.rows)
@@ -31,7 +31,7 @@ pub(super) fn select_within(
     tx: &mut dyn Tx,
     snapshot: &Snapshot<'_>,
     filter: &List,
-    start: &Position,
+    start: &ListPosition,
     (limit, bytes): (usize, usize),
 ) -> Result<RowsWithin<task::Full>> {
     let wanted = filter.wanted();
@@ -47,14 +47,14 @@ pub(super) fn select_within(
             && filter.agent.as_ref().is_none_or(|agent| is_held_by(agent) || is_for(agent))
     };
     let search = filter.search()?;
-    let Candidates { tasks, unchecked } = candidates::of(tx, snapshot, filter, search.as_ref())?;
+    let ListCandidates { tasks, unchecked } = candidates::of(tx, snapshot, filter, search.as_ref())?;
     if let Some(tasks) = tasks {
         let tasks = (tasks, unchecked.as_slice());
         return candidates::select(tx, snapshot, filter, tasks, start, (limit, bytes), &lets_through);
     }
     let project = snapshot.project_id();
     let reader = Reader { project, order: filter.sort, words: &unchecked, lets_through: &lets_through };
-    let (mut found, mut end) = (Vec::new(), None::<Position>);
+    let (mut found, mut end) = (Vec::new(), None::<ListPosition>);
     if let Some(agent) = &filter.agent {
         // The streams have the tasks that are assigned to it; those that it holds may be assigned to none.
         let held = hold::all_of_holder(tx, project, agent)?;
@@ -125,7 +125,7 @@ pub(crate) fn read(
     limit: usize,
     lets_through: &dyn Fn(&task::Full) -> bool,
 ) -> Result<Vec<task::Full>> {
-    let start = Position::Ranked(start.clone());
+    let start = ListPosition::Ranked(start.clone());
     let reader = Reader { project, order: ListOrder::Priority, words: &[], lets_through };
     reader.read(tx, stream, &start, (limit, usize::MAX)).map(|(found, _)| found)
 }
@@ -146,9 +146,9 @@ impl Reader<'_> {
         &self,
         tx: &mut dyn Tx,
         stream: &task::TaskStream,
-        start: &Position,
+        start: &ListPosition,
         (limit, most): (usize, usize),
-    ) -> Result<(Vec<task::Full>, Option<Position>)> {
+    ) -> Result<(Vec<task::Full>, Option<ListPosition>)> {
         let mut found = Vec::new();
         let mut size = 0;
         let mut after = start.clone();
