@@ -369,7 +369,7 @@ fn inv_l6_twenty_session_starts_over_twenty_ready_tasks_take_nothing() {
             let start = json!({ "session_id": format!("S{n}"), "cwd": home.repo(), "source": "startup" });
             let output = send(&home, "claude", "SessionStart", start.to_string().as_bytes());
             let told = context("claude", "SessionStart", &output.stdout);
-            assert_eq!(told.matches("\n- t-").count(), 3, "{told}");
+            assert!(told.contains("20 tasks are ready, first t-") && told.chars().count() <= 600, "{told}");
         }
         assert_eq!(seen(), before);
         assert_eq!(home.ok(&["agent", "list", "--limit", "1000"])["items"].as_array().unwrap().len(), 21);

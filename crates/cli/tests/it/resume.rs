@@ -13,7 +13,7 @@ fn crash_story(engine: Engine) {
     home.git("repo", &["commit", "-q", "-m", "report"]);
     let mut session = home.clean("sh".as_ref());
     session.env("T", crate::home::TENURE).env("TENURE_AGENT", "a").stdout(Stdio::null());
-    let work = "set -e; \"$T\" resume --ttl 2s; echo half > lexer.rs; echo half > 'name with blanks.rs'
+    let work = "set -e; \"$T\" resume --ttl 2s; \"$T\" reserve lexer.rs 'name with blanks.rs'; echo half > lexer.rs; echo half > 'name with blanks.rs'
         \"$T\" note 'lexer done, parser half' --remember 'the lexer wants UTF-8' --artifact report=report.txt
         : > ../stopped; while :; do \"$T\" list > ../seen; done";
     let mut session = session.args(["-c", work]).spawn().unwrap();
