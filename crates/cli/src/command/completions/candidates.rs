@@ -219,7 +219,7 @@ mod tests {
     fn at(line: &str) -> WordKind {
         let words: Vec<&str> = line.split(' ').collect();
         let (current, before) = words.split_last().unwrap();
-        place(&command(before), before, current)
+        kind_of(&command(before), before, current)
     }
 
     #[test]
