@@ -103,7 +103,7 @@ fn fleet() -> (Home, Vec<String>) {
             text(&home.ok(&["add", title, "-p", &priority, "-l", label.split(',').next().unwrap()])["id"])
         })
         .collect();
-    home.ok(&["edit", &tasks[14], "--after", &format!("{},{}", tasks[0], tasks[1])]);
+    home.ok(&["edit", &tasks[14], "--after", &tasks[0]]);
     for (agent, task) in AGENTS.iter().zip(&tasks) {
         home.ok_as(agent, &["claim", task]);
     }
@@ -122,6 +122,8 @@ fn fleet() -> (Home, Vec<String>) {
 fn shown(home: &Home, normaliser: &mut Normaliser, args: &[&str]) -> String {
     let plain = [("NO_COLOR", "1"), ("TZ", "UTC0")];
     let mut shown = String::new();
+    let cursor = text(&home.ok(&["log", "-n", "1"])["cursor"]);
+    let store = cursor.split('.').next().unwrap();
     for columns in [80, 120, 40] {
         let text = on_terminal(home, args, columns, &plain);
         // A word that is wider than the window stands alone: names are whole where they are asked for.
@@ -133,6 +135,7 @@ fn shown(home: &Home, normaliser: &mut Normaliser, args: &[&str]) -> String {
     let piped = home.run(args).stdout;
     assert!(!piped.contains('\u{1b}'));
     shown.push_str(&format!("--- piped\n{}", normaliser.apply(&piped)));
+    let shown = shown.replace(store, &format!("s-{}", "0".repeat(store.len() - 2)));
     shown.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
