@@ -113,7 +113,7 @@ fn fleet() -> (Home, Vec<String>) {
     );
     home.ok_as(AGENTS[0], &["note", "the grammar is done; error recovery and the tests of the lexer are next"]);
     home.ok_as(AGENTS[8], &["release", &tasks[8], "--reason", "this is better done after the roles have moved"]);
-    home.ok_as(AGENTS[11], &["reserve", "docs/guide/", "--reason", "rewriting the guide to the client"]);
+    home.ok_as(AGENTS[5], &["reserve", "docs/guide/", "--reason", "rewriting the guide to the client"]);
     home.ok(&["edit", &tasks[12], "--priority", "1", "--title", "Upgrade the TLS library to the next major version"]);
     (home, tasks)
 }
