@@ -19,7 +19,14 @@ const REDRAW: Duration = Duration::from_millis(250);
 
 /// A line about something that takes a while. The line is gone when this is dropped.
 pub(crate) struct Progress {
-    shown: Option<(Arc<Mutex<String>>, Sender<()>, JoinHandle<()>)>,
+    shown: Option<DrawnLine>,
+}
+
+/// The line and the thread that draws it, until `end` is dropped.
+struct DrawnLine {
+    text: Arc<Mutex<String>>,
+    end: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 impl Progress {
@@ -30,20 +37,20 @@ impl Progress {
         let (end, ended) = mpsc::channel();
         let shared = line.clone();
         let thread = std::thread::spawn(move || draw(&shared, width, &ended));
-        Progress { shown: Some((line, end, thread)) }
+        Progress { shown: Some(DrawnLine { text: line, end, thread }) }
     }
 
     /// Tells what is being done now.
     pub(crate) fn tell(&self, what: &str) {
-        if let Some((line, ..)) = &self.shown {
-            what.clone_into(&mut line.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(line) = &self.shown {
+            what.clone_into(&mut line.text.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some((_, end, thread)) = self.shown.take() {
+        if let Some(DrawnLine { end, thread, .. }) = self.shown.take() {
             drop(end);
             let _ = thread.join();
         }

@@ -120,7 +120,7 @@ impl Shape {
                 None => break,
             }
         }
-        cut(&used, overflow.least(), CUT).unwrap_or_else(|| Shape::Flow { columns: used, natural })
+        cut(&used, overflow.least(), CUT).unwrap_or(Shape::Flow { columns: used, natural })
     }
 
     /// A row as lines.

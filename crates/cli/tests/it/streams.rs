@@ -107,8 +107,8 @@ fn help_has_examples_that_begin_with_the_program() {
         assert!(examples.trim().lines().all(|line| line.trim().starts_with("tenure ")), "{command}: {examples}");
         assert_eq!(home.run(&[command, "-h"]).code, 0);
     }
-    for args in [&[][..], &["--help"], &["-h"]] {
-        let overview = home.run::<&str>(args);
+    for args in [["--help"], ["-h"]] {
+        let overview = home.run(&args);
         assert_eq!(overview.code, 0);
         assert!(COMMANDS.iter().all(|command| overview.stdout.contains(&format!("\n  {command} "))), "{overview:?}");
     }
