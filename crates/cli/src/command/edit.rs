@@ -22,7 +22,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure edit t-7k3fq --priority 0 --label urgent",
         "tenure edit t-7k3fq --title \"Fix the login page\" --expect-version 3",
         "tenure edit t-7k3fq --after t-9m2xq",
-        "EDITOR=nano tenure edit t-7k3fq",
+        "tenure edit t-7k3fq",
     ],
     args: Args::augment_args,
     run: Run::InProject(StoreUse::Write, |session, matches| {

@@ -256,7 +256,7 @@ fn a_backup_cut_short_is_a_failure() {
     drop(child.stdout.take());
     let output = Output::of(&child.wait_with_output().unwrap());
     assert_eq!(output.code, 4, "{output:?}");
-    assert!(output.stderr.contains("truncated"), "{output:?}");
+    assert!(output.stderr.contains("cut short"), "{output:?}");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child = home.call(&["backup", "-"]).into_command();
     let status = child.stdin(Stdio::null()).stdout(full).stderr(Stdio::null()).status().unwrap();

@@ -39,6 +39,8 @@ fn inv_r11_a_hook_that_may_not_write_a_larger_file_ends_with_0_and_follows_the_p
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact"] {
         hook("b.rs", event);
     }
+    // Reading a log at rest takes a write of its index.
+    home.whole_database();
     let seen = refusal("claude", "PreToolUse", &hook("a.rs", "PreToolUse"));
     assert!(seen.contains("claude-s1"), "what another holds is seen without a write: {seen}");
     let open = hook("b.rs", "PreToolUse");

@@ -75,7 +75,7 @@ fn inv_r7_a_wait_that_is_over_is_busy_and_the_same_command_goes_on() {
         let home = Home::new(engine);
         home.ok_as("a", &["lock", "deploy", "--reason", "v1"]);
         let refused = home.refused_as("b", &["lock", "deploy", "--wait=1s"]);
-        refused.is("busy", "still_waiting").names(&["number 1 in the line"]);
+        refused.is("busy", "still_waiting").names(&["number 1 in the waiting line"]);
         assert_eq!((refused.exit, refused.detail("place")), (3, &json!(1)));
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
         // Also before a command, which is not started: the exit code is 124, which is not the command's.

@@ -104,6 +104,7 @@ fn day(engine: Engine) {
     assert_eq!(client.call("release", json!({ "reason": "break" }))["state"], "ready");
     assert_eq!(client.call("resume", json!({ "task": first[..6] }))["rule"], "focus");
     client.call("reserve", json!({ "paths": ["src/b.rs"] }));
+    home.ok_as("person:ann", &["note", &first, "here"]);
     let handed = client.call("release", json!({ "paths": ["src/b.rs"], "to": "person:ann" }));
     assert_eq!(
         (&handed["holds"][0]["holder"], &handed["holds"][0]["subject"]),

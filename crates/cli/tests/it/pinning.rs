@@ -194,6 +194,9 @@ fn inv_i5_another_store_at_the_pinned_place_is_not_used() {
     home.git_init("other");
     let fresh = home.path("tmp/fresh.db");
     home.call(&["add", "x"]).json().cwd(home.path("other")).env("TENURE_STORE", &fresh).run().data();
+    // Both files are whole: the log of one is never mixed with the other.
+    home.whole_database();
+    tenure_testkit::raw::tamper(&fresh, "SELECT COUNT(*) FROM sqlite_schema");
     std::fs::rename(&fresh, home.database()).unwrap();
     for args in [&["list"][..], &["add", "two"]] {
         home.refused(args).is("conflict", "pinned_elsewhere").names(&[home.database().to_str().unwrap()]);

@@ -23,7 +23,7 @@ fn global_flags_stand_before_or_after_the_command() {
     let after = home.run(&["list", "--json"]);
     assert!(after.json.is_some());
     for args in
-        [&["--json", "list"][..], &["--json", "--agent", "a", "list"], &["list", "--all", "--json", "--agent=a"]]
+        [&["--json", "list"][..], &["--quiet", "--json", "list"], &["list", "--all", "--json", "--quiet"]]
     {
         assert_eq!(home.run(args).stdout, after.stdout, "{args:?}");
     }

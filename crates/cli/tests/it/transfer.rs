@@ -29,7 +29,7 @@ fn story(engine: Engine) {
     home.ok_as("b", &["transfer", &id[..6], "--to", "a"]);
     home.refused_as("b", &["transfer", "nothing/", "--to", "a"]).is("not_found", "nothing_to_transfer");
     home.refused_as("b", &["transfer", "--all", "--to", "a"]).is("not_found", "nothing_to_transfer");
-    home.refused_as("b", &["transfer", "--from", "a", "--to", "b"]).is("usage", "usage");
+    home.refused_as("b", &["transfer", "--from", "a", "--to", "b"]).is("usage", "bad_arguments");
     let moved = home.ok_as("a", &["transfer", "--all", "--to", "b"]);
     assert_eq!(moved["holds"].as_array().map(Vec::len), Some(4), "{moved}");
     let mut all = [task.as_str(), "src/a.rs", "deploy", "docs/"];

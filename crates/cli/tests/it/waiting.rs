@@ -81,7 +81,7 @@ fn inv_r7_a_call_that_is_over_keeps_its_place_and_the_same_command_goes_on() {
         let home = Home::new(engine);
         home.ok_as("a", &["reserve", "f", "--reason", "the index"]);
         let refused = home.refused_as("b", &["reserve", "f", "--wait=1s"]);
-        refused.is("busy", "still_waiting").names(&["number 1 in the line"]);
+        refused.is("busy", "still_waiting").names(&["number 1 in the waiting line"]);
         assert_eq!((refused.exit, refused.detail("waiting"), refused.detail("place")), (3, &json!(true), &json!(1)));
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
         let place = text(refused.detail("id"));
@@ -89,7 +89,7 @@ fn inv_r7_a_call_that_is_over_keeps_its_place_and_the_same_command_goes_on() {
         // The output for a person.
         let said = home.call(&["reserve", "f", "--wait=1s"]).agent("b").run();
         assert_eq!(said.code, 3);
-        assert!(said.stderr.contains("number 1 in the line") && said.stderr.contains("the index"), "{said:?}");
+        assert!(said.stderr.contains("number 1 in the waiting line") && said.stderr.contains("the index"), "{said:?}");
         // A killed process keeps its place too.
         let mut killed = home.waiter("d", &["f", "--wait"]);
         wait_until("d waits", || home.line() == ["b", "c", "d"]);
