@@ -388,6 +388,7 @@ impl Kernel {
                 project: entered.project.as_ref(),
                 now,
                 clock: entered.clock,
+                places,
                 dead,
                 words: self.words,
             };

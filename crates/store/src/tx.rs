@@ -16,6 +16,9 @@ pub struct Sql {
 }
 
 impl Sql {
+    /// The text of a deferred statement on an engine that has nothing to do for it.
+    pub const NOTHING: &'static str = "";
+
     /// One text with the same meaning on both engines.
     pub const fn same(text: &'static str) -> Sql {
         Sql { sqlite: text, postgres: text }

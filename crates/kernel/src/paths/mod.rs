@@ -106,10 +106,10 @@ pub(crate) fn candidate_statements(
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
-    let mut statements = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
-    for checkout in checkouts.iter().map(Option::as_ref) {
-        statements.push(path::shorter(project, checkout, &prefixes));
-        statements.extend(ranges.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
+    let checkouts: Vec<Option<&CheckoutId>> = checkouts.iter().map(Option::as_ref).collect();
+    let mut statements = vec![path::shorter(project, &checkouts, &prefixes)];
+    for (checkout, (begin, end)) in checkouts.iter().flat_map(|one| ranges.iter().map(move |range| (one, range))) {
+        statements.push(path::longer(project, *checkout, begin, end));
     }
     statements
 }

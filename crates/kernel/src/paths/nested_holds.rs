@@ -134,24 +134,25 @@ fn above(place: &str) -> impl Iterator<Item = &str> {
 /// The statements that find the checkouts that some patterns may reach into or be reached from, except those that the
 /// caller does not see.
 pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output = Vec<NearbyCheckout>> + use<'a> {
-    let mut wanted: BTreeMap<&str, BTreeSet<Locations>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, Locations> = BTreeMap::new();
     for spot in spots {
         for top in &spot.site.tops {
             let wanted = wanted.entry(&top.host).or_default();
-            wanted.extend(above(&top.place("")).map(Locations::only));
+            above(&top.place("")).for_each(|dir| wanted.only(dir));
             for pattern in spot.patterns {
                 // On a case-insensitive file system the index on locations cannot find equal prefixes.
                 let begins = if pattern.case() == Case::Folded { "" } else { pattern.beginning() };
                 let begins = top.place(begins);
-                wanted.extend(above(&begins).take_while(|dir| dir.len() > top.path.len()).map(Locations::only));
+                let inside = above(&begins).take_while(|dir| dir.len() > top.path.len());
+                inside.for_each(|dir| wanted.only(dir));
                 if pattern.form() != PatternForm::Path || pattern.case() == Case::Folded {
                     let end = after(&begins);
-                    wanted.insert(Locations::between(begins, end));
+                    wanted.between(begins, end);
                 }
             }
         }
     }
-    let at = wanted.into_iter().map(|(host, wanted)| checkout::at(host, &wanted.into_iter().collect::<Vec<_>>()));
+    let at = wanted.iter().map(|(host, wanted)| checkout::at(host, wanted));
     let view = *view;
     at.collect::<Vec<_>>().map(move |found| {
         let seen = found.into_iter().flatten().filter(|near| view.sees(near));
@@ -210,7 +211,7 @@ pub(crate) fn holds(
     let (mut whose, mut statements) = (Vec::new(), Vec::new());
     for ((project, checkout), wanted) in &wanted {
         let shorter: Vec<String> = wanted.shorter.iter().cloned().collect();
-        statements.push(path::shorter(project, *checkout, &shorter));
+        statements.push(path::shorter(project, &[*checkout], &shorter));
         statements.extend(wanted.longer.iter().map(|(begin, end)| path::longer(project, *checkout, begin, end)));
         whose.resize(statements.len(), *project);
     }

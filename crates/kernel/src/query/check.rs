@@ -9,12 +9,12 @@ use tenure_core::reserve::PatternRequest;
 use tenure_core::site::{Site, Top};
 use tenure_core::{Code, Error, Result, Stage, Time};
 use tenure_store::Tx;
-use tenure_store::table::{checkout, project};
+use tenure_store::table::project;
 
 use super::Snapshot;
 use super::query::{Access, Query, Role};
 use crate::answer::Checked;
-use crate::call::{Call, checkout_id};
+use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::paths;
 use crate::waiting;
@@ -46,19 +46,9 @@ impl Query for Check {
     }
 }
 
-/// The caller's checkout. One that no op has come from has no id, so only holds on all checkouts apply to it.
-pub(super) fn here(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<CheckoutId> {
-    let Some(place) = &snapshot.call.checkout else { return Ok(UNSEEN.into()) };
-    let rows = tx.fetch(checkout::of_host(snapshot.project_id(), &place.host))?;
-    Ok(checkout_id(snapshot.call, &rows).unwrap_or_else(|| UNSEEN.into()))
-}
-
-/// An id that no checkout has.
-const UNSEEN: &str = "-";
-
 fn check(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, question: &Check, patterns: &[Pattern]) -> Result<Checked> {
     let project = snapshot.project_id();
-    let here = if question.all_checkouts { None } else { Some(here(tx, snapshot)?) };
+    let here = (!question.all_checkouts).then(|| snapshot.here());
     let around = around(tx, snapshot, here.as_ref(), patterns)?;
     let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
     let wanted = PatternRequest { agent: &snapshot.call.actor.name, checkout: here.as_ref(), mode, patterns };

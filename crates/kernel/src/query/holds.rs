@@ -205,7 +205,7 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
 /// The live holds of all agents that overlap some patterns: those of the project, and those of others whose checkouts
 /// enclose the caller's or are nested in it.
 fn meeting(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
-    let here = check::here(tx, snapshot)?;
+    let here = snapshot.here();
     let around = check::around(tx, snapshot, Some(&here), patterns)?;
     let mut met = Vec::new();
     for row in around.live {

@@ -8,7 +8,7 @@ use tenure_core::reserve::PatternRequest;
 use tenure_core::{Error, Result};
 use tenure_store::table::agent;
 
-use super::check::{around, here};
+use super::check::around;
 use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
@@ -39,7 +39,7 @@ impl Query for InTheWay {
         let patterns = paths::read_up_to(&self.files, self.fold_case, FILES_MAX)?;
         kernel.in_snapshot(call, |tx, snapshot| {
             let Some(project) = snapshot.project else { return Ok(None) };
-            let here = here(tx, snapshot)?;
+            let here = snapshot.here();
             let around = around(tx, snapshot, Some(&here), &patterns)?;
             let me = &snapshot.call.actor.name;
             let wanted =

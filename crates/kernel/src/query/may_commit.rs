@@ -18,7 +18,6 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, edited_file, event as log, hold, path, project};
 
 use super::Snapshot;
-use super::check::here;
 use super::query::{Access, Query, Role};
 use crate::answer::{Blocker, Committing, LostFile, TakenFile};
 use crate::call::Call;
@@ -77,7 +76,7 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) fn at(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, paths: &[String], fold_case: bool) -> Result<Look> {
-        let here = here(tx, snapshot)?;
+        let here = snapshot.here();
         let files = FileSet::of(paths, fold_case);
         let checkouts = [None, Some(here.clone())];
         let found = files.held(tx, snapshot.project_id(), &checkouts)?;

@@ -57,15 +57,16 @@ pub mod why_path;
 use self::query::ErasedQuery;
 pub use self::query::{Query, QueryEntry};
 use crate::answer::Page;
-use crate::call::{Call, Words};
+use crate::call::{Call, Words, checkout_id};
 use crate::checkouts::Checkouts;
 use crate::kernel::Kernel;
 use crate::locks;
 use crate::waiting::LineView;
+use tenure_core::id::CheckoutId;
 use tenure_core::name::AgentName;
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
-use tenure_store::table::{hold, project, task};
+use tenure_store::table::{checkout, hold, project, task};
 use tenure_store::{StoreIdentity, Tx};
 
 /// All queries.
@@ -189,6 +190,9 @@ pub fn find(name: &str) -> Result<&'static QueryEntry> {
     })
 }
 
+/// An id that no checkout has.
+const UNSEEN: &str = "-";
+
 /// What a query reads.
 pub struct Snapshot<'a> {
     pub call: &'a Call,
@@ -199,6 +203,8 @@ pub struct Snapshot<'a> {
     pub now: Time,
     /// The clock as it was read.
     pub clock: Time,
+    /// The checkouts of the project on the caller's machine; empty if the call comes from none.
+    pub(crate) places: Vec<checkout::Row>,
     /// Agents that the door has proven dead: their holds are over, as they are for a claim.
     pub dead: Vec<AgentName>,
     /// The phrasing of the doors.
@@ -209,6 +215,11 @@ impl Snapshot<'_> {
     /// The project's id. For a project that does not exist, an id that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
+    }
+
+    /// The caller's checkout. One that no op has come from has no id, so only holds on all checkouts apply to it.
+    pub(crate) fn here(&self) -> CheckoutId {
+        checkout_id(self.call, &self.places).unwrap_or_else(|| UNSEEN.into())
     }
 
     /// The context for reading the holds and the waiting line of a project.

@@ -8,7 +8,7 @@ use tenure_core::Result;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_store::table::hold;
 
-use super::check::{around, here};
+use super::check::around;
 use super::query::{Access, Query, Role};
 use crate::answer::Checked;
 use crate::call::Call;
@@ -31,7 +31,7 @@ impl Query for OthersHere {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Checked> {
         let everything = [Pattern::parse("./", Case::Kept)?];
         kernel.in_snapshot(call, |tx, snapshot| {
-            let here = here(tx, snapshot)?;
+            let here = snapshot.here();
             let me = &snapshot.call.actor.name;
             let around = around(tx, snapshot, Some(&here), &everything)?;
             // Holds of enclosing checkouts reach into this one. Nested checkouts do not matter, because git leaves them

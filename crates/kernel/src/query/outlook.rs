@@ -11,7 +11,6 @@ use tenure_store::Tx;
 use tenure_store::table::{hold, project};
 
 use super::Snapshot;
-use super::check::here;
 use super::query::{Access, Query, Role};
 use super::standing::{HookContext, Mine, Standing, standing};
 use crate::call::Call;
@@ -70,7 +69,7 @@ fn covered(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, mine: &Mine, files: &[Strin
     let Ok(patterns) = files.iter().map(|file| Pattern::parse(file, case)).collect::<Result<Vec<_>>>() else {
         return Ok(false);
     };
-    let here = here(tx, snapshot)?;
+    let here = snapshot.here();
     let rows = paths::candidates(tx, snapshot.project_id(), &[Some(here), None], &patterns)?;
     let own: Vec<&hold::Row> = rows
         .iter()

@@ -108,7 +108,7 @@ pub(super) fn told(
     let kept_from = snapshot.project.and_then(|project| kept_from(project.first_event, &place));
     let (items, reached) = news(tx, project, me, &place, request.limit.unwrap_or(EVENTS))?;
     let mail = mail.seen();
-    let here = super::check::here(tx, snapshot)?;
+    let here = snapshot.here();
     let nowhere = WorkingTree::default();
     let tools = snapshot.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp);
     let ask = BriefRequest {

@@ -8,7 +8,7 @@ use tenure_core::session::{Start, StoredSession, UnknownSession, decide};
 use tenure_core::task::TaskStatus;
 use tenure_core::{Result, Span, Time, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, edited_file, hold, hook_run, project, session, task};
+use tenure_store::table::{agent, edited_file, hold, hook_run, project, session, task};
 
 use super::Snapshot;
 use super::query::{Access, Query, Role};
@@ -223,9 +223,8 @@ fn is_stored(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row, says:
         return Ok(false);
     }
     if !says.paths.is_empty() {
-        let checkout = checkout_id(tx, snapshot)?;
-        let place =
-            edited_file::EditedFile { task: agent.focus.as_ref(), checkout: checkout.as_ref(), agent: &agent.name };
+        let checkout = checkout_id(snapshot);
+        let place = edited_file::EditedFile { task: agent.focus.as_ref(), checkout, agent: &agent.name };
         let found = edited_file::since(tx, project, &place, &says.paths, snapshot.now - TOUCHED_ENOUGH)?;
         if !says.paths.iter().all(|path| found.contains(path)) {
             return Ok(false);
@@ -234,10 +233,10 @@ fn is_stored(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row, says:
     Ok(tool_used::said(tx, project, &agent.name, says)?.is_none())
 }
 
-fn checkout_id(tx: &mut dyn Tx, snapshot: &Snapshot<'_>) -> Result<Option<CheckoutId>> {
-    let Some(here) = &snapshot.call.checkout else { return Ok(None) };
-    let places = tx.fetch(checkout::of_host(snapshot.project_id(), &here.host))?;
-    Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id))
+/// The caller's checkout, if it is recorded at its present location. The write that follows records one that moved.
+fn checkout_id<'a>(snapshot: &'a Snapshot<'_>) -> Option<&'a CheckoutId> {
+    let here = snapshot.call.checkout.as_ref()?;
+    snapshot.places.iter().find(|place| place.path == here.path).map(|place| &place.id)
 }
 
 fn lost(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, agent: &agent::Row) -> Result<Option<LostTask>> {

@@ -14,7 +14,6 @@ use tenure_store::Tx;
 use tenure_store::table::{edited_file, event, hold, note, path};
 
 use super::Snapshot;
-use super::check;
 use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
 use crate::answer::{Sentence, Story};
@@ -87,7 +86,7 @@ fn held(
     sentences: &mut Vec<DatedSentence>,
 ) -> Result<bool> {
     let project = snapshot.project_id();
-    let here = check::here(tx, snapshot)?;
+    let here = snapshot.here();
     let mut statements: Vec<_> =
         pattern.shorter_prefixes().iter().map(|prefix| path::past(project, prefix, HOLDS)).collect();
     statements.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below(project, &begin, &end, HOLDS)));

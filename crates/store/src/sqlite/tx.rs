@@ -168,6 +168,9 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
+        if sql.sqlite == Sql::NOTHING {
+            return Ok(());
+        }
         self.execute(sql, &args).map(|_| ())
     }
 

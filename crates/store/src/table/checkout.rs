@@ -1,5 +1,7 @@
 //! The `checkout` table: where a project's working trees have been seen, per host.
 
+use std::collections::BTreeMap;
+
 use tenure_core::checkout::KnownCheckout;
 use tenure_core::id::{CheckoutId, ProjectId};
 use tenure_core::name::ProjectKey;
@@ -140,42 +142,44 @@ pub struct NearbyCheckout {
     pub top: Top,
 }
 
-/// The locations from a text up to but excluding another, both compared bytewise.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Ranges of locations, compared bytewise: each from a text up to but excluding another.
+#[derive(Clone, Debug, Default)]
 pub struct Locations {
-    begin: String,
-    end: String,
+    /// The end of each range by its beginning. Of two ranges with one beginning, the longer contains the shorter.
+    ends: BTreeMap<String, String>,
 }
 
 impl Locations {
-    /// One location alone: no path contains the control character that ends the range.
-    #[must_use]
-    pub fn only(path: &str) -> Self {
-        Self { begin: path.to_owned(), end: format!("{path}\u{1}") }
+    /// Adds one location. No path contains the control character that ends the range.
+    pub fn only(&mut self, path: &str) {
+        self.between(path.to_owned(), format!("{path}\u{1}"));
     }
 
-    /// The locations from `begin` up to but excluding `end`.
-    #[must_use]
-    pub fn between(begin: String, end: String) -> Self {
-        Self { begin, end }
+    /// Adds the locations from `begin` up to but excluding `end`.
+    pub fn between(&mut self, begin: String, end: String) {
+        let known = self.ends.entry(begin).or_default();
+        if *known < end {
+            *known = end;
+        }
     }
 }
 
-/// The checkouts of all projects at some locations on one host, each as often as it is within one of them.
-pub fn at(host: &str, locations: &[Locations]) -> Statement<Vec<NearbyCheckout>> {
+/// The checkouts of all projects at some locations on one host, each as often as it is within one of the ranges.
+pub fn at(host: &str, locations: &Locations) -> Statement<Vec<NearbyCheckout>> {
+    // An object, because both engines read its pairs without parsing each of them again.
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
-         WHERE c.host = $1 AND c.path >= l.value ->> 0 AND c.path < l.value ->> 1 ORDER BY c.path, c.project",
+         WHERE c.host = $1 AND c.path >= l.key AND c.path < l.value ORDER BY c.path, c.project",
         // One lookup per range: PostgreSQL expects every list to be long, and would rather scan all checkouts of a host.
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
-         FROM json_array_elements(CAST($2 AS JSON)) l(value)
+         FROM json_each_text(CAST($2 AS JSON)) l(key, value)
          CROSS JOIN LATERAL (SELECT k.project, k.id, k.host, k.path FROM checkout k
-                             WHERE k.host = $1 AND k.path >= l.value ->> 0 AND k.path < l.value ->> 1 OFFSET 0) c
+                             WHERE k.host = $1 AND k.path >= l.key AND k.path < l.value OFFSET 0) c
          JOIN project p ON p.id = c.project ORDER BY c.path, c.project",
     );
-    let pairs = locations.iter().map(|one| vec![one.begin.as_str(), one.end.as_str()].into());
-    let pairs = serde_json::Value::Array(pairs.collect()).to_string();
+    let pairs = locations.ends.iter().map(|(begin, end)| (begin.clone(), end.as_str().into()));
+    let pairs = serde_json::Value::Object(pairs.collect()).to_string();
     Statement::new(sql, vec![host.into(), pairs.into()], near)
 }
 
@@ -213,7 +217,7 @@ pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<DirectoryLock>) -> Result<()> 
         return Ok(());
     }
     let sql = Sql::pair(
-        "SELECT 1 WHERE $1 IS NULL",
+        Sql::NOTHING,
         "SELECT CASE WHEN t.shared THEN pg_advisory_xact_lock_shared(t.key) ELSE pg_advisory_xact_lock(t.key) END
          FROM (SELECT CAST(l.value->>0 AS BIGINT) AS key, CAST(l.value->>1 AS BOOLEAN) AS shared
                FROM json_array_elements(CAST($1 AS JSON)) WITH ORDINALITY l(value, at) ORDER BY l.at OFFSET 0) t",

@@ -20,6 +20,7 @@ use crate::fixture::{Engine, World, code_of, refusal};
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r2_a_reservation_over_a_directory_covers_the_checkouts_inside_it", covers),
     Case::everywhere("inv_r2_a_wide_hold_covers_checkouts_that_are_seen_later", seen_later),
+    Case::everywhere("inv_r2_nested_checkouts_are_found_whatever_their_directories_are_called", odd_names),
     Case::everywhere("inv_r2_wide_requests_over_many_repositories_agree_with_an_oracle", oracle),
     Case::everywhere("inv_r2_nested_checkouts_of_one_project_meet_too", worktrees),
     Case::everywhere("inv_r2_looking_agrees_with_reserving_around_nested_checkouts", looking),
@@ -139,6 +140,21 @@ fn seen_later(world: &World) {
     let mut call = at(world, SUB, "b");
     call.checkout.as_mut().unwrap().host = "another".to_owned();
     world.run_call(&call, &Op::new(request(&["x"]))).unwrap();
+}
+
+/// Names with characters that JSON, LIKE and globs treat specially.
+fn odd_names(world: &World) {
+    for (n, name) in ["quo\"te", "back\\slash", "per%cent_", "\\u0041", "täb\there", "😀", "[x]*?"].iter().enumerate()
+    {
+        let (outer, sub) = (format!("outer-{n}"), format!("sub-{n}"));
+        let (top, inside) = (format!("/w/{name}"), format!("/w/{name}/libs/{name}"));
+        let (outer, sub) = ((outer.as_str(), top.as_str()), (sub.as_str(), inside.as_str()));
+        take(world, sub, "a", &["x"]).unwrap();
+        assert_eq!(code_of(take(world, outer, "b", &["libs/"])), "path_held", "{name}");
+        free(world, sub, "a", &["x"]);
+        take(world, outer, "b", &["libs/"]).unwrap();
+        assert_eq!(code_of(take(world, sub, "a", &["x"])), "path_held", "{name}");
+    }
 }
 
 /// Random holds in a layout of nested repositories. The oracle decides file by file whether a random request touches a

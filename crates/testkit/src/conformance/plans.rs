@@ -312,7 +312,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         hold::of_holder(tx, p, "agent-1", "", 50)?;
         let starts = ["", "s", "src/"].map(str::to_owned);
         tx.fetch((
-            path::shorter(p, Some(&checkout), &starts),
+            path::shorter(p, &[None, Some(&checkout)], &starts),
             path::longer(p, Some(&checkout), "src/1", "src/2"),
             path::of_tasks(p, &some),
         ))?;
@@ -386,11 +386,10 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         tx.fetch((task::TaskStream::Due(now).page(p, &Rank::start(), 64), task::snoozed(p, now), task::due(p, now)))?;
         tx.fetch((hold::exists(p, "h-1"), note::exists(p, "n-1"), message::exists(p, "g-1"), task::exists(p, id)))?;
         tx.fetch((delivery::get(p, "a7"), mail::unread(p, "a7", 21), mail::count_unread(p, "a7", 1_001)))?;
-        tx.fetch((
-            agent::due(p, now, now),
-            checkout::of_host(p, "h"),
-            checkout::at("h", &[Locations::only("/"), Locations::between("/repo/".to_owned(), "/repo0".to_owned())]),
-        ))?;
+        let mut near = Locations::default();
+        near.only("/");
+        near.between("/repo/".to_owned(), "/repo0".to_owned());
+        tx.fetch((agent::due(p, now, now), checkout::of_host(p, "h"), checkout::at("h", &near)))?;
         Ok(())
     });
     assert!(statements.len() > 36, "{}", statements.len());
