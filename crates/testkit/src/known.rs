@@ -1,5 +1,5 @@
-//! The ops as an enum, for models and checkers that need a rule for every op. The compiler checks a `match` on
-//! [`Known`] for completeness, which it cannot for [`Op`].
+//! The ops as an enum, for models and checkers that have a rule for each op they meet: a `match` on [`Known`] is shorter than
+//! a chain of [`Op::get`].
 
 use tenure_kernel::{Op, for_each_op, op};
 

@@ -192,6 +192,12 @@ pub fn number(kernel: &Kernel, sql: &str, args: &[Value]) -> i64 {
     kernel.store().read("", |tx, _| tx.query(sql, args)).unwrap()[0].int(0).unwrap()
 }
 
+/// The first text of a query.
+pub fn text(kernel: &Kernel, sql: &str) -> String {
+    let sql = Sql::same(keep(sql));
+    kernel.store().read("", |tx, _| tx.query(sql, &[])).unwrap()[0].text(0).unwrap()
+}
+
 /// Statements are static; those written by a test live as long as its process.
 fn keep(sql: &str) -> &'static str {
     Box::leak(sql.to_owned().into_boxed_str())

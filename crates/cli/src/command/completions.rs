@@ -29,8 +29,8 @@ pub(super) const SPEC: Spec = Spec {
                 out.text(&script(shell));
                 return Ok(0);
             }
-            shell if args.install => install(&Place::find(settings.env)?, shell)?,
-            _ => uninstall(&Place::find(settings.env)?)?,
+            shell if args.install => install(&InstallLocation::find(settings.env)?, shell)?,
+            _ => uninstall(&InstallLocation::find(settings.env)?)?,
         };
         if out.is_json() {
             out.data(&report);
@@ -63,7 +63,7 @@ const FILES: [(Shell, &str); 3] = [
 const MAN: &str = "man/man1";
 
 /// Where the files go.
-struct Place {
+struct InstallLocation {
     /// The user's data directory.
     data: PathBuf,
     /// The nearest directory above the files that is never removed.
@@ -72,8 +72,8 @@ struct Place {
     found_by_man: bool,
 }
 
-impl Place {
-    fn find(env: &Env) -> Result<Place> {
+impl InstallLocation {
+    fn find(env: &Env) -> Result<InstallLocation> {
         let data = env.data_home().ok_or_else(|| {
             Error::new(Code::NoHome, "HOME is not set and the user has no home directory")
                 .at(Stage::Resolve)
@@ -82,7 +82,7 @@ impl Place {
         let top = env.home().filter(|home| data.starts_with(home)).unwrap_or_else(|| data.clone());
         let bin = data.parent().filter(|_| data.ends_with("share")).map(|prefix| prefix.join("bin"));
         let found_by_man = bin.is_some_and(|bin| env.path().contains(&bin));
-        Ok(Place { data, top, found_by_man })
+        Ok(InstallLocation { data, top, found_by_man })
     }
 
     fn script(&self, shell: Shell) -> Option<PathBuf> {
@@ -117,7 +117,7 @@ struct Report {
 }
 
 impl Report {
-    fn new(place: &Place) -> Report {
+    fn new(place: &InstallLocation) -> Report {
         let [written, unchanged, removed, kept] = [const { Vec::new() }; 4];
         Report { directory: place.data.clone(), written, unchanged, removed, kept, notes: Vec::new() }
     }
@@ -152,7 +152,7 @@ impl Report {
     }
 }
 
-fn install(place: &Place, shell: Option<Shell>) -> Result<Report> {
+fn install(place: &InstallLocation, shell: Option<Shell>) -> Result<Report> {
     let shells: Vec<Shell> = shell.map_or_else(|| FILES.map(|(shell, _)| shell).to_vec(), |shell| vec![shell]);
     let mut files = Vec::new();
     for shell in &shells {
@@ -191,7 +191,7 @@ fn install(place: &Place, shell: Option<Shell>) -> Result<Report> {
     Ok(report)
 }
 
-fn uninstall(place: &Place) -> Result<Report> {
+fn uninstall(place: &InstallLocation) -> Result<Report> {
     let mut report = Report::new(place);
     let scripts = FILES.iter().map(|(_, file)| place.data.join(file));
     for path in scripts.chain(place.own_pages()) {
@@ -205,7 +205,7 @@ fn uninstall(place: &Place) -> Result<Report> {
     Ok(report)
 }
 
-fn notes(place: &Place, shells: &[Shell]) -> Vec<String> {
+fn notes(place: &InstallLocation, shells: &[Shell]) -> Vec<String> {
     let mut notes = Vec::new();
     if shells.contains(&Shell::Zsh) {
         let dir = place.data.join("zsh/site-functions");

@@ -7,7 +7,7 @@ use clap::Args as _;
 use tenure_core::action::Action;
 use tenure_core::{Code, Error, Kind, Result, Stage, shell};
 use tenure_kernel::op::OPS;
-use tenure_server::mcp;
+use tenure_server::{http, mcp};
 
 use super::{ALL, Group, Run, Spec, read};
 use crate::args::{build, root};
@@ -77,6 +77,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("../errors/README.md", errors()),
         ("environment.md", environment()),
         ("shell-guard.md", shell_guard()),
+        ("openapi.json", openapi()),
     ]
 }
 
@@ -92,6 +93,13 @@ fn commands() -> String {
         let _ = write!(text, "\n## tenure {}\n\n```text\n{}```\n", spec.name, command.render_long_help());
     }
     trimmed(&text)
+}
+
+/// The document that a server serves. A release changes the version and not the contract, so the page leaves it out.
+fn openapi() -> String {
+    let mut document = http::openapi::document();
+    document["info"]["version"] = "VERSION".into();
+    format!("{document:#}\n")
 }
 
 fn shell_guard() -> String {

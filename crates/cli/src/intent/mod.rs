@@ -83,7 +83,7 @@ struct Step {
 }
 
 fn step(words: &[OsString], at: usize, live: bool) -> Result<Option<Step>> {
-    let line = Line::of(words, at);
+    let line = TypedLine::of(words, at);
     if let Some(found) = without_noun(&line)? {
         return Ok(Some(Step { line: found, again: true }));
     }
@@ -103,7 +103,7 @@ fn step(words: &[OsString], at: usize, live: bool) -> Result<Option<Step>> {
 }
 
 /// The line without a noun that other trackers have in it: `issue list`, `create task "…"`.
-fn without_noun(line: &Line<'_>) -> Result<Option<Vec<OsString>>> {
+fn without_noun(line: &TypedLine<'_>) -> Result<Option<Vec<OsString>>> {
     let (first, second) = (line.word(0), line.word(1));
     let is_noun = |word: &str| NOUNS.contains(&word);
     if !is_noun(first) {
@@ -143,17 +143,17 @@ fn first_word(phrase: &str) -> &str {
 }
 
 /// The words of a command line, from the command on.
-struct Line<'a> {
+struct TypedLine<'a> {
     words: &'a [OsString],
     at: usize,
     /// Where the arguments end: at `--`.
     end: usize,
 }
 
-impl Line<'_> {
-    fn of(words: &[OsString], at: usize) -> Line<'_> {
+impl TypedLine<'_> {
+    fn of(words: &[OsString], at: usize) -> TypedLine<'_> {
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-        Line { words, at, end }
+        TypedLine { words, at, end }
     }
 
     /// A word, counted from the command; empty where there is none.
@@ -220,7 +220,7 @@ impl Line<'_> {
 }
 
 /// The refusal of a phrase, with the commands that do what it means.
-fn refused(line: &Line<'_>, count: usize, commands: &[&str], because: &str) -> Error {
+fn refused(line: &TypedLine<'_>, count: usize, commands: &[&str], because: &str) -> Error {
     let phrase = (0..count).map(|n| line.word(n)).collect::<Vec<_>>().join(" ");
     let error = not_a_command(&phrase);
     let error = if because.is_empty() { error } else { error.hint(because) };

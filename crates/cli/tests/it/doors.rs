@@ -16,7 +16,6 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     home.ok_as("b", &["note", &task, "seen"]);
     for (agent, args) in [
         ("person:ann", vec!["edit", &task, "--title", "first"]),
-        ("person:ann", vec!["snooze", &task, "1m"]),
         ("a", vec!["claim", &task]),
         ("a", vec!["reserve", "src/", "--reason", "index"]),
         ("a", vec!["lock", "deploy", "--reason", "v2"]),
@@ -78,5 +77,25 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
 
     let declared: BTreeSet<String> =
         op::OPS.iter().filter(|entry| entry.doors.contains(&Door::Cli)).map(|entry| entry.name.to_owned()).collect();
+    // An op that the story leaves out is reached by the first example of the command with its name.
+    for name in declared.difference(&reached) {
+        let (example, open) = (first_example(&home, name), home.add("an example"));
+        let args: Vec<&str> =
+            example.split_whitespace().skip(1).map(|arg| if arg == SOME_TASK { &open } else { arg }).collect();
+        home.ok_as("person:ann", &args);
+    }
+    reached.extend(events(&home.ok(&["log", "--limit", "1000"])["items"]));
     assert_eq!(reached, declared);
+}
+
+/// The id in examples.
+const SOME_TASK: &str = "t-7k3fq";
+
+/// The command line that the help of a command has as its first example. Later ones may name a time that is too far away.
+fn first_example(home: &Home, command: &str) -> String {
+    let help = home.run(&[command, "--help"]).stdout;
+    let start = format!("tenure {command}");
+    let (_, examples) = help.split_once("Examples:").unwrap_or_else(|| panic!("`{command}` has no examples: {help}"));
+    let first = examples.lines().map(str::trim).find(|line| line.starts_with(&start));
+    first.unwrap_or_else(|| panic!("no example begins with `{start}`: {help}")).to_owned()
 }

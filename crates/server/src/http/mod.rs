@@ -17,7 +17,7 @@ mod login;
 mod malformed;
 mod mcp;
 mod middleware;
-mod openapi;
+pub mod openapi;
 mod ops;
 mod page;
 mod param_schema;

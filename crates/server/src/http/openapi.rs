@@ -24,7 +24,7 @@ pub(super) async fn serve() -> HandlerResult {
 }
 
 /// The whole document.
-pub(super) fn document() -> Value {
+pub fn document() -> Value {
     let mut parts = OpenApiParts::default();
     let mut paths = Map::new();
     for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {

@@ -58,12 +58,16 @@ const RECENT: Sql = Sql::same(concat!(
 
 /// An agent with a live hold counts as present as long as that hold, however long ago its last op was. The offset keeps
 /// PostgreSQL from joining the two, which without statistics reads every live hold for each agent.
-const DUE: Sql = Sql::same(
-    concat!("SELECT ", columns!("a."), " FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
+const DUE: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!("a."),
+    " FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3
-                       LIMIT 1 OFFSET 0)
-     ORDER BY a.last_seen, a.name LIMIT 1000"),
-);
+                       AND ",
+    super::hold::ends!("h"),
+    " > $3 LIMIT 1 OFFSET 0)
+     ORDER BY a.last_seen, a.name LIMIT 1000"
+));
 
 /// Walks the live holds from one holder to the next: former agents remain and far outnumber the holders, and one holder
 /// may hold thousands of files. Without statistics, PostgreSQL scans all live holds for a MIN, and all agents for an

@@ -100,6 +100,25 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
+/// The instant at which an unended hold is over, settled or not: a path that belongs to a task is over with the hold on
+/// the task, as [`ends`](tenure_core::hold::ends) says. `$hold` is the alias of the hold's row.
+macro_rules! ends {
+    ($hold:literal) => {
+        concat!(
+            "COALESCE((SELECT t.expires_at FROM hold t WHERE ",
+            $hold,
+            ".task <> '' AND t.project = ",
+            $hold,
+            ".project AND t.subject = ",
+            $hold,
+            ".task AND t.ended_at = 0 AND t.kind = 'task'), ",
+            $hold,
+            ".expires_at)"
+        )
+    };
+}
+pub(super) use ends;
+
 const GET: Sql = Sql::same(concat!("SELECT ", columns!(""), " FROM hold WHERE project = $1 AND id = $2"));
 
 const DUE: Sql = Sql::same(concat!(
@@ -241,22 +260,24 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[AgentName]) -> 
     }
 }
 
-/// The longest time to live of the live holds of each of the given agents that has one. A hold that belongs to a task
-/// is over with the hold on the task, settled or not, as [`ends`](tenure_core::hold::ends) says.
+/// The longest time to live of the live holds of each of the given agents that has one.
 pub fn longest(project: &str, agents: &[AgentName], now: Time) -> Statement<Vec<(AgentName, Span)>> {
     let sql = Sql::pair(
-        "SELECT h.holder, MAX(h.ttl) FROM hold h WHERE h.project = $1 AND h.ended_at = 0 AND +h.expires_at > $3
-           AND h.holder IN (SELECT value FROM json_each($2))
-           AND COALESCE((SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project
-                           AND t.subject = h.task AND t.ended_at = 0 AND t.kind = 'task'), h.expires_at) > $3
-         GROUP BY h.holder ORDER BY h.holder",
-        "SELECT h.holder, MAX(h.ttl) FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p
-         CROSS JOIN LATERAL (SELECT o.holder, o.ttl FROM hold o
-            WHERE o.project = $1 AND o.holder = p.value AND o.ended_at = 0 AND +o.expires_at > $3
-              AND COALESCE((SELECT t.expires_at FROM hold t WHERE o.task <> '' AND t.project = o.project
-                              AND t.subject = o.task AND t.ended_at = 0 AND t.kind = 'task'), o.expires_at) > $3
-            OFFSET 0) h
-         GROUP BY h.holder ORDER BY h.holder",
+        concat!(
+            "SELECT h.holder, MAX(h.ttl) FROM hold h WHERE h.project = $1 AND h.ended_at = 0 AND +h.expires_at > $3
+               AND h.holder IN (SELECT value FROM json_each($2)) AND ",
+            ends!("h"),
+            " > $3
+             GROUP BY h.holder ORDER BY h.holder"
+        ),
+        concat!(
+            "SELECT h.holder, MAX(h.ttl) FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p
+             CROSS JOIN LATERAL (SELECT o.holder, o.ttl FROM hold o
+                WHERE o.project = $1 AND o.holder = p.value AND o.ended_at = 0 AND +o.expires_at > $3 AND ",
+            ends!("o"),
+            " > $3 OFFSET 0) h
+             GROUP BY h.holder ORDER BY h.holder"
+        ),
     );
     let read = |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.id(0)?, Span(row.int(1)?)))).collect();
     Statement::new(sql, vec![project.into(), list(agents), now.into()], read)

@@ -50,10 +50,12 @@ fn ops(_: &World) {
     for (row, role) in BY_STATE {
         assert_eq!(in_project.remove(*row), Some(Some(*role)), "{row}");
     }
-    let plain = OPS.iter().map(|entry| (entry.name, "", seed(entry.name)));
-    let special = SPECIAL.iter().map(|(name, case, body)| (*name, *case, (*body).to_owned()));
-    for (name, case, body) in plain.chain(special) {
-        let op = fuzz::request(name, &body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
+    let plain = OPS.iter().map(|entry| (entry.name, "", fuzz::example(entry.name, &[]).1));
+    let special = SPECIAL.iter().map(|(name, case, body)| {
+        let op = fuzz::request(name, body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
+        (*name, *case, op)
+    });
+    for (name, case, op) in plain.chain(special) {
         let with = if case.is_empty() { String::new() } else { format!(" with {case}") };
         let row = format!("`{name}`{with}");
         let needed = in_project.remove(&row).unwrap_or_else(|| panic!("docs/access.md has no row for {row}"));
@@ -96,13 +98,6 @@ fn expected(role: Option<Role>, needed: Option<Role>) -> Option<&'static str> {
         (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
         _ => None,
     }
-}
-
-/// The body of the op's seed.
-fn seed(name: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus/requests").join(name);
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    text.split_once('\n').unwrap_or_else(|| panic!("{} has no body", file.display())).1.trim().to_owned()
 }
 
 /// The rows of a table of roles in docs/access.md: what is requested, and the role that it needs.

@@ -10,7 +10,7 @@ use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Op};
 
 use super::Case;
-use super::shorthand::{acting, claiming, fence, note_in_focus, taken};
+use super::shorthand::{acting, claiming, fence, id, note_in_focus, taken, words};
 use crate::fixture::{World, code_of, kind_of, refusal};
 
 pub(super) const CASES: &[Case] = &[
@@ -25,6 +25,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i4_the_process_of_an_agent_is_the_one_it_was_last_seen_in", processes),
     Case::everywhere("inv_i4_liveness_follows_the_last_op", liveness),
     Case::everywhere("inv_i4_a_path_whose_task_has_lapsed_keeps_nobody_there", lapsed_with_its_task),
+    Case::everywhere("inv_i4_an_agent_whose_path_is_over_with_its_task_is_settled_as_gone", settled_with_its_task),
     Case::everywhere("inv_t15_a_refused_op_commits_settling_and_presence_only", refused_op),
     Case::everywhere("inv_t15_a_refused_first_op_leaves_no_agent_and_no_event", refused_first_op),
     Case::everywhere("inv_t15_a_refused_op_in_an_empty_project_leaves_it_empty", refused_in_empty_project),
@@ -256,6 +257,22 @@ fn lapsed_with_its_task(world: &World) {
     world.reserve_with("c", &["docs/"], |request| request.ttl_s = Some(10_800)).unwrap();
     world.advance(Span::minutes(70));
     assert_eq!(world.agent("c").unwrap().liveness, Liveness::Idle);
+    world.sound();
+}
+
+/// The first write after an agent is gone frees what is assigned to it, even if a path of its lapsed task was reserved for
+/// longer.
+fn settled_with_its_task(world: &World) {
+    let held = world.add("held");
+    world.claim_for("a", &held, 1_800).unwrap();
+    let assigned = add::Add { assignee: Some("a".into()), labels: words(&["x"]), ..add::Add::titled("assigned") };
+    let assigned = id(&world.run("b", Op::new(assigned)).unwrap());
+    world.reserve_with("a", &["src/"], |request| request.ttl_s = Some(10_800)).unwrap();
+    world.advance(Span::minutes(70));
+    assert_eq!(world.agent("a").unwrap().liveness, Liveness::Gone);
+    assert_eq!(world.next("b", &["x"]).task.map(|task| task.id), Some(assigned.as_str().into()));
+    let taken = world.claim_labelled("b", &["x"]).unwrap();
+    assert_eq!(taken["task"]["id"], assigned.as_str(), "{taken}");
     world.sound();
 }
 

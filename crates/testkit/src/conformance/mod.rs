@@ -71,6 +71,7 @@ mod turns;
 mod waiting;
 mod waiting_locks;
 mod walk;
+mod written_before;
 
 pub use self::purity::die_if_asked;
 use crate::fixture::{Engine, World};
@@ -173,6 +174,7 @@ pub fn cases() -> Vec<&'static Case> {
         turns::CASES,
         waiting::CASES,
         waiting_locks::CASES,
+        written_before::CASES,
     ]
     .into_iter()
     .flatten()

@@ -11,7 +11,7 @@ use crate::report::{Budget, Section};
 /// The maximum number of attempts to shorten a failing input.
 const SHRINKS: usize = 4_000;
 
-fn corpus(target: &str) -> PathBuf {
+pub(super) fn corpus(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(target)
 }
 

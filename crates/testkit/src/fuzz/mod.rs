@@ -14,7 +14,7 @@ mod requests;
 mod shell;
 mod words;
 
-pub(crate) use self::requests::parse as request;
+pub(crate) use self::requests::{example, parse as request, populate};
 use crate::evidence::{Check, Soak};
 
 /// A function that accepts any bytes.

@@ -11,10 +11,61 @@ use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
-use super::drive::seeds;
+use super::drive::corpus;
 use super::words::readable;
 use crate::fixture::{Engine, World};
 use crate::known::Known;
+
+/// Adds tasks in most states, a memory, a message and a token to a project. Returns their ids, in the order of the `$1` to
+/// `$8` of a seed.
+pub(crate) fn populate(world: &World) -> Vec<String> {
+    let first = world.add("first");
+    for agent in ["a", "b"] {
+        world.note(agent, &first, "here").unwrap();
+    }
+    let second = world.add_after("second", &[&first]);
+    let (held, done, blocked) = (world.add("held"), world.add("done"), world.add("blocked"));
+    world.claim("a", &held).unwrap();
+    world.done("person:ann", &done).unwrap();
+    world.block("b", &blocked, "waits").unwrap();
+    let item = remember::NewMemory {
+        text: "mind the gap".into(),
+        scope: Some(remember::MemoryReach::Project),
+        ..Default::default()
+    };
+    let said = world.run("a", Op::new(remember::Remember { items: vec![item] })).unwrap();
+    let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
+    let message = send::Send { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
+    let sent = world.run("b", Op::new(message)).unwrap();
+    let message = sent["id"].as_str().unwrap().to_owned();
+    world.run("a", Op::new(inbox::Inbox::default())).unwrap();
+    let ann = String::from("person:ann");
+    let token = token_add::TokenAdd { principal: ann.clone().into(), hash: "ab".repeat(32), ..Default::default() };
+    let token = world.in_store(&ann, Op::new(token)).unwrap()["id"].as_str().unwrap().to_owned();
+    let link = login_offer::LoginOffer { principal: ann.clone().into(), hash: "cd".repeat(32), ..Default::default() };
+    world.in_store(&ann, Op::new(link)).unwrap();
+    vec![first, second, held, done, blocked, memory, message, token]
+}
+
+/// The example of an op, which is the seed of its name: who sends it, and its request for a project with these ids.
+pub(crate) fn example(name: &str, ids: &[String]) -> (String, Op) {
+    let file = corpus("requests").join(name);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let (agent, body) = head_and_body(&text).map(|(_, agent, body)| (agent, body)).unwrap();
+    let op = parse(name, &filled(body, ids)).unwrap_or_else(|| panic!("not a request of `{name}`: {body}"));
+    (agent.to_owned(), op)
+}
+
+fn head_and_body(text: &str) -> Option<(&str, &str, &str)> {
+    let (head, body) = text.split_once('\n')?;
+    let (name, agent) = head.split_once(' ')?;
+    Some((name, agent, body))
+}
+
+/// A request with the ids in place of `$1`, `$2` and so on.
+fn filled(body: &str, ids: &[String]) -> String {
+    ids.iter().enumerate().fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id))
+}
 
 /// A project with tasks in most states, and their ids.
 struct Scene {
@@ -25,33 +76,8 @@ struct Scene {
 impl Scene {
     fn new(engine: Engine) -> Scene {
         let world = World::new(engine);
-        let first = world.add("first");
-        for agent in ["a", "b"] {
-            world.note(agent, &first, "here").unwrap();
-        }
-        let second = world.add_after("second", &[&first]);
-        let (held, done, blocked) = (world.add("held"), world.add("done"), world.add("blocked"));
-        world.claim("a", &held).unwrap();
-        world.done("person:ann", &done).unwrap();
-        world.block("b", &blocked, "waits").unwrap();
-        let item = remember::NewMemory {
-            text: "mind the gap".into(),
-            scope: Some(remember::MemoryReach::Project),
-            ..Default::default()
-        };
-        let said = world.run("a", Op::new(remember::Remember { items: vec![item] })).unwrap();
-        let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-        let message = send::Send { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
-        let sent = world.run("b", Op::new(message)).unwrap();
-        let message = sent["id"].as_str().unwrap().to_owned();
-        world.run("a", Op::new(inbox::Inbox::default())).unwrap();
-        let ann = String::from("person:ann");
-        let token = token_add::TokenAdd { principal: ann.clone().into(), hash: "ab".repeat(32), ..Default::default() };
-        let token = world.in_store(&ann, Op::new(token)).unwrap()["id"].as_str().unwrap().to_owned();
-        let link =
-            login_offer::LoginOffer { principal: ann.clone().into(), hash: "cd".repeat(32), ..Default::default() };
-        world.in_store(&ann, Op::new(link)).unwrap();
-        Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
+        let ids = populate(&world);
+        Scene { world, ids }
     }
 
     /// Checks a refusal: its kind, its readability, and that it left no events.
@@ -132,18 +158,11 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
 /// memory, `$7` for the message, `$8` for the token; the secret of the link is hashed to `cdcd…`.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
-    let Some((head, body)) = words.split_once('\n') else { return };
-    let Some((name, agent)) = head.split_once(' ') else { return };
+    let Some((name, agent, body)) = head_and_body(words) else { return };
     if tenure_core::name::check(agent).is_err() {
         return;
     }
-    let op = |scene: &Scene| {
-        let mut body = body.to_owned();
-        for (n, id) in scene.ids.iter().enumerate() {
-            body = body.replace(&format!("${}", n + 1), id);
-        }
-        parse(name, &body)
-    };
+    let op = |scene: &Scene| parse(name, &filled(body, &scene.ids));
     let in_memory = run(Engine::Memory, agent, &op);
     // SQLite can store a NUL and PostgreSQL cannot, so such a request must be refused before it reaches the store.
     if in_memory.is_some() && (body.contains('\0') || body.contains("\\u0000")) {
@@ -158,30 +177,18 @@ pub(crate) fn parse(name: &str, body: &str) -> Option<Op> {
 
 /// A target without a seed for an op never exercises that op.
 pub(super) fn every_op_has_a_seed() {
-    let kept = seeds("requests");
     for entry in OPS {
-        let head = format!("{} ", entry.name);
-        let accepted = kept.iter().filter_map(|(_, input)| std::str::from_utf8(input).ok()).any(|words| {
-            let Some((first, body)) = words.split_once('\n').filter(|(first, _)| first.starts_with(&head)) else {
-                return false;
-            };
-            let scene = Scene::new(Engine::Memory);
-            let body = scene
-                .ids
-                .iter()
-                .enumerate()
-                .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
-            let op = parse(entry.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
-            // The seed is also the example by which the models identify the op.
-            let known = format!("{:?}", Known::of(&op)).to_lowercase();
-            assert!(known.starts_with(&entry.name.replace('_', "")), "{} is {known}", entry.name);
-            let mut call = scene.world.from("main", &first[head.len()..]);
-            if op.entry().domain == Domain::Store {
-                call = Call { project: project::whole_store(), checkout: None, ..call };
-            }
-            scene.world.run_call(&call, &op).is_ok() || entry.name == "join"
-        });
-        assert!(accepted, "no seed of `{}` that goes through", entry.name);
+        let scene = Scene::new(Engine::Memory);
+        let (agent, op) = example(entry.name, &scene.ids);
+        // The seed is also the example by which the models identify the op.
+        let known = format!("{:?}", Known::of(&op)).to_lowercase();
+        assert!(known.starts_with(&entry.name.replace('_', "")), "{} is {known}", entry.name);
+        let mut call = scene.world.from("main", &agent);
+        if entry.domain == Domain::Store {
+            call = Call { project: project::whole_store(), checkout: None, ..call };
+        }
+        let accepted = scene.world.run_call(&call, &op).is_ok() || entry.name == "join";
+        assert!(accepted, "the seed of `{}` does not go through", entry.name);
     }
 }
 

@@ -92,23 +92,8 @@ impl Model {
             Known::Inbox(request) => self.inbox(turn, request),
             Known::Reserve(request) => self.reserve(turn, request),
             Known::SessionEnd(_) => Ok(self.session_end(turn)),
-            Known::Import(_) | Known::Join(_) | Known::Forget(_) => {
-                unreachable!("no plan imports, joins checkouts or forgets projects")
-            }
-            Known::SessionStart(_) | Known::ToolUsed(_) | Known::Committed(_) | Known::Lessons(_) => {
-                unreachable!("no plan has these hooks")
-            }
-            Known::SwitchOn(_) => unreachable!("no plan sets tools up"),
-            Known::Off(_) | Known::Guard(_) => unreachable!("no plan has guards"),
-            Known::TokenAdd(_)
-            | Known::TokenRevoke(_)
-            | Known::MemberSet(_)
-            | Known::PrincipalSet(_)
-            | Known::LoginOffer(_)
-            | Known::LoginTake(_)
-            | Known::LoginClose(_)
-            | Known::AccessDenied(_) => unreachable!("no plan gives access"),
             Known::Lock(request) => self.lock(turn, request),
+            other => unreachable!("a plan sends an op for which the model has no rule: {other:?}"),
         }
     }
 
