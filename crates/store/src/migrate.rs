@@ -163,7 +163,7 @@ mod tests {
         assert!(!STEPS.iter().any(|step| step.makes_view("SELECT 1") || step.makes_view("")));
     }
 
-    /// An older program reads the view by position; see step 11, which corrects step 10.
+    /// An older program reads the view by position; see step 13, which corrects step 10.
     #[test]
     fn a_view_grows_at_its_end() {
         let columns = |step: &Migration| -> Option<Vec<String>> {

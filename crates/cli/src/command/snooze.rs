@@ -12,11 +12,7 @@ pub(super) const SPEC: Spec = Spec {
     aliases: &["defer"],
     group: Group::People,
     about: "Withhold a task until a given time",
-    examples: &[
-        "tenure snooze t-7k3fq 2h",
-        "tenure snooze t-7k3fq 2030-01-31T09:00:00Z",
-        "tenure snooze t-7k3fq --clear",
-    ],
+    examples: &["tenure snooze t-7k3fq 2h", "tenure snooze t-7k3fq 3d", "tenure snooze t-7k3fq --clear"],
     args: Args::augment_args,
     run: Run::Plain(|settings, out, matches| {
         let args: Args = read(matches)?;

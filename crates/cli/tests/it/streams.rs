@@ -22,9 +22,7 @@ fn global_flags_stand_before_or_after_the_command() {
     home.add("one");
     let after = home.run(&["list", "--json"]);
     assert!(after.json.is_some());
-    for args in
-        [&["--json", "list"][..], &["--quiet", "--json", "list"], &["list", "--all", "--json", "--quiet"]]
-    {
+    for args in [&["--json", "list"][..], &["--quiet", "--json", "list"], &["list", "--all", "--json", "--quiet"]] {
         assert_eq!(home.run(args).stdout, after.stdout, "{args:?}");
     }
     assert_eq!(home.call(&["list"]).env("TENURE_FORMAT", "JSON").run().stdout, after.stdout);

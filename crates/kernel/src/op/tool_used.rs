@@ -80,7 +80,7 @@ pub struct ToolUsed {
 
 /// Checks a short text of a tool: at most 128 bytes on one line, or empty.
 pub(crate) fn check_word(word: &str) -> Result<()> {
-    if word.len() <= 128 && !word.chars().any(char::is_control) {
+    if word.len() <= 128 && tenure_core::text::hidden(word).next().is_none() {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(word);
