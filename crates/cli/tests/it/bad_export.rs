@@ -79,7 +79,6 @@ fn what_is_no_export_is_refused() {
         (&b""[..], "bad_export"),
         (b"\n\n", "bad_export"),
         (b"\x7fELF\x02\x01\x01\0\0\0\0", "bad_export"),
-        (b"{\"title\":\"for add --stdin\"}\n", "bad_export"),
         (b"[]", "bad_export"),
         (b"\xff\xfe", "bad_export"),
         (b"{\"tenure\":\"export\",\"format\":\"1\"}", "bad_export"),

@@ -361,7 +361,7 @@ fn inv_r10_hostile_names_and_reasons_change_nothing_and_run_nothing() {
     ];
     let reason = "$(touch pwned) `touch pwned`\n\t\"'; touch pwned #";
     for name in names {
-        home.call(&["reserve", "--reason", reason, "--", &format!("./{name}")]).agent("b").json().run().data();
+        home.call(&["reserve", "--reason", reason, "--", &format!("path:{name}")]).agent("b").json().run().data();
     }
     home.stage(&names);
     home.stage(&["fine $(touch pwned)", "fine"]);

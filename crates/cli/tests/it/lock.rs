@@ -290,7 +290,7 @@ fn why_of_a_path_and_the_tree_of_holds() {
         home.ok_as("c", &["lock", "deploy"]);
         let story = home.ok(&["why", "src/lib.rs"]);
         let told: Vec<String> = story["story"].as_array().unwrap().iter().map(|told| text(&told["text"])).collect();
-        assert_eq!(told, ["a reserved src/: “index”", "a released src/", "b reserved src/lib.rs"]);
+        assert_eq!(told, ["a reserved src/: “index”", "a released the path src/", "b reserved src/lib.rs"]);
         assert_eq!((keys(&story["story"][0]).as_str(), &story["subject"]), ("at number text", &json!("src/lib.rs")));
         home.refused(&["why", "lib/none.rs"]).is("not_found", "not_found");
         std::fs::write(home.repo().join("there.rs"), "").unwrap();

@@ -85,7 +85,7 @@ fn inv_r7_a_wait_that_is_over_is_busy_and_the_same_command_goes_on() {
         assert_eq!((&error["details"]["exit"], &error["details"]["place"]), (&json!(124), &json!(2)), "{error}");
         let said = home.call(&["lock", "deploy", "--wait=1s", "--", "touch", "ran"]).agent("c").run();
         assert_eq!((said.code, said.stdout.as_str()), (124, ""));
-        assert!(said.stderr.contains("number 2 in the line"), "{}", said.stderr);
+        assert!(said.stderr.contains("number 2 in the waiting line"), "{}", said.stderr);
         assert!(!home.repo().join("ran").exists() && home.line() == ["b", "c"]);
         home.ok_as("a", &["release", "deploy"]);
         assert_eq!(home.ok_as("b", &["lock", "deploy", "--wait=1s"])["holder"], "b");

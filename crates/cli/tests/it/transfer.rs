@@ -39,9 +39,9 @@ fn story(engine: Engine) {
     home.ok(&["transfer", "--all", "--from", "b", "--to", "a", "--force"]);
     assert_eq!(held(&home, "b"), Vec::<String>::new());
     let said = home.call(&["transfer", "deploy", "--to", "b"]).agent("a").run();
-    assert!(said.stdout.starts_with("deploy is held by b now, fence "), "{said:?}");
+    assert!(said.stdout.starts_with("deploy is now held by b, fence "), "{said:?}");
     let why = home.call(&["why", "deploy"]).run().stdout;
-    assert!(why.contains("a handed the lock deploy from a to b"), "{why}");
+    assert!(why.contains("a transferred the lock deploy from a to b"), "{why}");
     assert!(home.replayed() > 0);
 }
 

@@ -85,7 +85,7 @@ fn inv_r7_a_call_that_is_over_keeps_its_place_and_the_same_command_goes_on() {
         assert_eq!((refused.exit, refused.detail("waiting"), refused.detail("place")), (3, &json!(true), &json!(1)));
         assert_eq!(refused.detail("blockers")[0]["holder"], "a");
         let place = text(refused.detail("id"));
-        home.refused_as("c", &["reserve", "f", "--wait=1s"]).names(&["number 2 in the line"]);
+        home.refused_as("c", &["reserve", "f", "--wait=1s"]).names(&["number 2 in the waiting line"]);
         // The output for a person.
         let said = home.call(&["reserve", "f", "--wait=1s"]).agent("b").run();
         assert_eq!(said.code, 3);

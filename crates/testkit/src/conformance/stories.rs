@@ -33,7 +33,7 @@ fn held(world: &World) {
     world.run_call(&world.from("second", "d"), &Op::new(request)).unwrap();
     let expected = [
         "a reserved src/",
-        "a released src/",
+        "a released the path src/",
         "b reserved glob:**/*.rs, shared",
         "d reserved src/lib.rs (in another checkout, second)",
     ];
@@ -86,7 +86,7 @@ fn apart(world: &World) {
         of(world.kernel.ask(&call, &query::why_lock::WhyLock { name: task.clone() }).unwrap()),
         [format!("a took the lock {task}"), format!("a released the lock {task}")]
     );
-    assert_eq!(story(world, &task), [format!("b reserved {task}"), format!("b released {task}")]);
+    assert_eq!(story(world, &task), [format!("b reserved {task}"), format!("b released the path {task}")]);
     assert_eq!(world.show(&task)["events"].as_array().unwrap().len(), 1);
     assert_eq!(world.show(&task)["events"][0]["kind"], json!("task.added"));
 }

@@ -95,7 +95,10 @@ fn opened(world: &World) -> Result<Kernel> {
     let mut statements: Vec<String> = raw::BACK_TO_THE_FIRST.iter().map(|sql| (*sql).to_owned()).collect();
     statements.push(raw::first_view().to_owned());
     statements.extend((1..SCHEMA).flat_map(step));
-    statements.extend(raw::TABLES.iter().map(|(table, _)| format!("DELETE FROM {table}")));
+    let existed =
+        |table: &str| STEPS[..SCHEMA].iter().any(|step| step.sqlite().contains(&format!("CREATE TABLE {table} (")));
+    let tables = raw::TABLES.iter().filter(|(table, _)| existed(table));
+    statements.extend(tables.map(|(table, _)| format!("DELETE FROM {table}")));
     statements.extend(
         ROWS.lines().filter(|line| line.starts_with("INSERT")).map(|line| line.trim_end_matches(';').to_owned()),
     );
