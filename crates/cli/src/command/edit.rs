@@ -35,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             Some(args.after.iter().map(|typed| task_id(session, typed)).collect::<Result<_, _>>()?)
         };
         if let ([typed], true) = (args.tasks.as_slice(), args.is_bare()) {
-            return editor::edit(session, task_id(session, typed)?);
+            return editor::edit(session, &task_id(session, typed)?);
         }
         several::each(session, &args.tasks, |typed| {
             let args = args.clone();

@@ -199,7 +199,7 @@ pub(crate) fn plan(path: &Path, hook: &HookFile, way: PlanDirection) -> Result<P
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
         (true, HookFileState::Other) if fs::symlink_metadata(&aside).is_ok() => {
-            planned.remarks.push(format!("it is kept: {} already contains an earlier hook", aside.display()))
+            planned.remarks.push(format!("it is kept: {} already contains an earlier hook", aside.display()));
         }
         (true, HookFileState::Other) => {
             planned.after = Some(own(hook.event, &hook.lines()));

@@ -179,7 +179,7 @@ impl Story {
 
     fn shown(&mut self, id: &str) -> &'static str {
         if let Some((_, shown)) = self.ids.iter().find(|(real, _)| real == id) {
-            return *shown;
+            return shown;
         }
         let is_free = |new: &&str| new[..2] == id[..2] && self.ids.iter().all(|(_, taken)| taken != new);
         let shown = TASKS.into_iter().chain(OTHERS).find(is_free).expect("an id for the page");

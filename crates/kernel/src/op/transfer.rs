@@ -98,7 +98,7 @@ impl Operation for Transfer {
                 one_hold::TransferTarget::Holds(rows) => return one_hold::transfer(work, self, rows),
             }
         }
-        self.task(work, task)
+        self.task(work, task.as_ref())
     }
 }
 
@@ -108,8 +108,8 @@ fn what(message: &str) -> Error {
 
 impl Transfer {
     /// Transfers a task with its paths.
-    fn task(&self, work: &mut UnitOfWork<'_>, named: Option<TaskId>) -> Result<answer::Transferred> {
-        let task = work.meant(named.as_ref())?;
+    fn task(&self, work: &mut UnitOfWork<'_>, named: Option<&TaskId>) -> Result<answer::Transferred> {
+        let task = work.meant(named)?;
         let loaded = work.load(&task)?;
         let (right, overrode) = work.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {

@@ -40,6 +40,9 @@ impl Query for Next {
     }
 }
 
+/// What a task of a stream must meet.
+type Condition<'a> = &'a dyn Fn(&task::Full) -> bool;
+
 pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) -> Result<answer::NextChoice> {
     let project = snapshot.project_id();
     let me = &snapshot.call.actor.name;
@@ -55,7 +58,7 @@ pub(crate) fn next(tx: &mut dyn Tx, snapshot: &Snapshot<'_>, labels: &[String]) 
             && may(full)
     };
     let due = |full: &task::Full| full.task.is_ready_at(snapshot.now) && may(full);
-    let mut streams: Vec<(task::TaskStream, &dyn Fn(&task::Full) -> bool)> = Vec::new();
+    let mut streams: Vec<(task::TaskStream, Condition<'_>)> = Vec::new();
     match labels.first() {
         None => {
             let agents = [None, Some(me.clone())].into_iter().chain(gone.iter().cloned().map(Some));

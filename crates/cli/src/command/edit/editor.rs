@@ -18,7 +18,7 @@ use crate::command::print_task;
 use crate::session::{RunOptions, Session};
 
 /// Opens a task in the editor and applies what was changed there. The text stays in a file if it cannot be applied.
-pub(super) fn edit(session: &Session<'_>, id: TaskId) -> Result<u8> {
+pub(super) fn edit(session: &Session<'_>, id: &TaskId) -> Result<u8> {
     let env = session.settings.env;
     if !std::io::stdin().is_terminal() || !session.out.is_terminal() {
         return Err(Error::usage(Code::NothingToChange, "nothing to change was given, and there is no terminal for an editor")
@@ -121,7 +121,6 @@ fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).map_err(|error| unusable(file, "read", error))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the file of this call")]
 fn remove(file: &Path) {
     // What stays is a text of the person in a directory for such files.
     _ = std::fs::remove_file(file);
