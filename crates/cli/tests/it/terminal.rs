@@ -136,7 +136,15 @@ fn shown(home: &Home, normaliser: &mut Normaliser, args: &[&str]) -> String {
     assert!(!piped.contains('\u{1b}'));
     shown.push_str(&format!("--- piped\n{}", normaliser.apply(&piped)));
     let shown = shown.replace(store, &format!("s-{}", "0".repeat(store.len() - 2)));
-    shown.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    shown.lines().map(|line| format!("{}\n", cut_id(line.trim_end()))).collect()
+}
+
+/// A line without the part of an id that is left where the line was cut in it.
+fn cut_id(line: &str) -> String {
+    match line.strip_suffix('…').and_then(|rest| rest.rsplit_once(" t-")) {
+        Some((before, part)) if !part.contains(' ') => format!("{before} t-{}…", "0".repeat(part.len())),
+        _ => line.to_owned(),
+    }
 }
 
 /// How many columns a line takes, by a rule of its own: ideographs and kana take two.

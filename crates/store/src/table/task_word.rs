@@ -30,11 +30,14 @@ pub fn remove<'w>(tx: &mut dyn Tx, project: &str, task: &str, words: impl Iterat
     if words.is_empty() {
         return Ok(());
     }
+    // PostgreSQL finds the rows one by one first: without statistics it would look through all words of the project.
     let sql = Sql::pair(
         "DELETE FROM task_word WHERE project = $1 AND task = $3 AND noted = 0
          AND word IN (SELECT value FROM json_each($2))",
-        "DELETE FROM task_word WHERE project = $1 AND task = $3 AND noted = 0
-         AND word = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))",
+        "DELETE FROM task_word WHERE ctid = ANY (ARRAY(
+             SELECT f.ctid FROM json_array_elements_text(CAST($2 AS JSON)) j
+             CROSS JOIN LATERAL (SELECT ctid FROM task_word
+                                 WHERE project = $1 AND word = j.value AND task = $3 AND noted = 0 OFFSET 0) f))",
     );
     tx.defer(sql, vec![project.into(), list(&words), task.into()])
 }

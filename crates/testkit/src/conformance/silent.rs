@@ -131,10 +131,7 @@ fn unknown(world: &World) {
     let call = world.call("a");
     let error = refusal(kernel.run(&call, &noting(&task)));
     is_silence(&error);
-    assert!(
-        error.stage() == Stage::Commit && error.advice().unwrap().say(&Commands).contains("not known"),
-        "{error:?}"
-    );
+    assert!(error.stage() == Stage::Commit && error.advice().unwrap().say(&Commands).contains("unknown"), "{error:?}");
     assert_eq!(world.last_event(), last.next());
     let reply = kernel.run(&call, &noting(&task)).unwrap();
     assert!(reply.replayed, "the same call finds out");

@@ -226,7 +226,7 @@ const LOCKS_COME_UP: [&str; 9] = [
 ];
 
 fn locks_in_memory() {
-    covering(&LOCKS_COME_UP, (1..=12).map(named_locks));
+    covering(&LOCKS_COME_UP, (1..=40).map(named_locks));
 }
 
 fn in_memory() {
@@ -234,7 +234,7 @@ fn in_memory() {
 }
 
 fn paths_in_memory() {
-    covering(&PATHS_COME_UP, (0..24).map(shared_paths));
+    covering(&PATHS_COME_UP, (0..96).map(shared_paths));
 }
 
 /// Runs at least `SEEDS` plans, and more until every required fragment has occurred.
