@@ -43,17 +43,17 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(Subcommand)]
 enum MemberVerb {
-    /// Give somebody a role in a project, or take it away
+    /// Set or remove the role of a principal in a project
     Set(NewMember),
     /// List who has which role where
     List(MemberRef),
-    /// Let nothing of somebody count any more: tokens, links, sessions
+    /// Disable a principal and end its tokens, links and sessions
     Disable {
         /// The principal: person:NAME, service:NAME or an agent
         #[arg(value_name = "PRINCIPAL")]
         principal: String,
     },
-    /// Let somebody count again
+    /// Enable a disabled principal
     Enable {
         /// The principal: person:NAME, service:NAME or an agent
         #[arg(value_name = "PRINCIPAL")]

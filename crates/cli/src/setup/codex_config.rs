@@ -20,7 +20,7 @@ use super::{Problem, toml_hooks};
 static SERVERS: &str = "mcp_servers";
 static TABLE: &str = "sandbox_workspace_write";
 static LIST: &str = "writable_roots";
-/// The end of a line that was added to a table of somebody else.
+/// The end of a line that Tenure added to a table that is not its own.
 const LINE_MARK: &str = " # tenure setup";
 
 /// Adds the server and the directory, or reports that they are present. An entry that cannot be placed is left out with

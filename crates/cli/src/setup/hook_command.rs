@@ -11,7 +11,7 @@ pub(crate) fn is_program(word: &str, program: &str) -> bool {
 }
 
 /// Whether a command line is exactly one that this or an earlier version installs: `PROGRAM hook TOOL EVENT`, after the
-/// test whether the program exists, and with the ending that always succeeds. Any other line belongs to somebody else.
+/// test whether the program exists, and with the ending that always succeeds. Any other line is not from Tenure.
 pub(crate) fn is_own_hook(command: &str, program: &str) -> bool {
     let line = command.strip_suffix(" || exit 0").unwrap_or(command);
     let tests = [("[ -x ", " ] && "), ("command -v ", " >/dev/null 2>&1 && ")];

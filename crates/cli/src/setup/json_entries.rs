@@ -211,7 +211,7 @@ fn apply_part(text: &str, part: &JsonPart, fresh: bool, remarks: &mut Vec<String
         }
         JsonPart::Mcp { at, value } => {
             match own_server(&root, at, value) {
-                // All other content was added by somebody else.
+                // All other content is not from Tenure.
                 Some(true) if same_command(&root, text, at, value) => return Ok(text.to_owned()),
                 Some(true) => {}
                 Some(false) => {

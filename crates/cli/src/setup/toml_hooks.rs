@@ -1,4 +1,4 @@
-//! Hooks in Codex's `config.toml`. Setup writes them to `hooks.json`. If one of its lines is here, somebody moved or
+//! Hooks in Codex's `config.toml`. Setup writes them to `hooks.json`. If one of its lines is here, a person moved or
 //! copied it, and Codex would run it twice. The lines are recognised by their command and removed.
 
 use std::ops::Range;

@@ -201,7 +201,7 @@ fn everyone(work: &mut UnitOfWork<'_>, named: Vec<AgentName>) -> Result<Vec<Agen
     to.sort();
     to.dedup();
     if to.is_empty() {
-        return Err(Error::new(Code::NoRecipient, "no other agent is here: there is nobody to send it to")
+        return Err(Error::new(Code::NoRecipient, "no other agent is here: the message has no recipient")
             .with_kind(Kind::NotFound)
             .attempt(Action::ListAgents));
     }
